@@ -1,0 +1,61 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target: Swift 6, no implicit existentials or imports, warnings are errors.
+let house: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func system(_ name: String, _ pkgConfig: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig)
+}
+
+let package = Package(
+    name: "pushmill",
+    products: [
+        .executable(name: "pushmill", targets: ["Main"]),
+        .library(name: "Pushmill", targets: ["Pushmill", "Push"]),
+    ],
+    targets: [
+        // The command line. The executable is one line, so that a service with stages of its own is one line too.
+        .executableTarget(name: "Main", dependencies: ["Pushmill"], swiftSettings: house),
+        library("Pushmill", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "CYAML"]),
+
+        // How messages move.
+        library("Worker", ["Stores", "Push", "Kafka", "Telemetry"]),
+        // What must survive.
+        library("Stores", ["Push", "CSQLite"]),
+
+        // What happens to one message; records in and out; what operations see. These never import each other.
+        library("Push", ["COpenSSL", "CICU"]),
+        library("Kafka", ["CRdKafka"]),
+        library("Telemetry", ["CMicrohttpd"]),
+
+        system("CRdKafka", "rdkafka"),
+        system("CSQLite", "sqlite3"),
+        system("COpenSSL", "libcrypto"),
+        system("CICU", "icu-i18n"),
+        system("CMicrohttpd", "libmicrohttpd"),
+        system("CYAML", "yaml-0.1"),
+
+        tests("PushTests", ["Push"]),
+        tests("KafkaTests", ["Kafka"]),
+        tests("TelemetryTests", ["Telemetry"]),
+        tests("StoresTests", ["Stores", "Push"]),
+        tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
+        tests("PushmillTests", ["Pushmill", "Worker", "Push", "Kafka", "Telemetry"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,5 @@
+#pragma once
+#include <sqlite3.h>
+
+/// SQLITE_TRANSIENT is a cast that Swift does not import: SQLite copies what it is given.
+static inline sqlite3_destructor_type pushmill_sqlite_transient(void) { return SQLITE_TRANSIENT; }
