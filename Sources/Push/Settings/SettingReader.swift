@@ -41,9 +41,13 @@ public struct SettingReader {
     /// What was read so far, in that order, with every default filled in and secrets hidden.
     public var effective: Setting { Setting(place: place, value: .map(shown)) }
 
-    /// Adds a problem of the reader's own: at a key where that was set, else at the map.
-    public mutating func report(_ key: String? = nil, _ message: String) {
-        guard let key else { return problems.append(SettingProblem(place: place, path: path, message: message)) }
+    /// Adds a problem with the map as a whole.
+    public mutating func report(_ message: String) {
+        problems.append(SettingProblem(place: place, path: path, message: message))
+    }
+
+    /// Adds a problem with a key; where that is missing, it is told at the map.
+    public mutating func report(_ key: String, _ message: String) {
         let found = find(key)
         problems.append(SettingProblem(place: found?.place ?? place, path: path(to: key), message: message))
     }
@@ -55,6 +59,9 @@ public struct SettingReader {
             problems.append(SettingProblem(place: member.place, path: path(to: member.key), message: message))
         }
     }
+
+    /// Lets the keys pass that nobody has asked for: nothing is known about them.
+    mutating func ignoreRest() { asked += members.map(\.key) }
 
     func path(to key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
