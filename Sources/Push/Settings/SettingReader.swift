@@ -1,0 +1,81 @@
+/// Reads one map of settings. It answers with defaults where something is missing, and collects every problem instead of
+/// stopping at the first; a result counts only if there were none.
+public struct SettingReader {
+    public internal(set) var problems: [SettingProblem] = []
+    /// Where the map stands.
+    public let place: Place
+    /// The keys that lead to the map, such as `stages.decrypt`.
+    public let path: String
+    /// The folder at which relative paths start.
+    public let folder: String
+
+    let members: [Setting.Member]
+    /// The path as the name of an environment variable.
+    let variable: String
+    var asked: [String] = []
+    var shown: [Setting.Member] = []
+    var overrides: SettingOverrides
+
+    public init(_ setting: Setting, folder: String, overrides: SettingOverrides = SettingOverrides()) {
+        self.init(setting, path: "", variable: overrides.prefix, folder: folder, overrides: overrides)
+    }
+
+    init(_ setting: Setting, path: String, variable: String, folder: String, overrides: SettingOverrides) {
+        self.place = setting.place
+        self.path = path
+        self.variable = variable
+        self.folder = folder
+        self.overrides = overrides
+        switch setting.value {
+        case .map(let members):
+            self.members = members
+        case .null:
+            self.members = []
+        case .scalar, .list:
+            self.members = []
+            problems.append(
+                SettingProblem(place: place, path: path, message: "expected a map, found \(setting.summary)"))
+        }
+    }
+
+    /// What was read so far, in that order, with every default filled in and secrets hidden.
+    public var effective: Setting { Setting(place: place, value: .map(shown)) }
+
+    /// Adds a problem with the map as a whole.
+    public mutating func report(_ message: String) {
+        problems.append(SettingProblem(place: place, path: path, message: message))
+    }
+
+    /// Adds a problem with a key; where that is missing, it is told at the map.
+    public mutating func report(_ key: String, _ message: String) {
+        let found = find(key)
+        problems.append(SettingProblem(place: found?.place ?? place, path: path(to: key), message: message))
+    }
+
+    /// Reports the keys that nobody has asked for. Called once, by whoever made the reader.
+    public mutating func finish() {
+        for member in members where !asked.contains(member.key) {
+            let message = "unknown key" + Spelling.question(member.key, asked)
+            problems.append(SettingProblem(place: member.place, path: path(to: member.key), message: message))
+        }
+    }
+
+    /// Lets the keys pass that nobody has asked for: nothing is known about them.
+    mutating func ignoreRest() { asked += members.map(\.key) }
+
+    func path(to key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    func variable(for key: String) -> String { "\(variable)_\(SettingOverrides.variableName(key))" }
+
+    /// The variable, else what the file says; nil for a missing one and for null.
+    mutating func find(_ key: String) -> Setting? {
+        if !asked.contains(key) { asked.append(key) }
+        let found = overrides.setting(variable(for: key)) ?? members.first { $0.key == key }?.value
+        if case .null? = found?.value { return nil }
+        return found
+    }
+
+    mutating func show(_ key: String, _ value: Setting.Value) {
+        shown.append(Setting.Member(key: key, place: place, value: Setting(place: place, value: value)))
+    }
+}

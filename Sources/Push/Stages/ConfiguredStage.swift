@@ -1,0 +1,22 @@
+/// A stage as the configuration wants it, not built yet.
+public struct ConfiguredStage: Sendable {
+    public let name: String
+    public let condition: StageCondition
+    /// The time it may take of the message's deadline; nil for all of it.
+    public let budget: Duration?
+
+    let place: Place
+    let path: String
+    let build: StageEntry.Build
+
+    /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
+    public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
+        do {
+            return try await build(resources)
+        } catch let problem as SettingProblem {
+            throw problem
+        } catch {
+            throw SettingProblem(place: place, path: path, message: "\(error)")
+        }
+    }
+}
