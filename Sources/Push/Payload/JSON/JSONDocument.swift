@@ -1,0 +1,80 @@
+/// A JSON text with an index of byte ranges. Edits are appended and leave the text read as it was, so that rendering
+/// gives back every byte that no edit touched. A value type; its storage is reused from one `read` to the next.
+public struct JSONDocument: Sendable {
+    /// How many containers may stand inside one another.
+    public static let maximumDepth = 128
+    static let maximumCount = 1 << 30
+    static let padding = 8
+
+    /// The text read, its padding, a comma to put between members, then what edits have added.
+    var bytes: [UInt8] = []
+    var records: [JSONRecord] = []
+    /// Each record as it was before a change, in order.
+    var journal: [(index: UInt32, before: JSONRecord)] = []
+    var sourceCount = 0
+    var comma: Range<Int> { sourceCount + Self.padding..<sourceCount + Self.padding + 1 }
+
+    /// The empty object.
+    public init() {
+        clear()
+    }
+
+    public init(_ json: String) throws(PayloadError) {
+        var json = json
+        let result: Result<JSONDocument, PayloadError> = json.withUTF8 { utf8 in
+            var document = JSONDocument()
+            do throws(PayloadError) {
+                try document.read(UnsafeRawBufferPointer(utf8))
+                return .success(document)
+            } catch {
+                return .failure(error)
+            }
+        }
+        self = try result.get()
+    }
+
+    /// Copies and indexes the text. If it throws, the document is the empty object.
+    public mutating func read(_ source: UnsafeRawBufferPointer) throws(PayloadError) {
+        guard source.count <= Self.maximumCount else {
+            clear()
+            throw .notJSON(offset: Self.maximumCount, fault: .tooLong)
+        }
+        store(source)
+        do throws(PayloadError) {
+            try index(from: 0, to: sourceCount, depth: 0)
+        } catch {
+            clear()
+            throw error
+        }
+    }
+
+    /// Appends the records of the value in this range of `bytes`, which padding follows.
+    mutating func index(from start: Int, to end: Int, depth: Int) throws(PayloadError) {
+        var records = exchange(&self.records, with: [])
+        defer { self.records = records }
+        try bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
+            guard let base = bytes.baseAddress else { return }
+            var reader = JSONReader(bytes: base, end: end, records: exchange(&records, with: []))
+            defer { records = reader.records }
+            try reader.read(from: start, depth: depth)
+        }
+    }
+
+    private mutating func store(_ source: UnsafeRawBufferPointer) {
+        journal.removeAll(keepingCapacity: true)
+        records.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(contentsOf: source)
+        bytes.append(contentsOf: repeatElement(0, count: Self.padding))
+        bytes.append(UInt8(ascii: ","))
+        sourceCount = source.count
+    }
+
+    private mutating func clear() {
+        let empty: StaticString = "{}"
+        store(UnsafeRawBufferPointer(start: empty.utf8Start, count: empty.utf8CodeUnitCount))
+        var root = JSONRecord(start: 0, kind: .object)
+        root.end = UInt32(sourceCount)
+        records.append(root)
+    }
+}

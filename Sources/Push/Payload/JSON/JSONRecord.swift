@@ -1,0 +1,43 @@
+/// What a JSON value is.
+public enum JSONKind: UInt8, Sendable {
+    case object, array, string, number, `true`, `false`, null
+}
+
+/// A handle to one member or element of a document: good until the document is read anew or rolled back beyond the
+/// edit that made it.
+public struct JSONNode: Sendable, Hashable {
+    let index: UInt32
+}
+
+/// One line of a document's index: a value, and the place (member or element) in which it was first put. Ranges are in
+/// `JSONDocument.bytes`; indexes are in `JSONDocument.records`, where 0, the root, stands for none.
+struct JSONRecord: Sendable {
+    struct Flags: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let escapedText = Flags(rawValue: 1)
+        static let escapedName = Flags(rawValue: 2)
+        /// Put in by an edit: its bytes do not stand between its neighbours'.
+        static let inserted = Flags(rawValue: 4)
+        static let removed = Flags(rawValue: 8)
+        /// A container with an edit somewhere below it.
+        static let changed = Flags(rawValue: 16)
+    }
+
+    var start: UInt32
+    var end: UInt32 = 0
+    /// The member's name, without its quotes; 0 for an element and the root.
+    var nameStart: UInt32 = 0
+    var nameEnd: UInt32 = 0
+    /// The container's value (not its place).
+    var parent: UInt32 = 0
+    var firstChild: UInt32 = 0
+    var next: UInt32 = 0
+    /// The record that holds this place's value now.
+    var replacement: UInt32 = 0
+    var kind: JSONKind
+    var flags: Flags = []
+
+    /// Where the member or element begins.
+    var placeStart: UInt32 { nameStart == 0 ? start : nameStart - 1 }
+}

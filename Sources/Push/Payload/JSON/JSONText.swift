@@ -1,0 +1,69 @@
+/// Strings between their two forms: UTF-8 text, and what stands between the quotes of a JSON document.
+enum JSONText {
+    static func hexadecimalValue(_ digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(digit - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(digit - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    /// Appends the text in quotes, escaping only what RFC 8259 demands. What is not UTF-8 becomes U+FFFD.
+    static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        if let base = text.baseAddress { appendEscaped(base, count: text.count, to: &output) }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendEscaped(_ base: UnsafePointer<UInt8>, count: Int, to output: inout [UInt8]) {
+        var copied = 0
+        var at = 0
+        while at < count {
+            if count - at >= 8 {
+                let plain = TextWord.plainPrefix(TextWord.load(base + at))
+                at += plain
+                if plain == 8 { continue }
+            }
+            let byte = base[at]
+            if byte >= 0x80 {
+                let length = UTF8Scalar.length(base + at, available: count - at)
+                if length > 0 {
+                    at += length
+                    continue
+                }
+            } else if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                at += 1
+                continue
+            }
+            output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: at - copied))
+            appendReplacement(of: byte, to: &output)
+            at += 1
+            copied = at
+        }
+        output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: count - copied))
+    }
+
+    private static func appendReplacement(of byte: UInt8, to output: inout [UInt8]) {
+        let letter: UInt8
+        switch byte {
+        case 0x80...:
+            output.append(contentsOf: "\u{FFFD}".utf8)
+            return
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): letter = byte
+        case 0x08: letter = UInt8(ascii: "b")
+        case 0x09: letter = UInt8(ascii: "t")
+        case 0x0A: letter = UInt8(ascii: "n")
+        case 0x0C: letter = UInt8(ascii: "f")
+        case 0x0D: letter = UInt8(ascii: "r")
+        default:
+            output.append(contentsOf: "\\u00".utf8)
+            output.append(UInt8(ascii: "0") + byte >> 4)
+            letter = byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") - 10 + byte & 15
+            output.append(letter)
+            return
+        }
+        output.append(UInt8(ascii: "\\"))
+        output.append(letter)
+    }
+}
