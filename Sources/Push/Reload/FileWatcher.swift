@@ -1,0 +1,35 @@
+import Dispatch
+import Synchronization
+
+/// Looks after everything that is reloaded, on one background thread: polls, because mounted configuration and network
+/// file systems tell nothing by themselves.
+package final class FileWatcher: Sendable {
+    private let queue = DispatchQueue(label: "pushmill.reload", qos: .utility)
+    private let watched = Mutex<[any Reloadable]>([])
+    private let report: @Sendable (_ path: String, ReloadOutcome) -> Void
+
+    /// `report` hears of every reload and every failure, on the background thread.
+    package init(report: @escaping @Sendable (_ path: String, ReloadOutcome) -> Void) { self.report = report }
+
+    package func add(_ file: any Reloadable) { watched.withLock { $0.append(file) } }
+
+    /// Starts polling, until the watcher is let go of.
+    package func start(every interval: Duration = .seconds(1)) {
+        let seconds = interval / .seconds(1)
+        queue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            reload(.poll)
+            start(every: interval)
+        }
+    }
+
+    /// Reads everything again soon, changed or not.
+    package func reloadAll() { queue.async { self.reload(.request) } }
+
+    private func reload(_ cause: ReloadCause) {
+        for file in watched.withLock({ $0 }) {
+            let outcome = file.reload(cause)
+            if outcome != .unchanged { report(file.path, outcome) }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import Testing
+
+@testable import Push
+
+@Suite("Files that are read again")
+struct ReloadableFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func text(_ path: String) throws -> ReloadableFile<String> {
+        try ReloadableFile(path: path) { path, _ in
+            let text = String(decoding: try FileBytes(path: path).bytes, as: UTF8.self)
+            guard !text.isEmpty else { throw Unusable() }
+            return text
+        }
+    }
+
+    private struct Unusable: Error, CustomStringConvertible { let description = "it is empty" }
+
+    @Test("A change is read once it has come to rest, and no sooner")
+    func change() throws {
+        let file = try text(try folder.write("a", "one"))
+        #expect(file.reload(.poll) == .unchanged)
+        try folder.write("a", "two")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.value == "one")
+        try folder.write("a", "three")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .reloaded)
+        #expect(file.value == "three")
+        #expect(file.version == 1)
+        #expect(file.reload(.poll) == .unchanged)
+    }
+
+    @Test("A request reads at once, changed or not")
+    func request() throws {
+        let file = try text(try folder.write("a", "one"))
+        try folder.write("a", "two")
+        #expect(file.reload(.request) == .reloaded)
+        #expect(file.value == "two")
+        #expect(file.reload(.request) == .reloaded)
+    }
+
+    @Test("What cannot be read leaves the old value in force, is told once, and is tried again when it changes")
+    func unreadable() throws {
+        let file = try text(try folder.write("a", "one"))
+        try folder.write("a", "")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .failed("it is empty"))
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.value == "one")
+        folder.delete("a")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .failed("cannot read \(folder.path)/a: No such file or directory"))
+        #expect(file.value == "one")
+        try folder.write("a", "two")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .reloaded)
+        #expect(file.value == "two")
+    }
+
+    @Test("A file that cannot be read at first is an error")
+    func missing() {
+        #expect(throws: FileUnreadable.self) { try text("\(folder.path)/none") }
+    }
+
+    @Test("A folder has changed when anything in it has")
+    func folders() throws {
+        try folder.makeFolder("de.lproj")
+        try folder.write("de.lproj/a.strings", "1")
+        let before = FileFingerprint(of: folder.path)
+        #expect(FileFingerprint(of: folder.path) == before)
+        try folder.write("de.lproj/a.strings", "22")
+        #expect(FileFingerprint(of: folder.path) != before)
+    }
+
+    @Test("Permissions are told", arguments: [(0o600, false), (0o640, true), (0o604, true)] as [(mode_t, Bool)])
+    func permissions(mode: mode_t, isReadable: Bool) throws {
+        let path = try folder.write("a", "one", mode: mode)
+        #expect(try FileBytes(path: path).isReadableByOthers == isReadable)
+    }
+
+    @Test("A file over the limit is refused")
+    func limit() throws {
+        let path = try folder.write("a", "12345")
+        #expect(try FileBytes(path: path, limit: 5).bytes.count == 5)
+        #expect(throws: FileUnreadable.self) { try FileBytes(path: path, limit: 4) }
+    }
+
+    @Test("The watcher finds a change by itself, and reads all on request")
+    func watcher() async throws {
+        let file = try text(try folder.write("a", "one"))
+        let (outcomes, sink) = AsyncStream.makeStream(of: ReloadOutcome.self)
+        let watcher = FileWatcher { _, outcome in sink.yield(outcome) }
+        watcher.add(file)
+        var next = outcomes.makeAsyncIterator()
+        watcher.reloadAll()
+        #expect(await next.next() == .reloaded)
+        watcher.start(every: .milliseconds(2))
+        try folder.write("a", "two")
+        #expect(await next.next() == .reloaded)
+        #expect(file.value == "two")
+    }
+}
