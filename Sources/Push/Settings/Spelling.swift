@@ -7,8 +7,9 @@ package enum Spelling {
         var best: (candidate: String, distance: Int)?
         for candidate in candidates {
             let letters = Array(candidate.lowercased().unicodeScalars)
-            guard abs(letters.count - typed.count) <= limit else { continue }
-            let distance = distance(typed, letters)
+            let isBeginning = typed.count >= 3 && letters.starts(with: typed)
+            guard isBeginning || abs(letters.count - typed.count) <= limit else { continue }
+            let distance = isBeginning ? limit : distance(typed, letters)
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         return best?.candidate

@@ -16,7 +16,7 @@ public struct StageRegistry: Sendable {
         return settings.namedMaps(key) { name, settings -> ConfiguredStage? in
             if !names.insert(name).inserted { settings.report("a stage of this name is already in the chain") }
             guard let entry = entries.first(where: { $0.name == name }) else {
-                settings.report("no such stage" + Spelling.question(name, entries.map(\.name)))
+                settings.report("no such stage" + suggestion(name))
                 settings.ignoreRest()
                 return nil
             }
@@ -30,5 +30,11 @@ public struct StageRegistry: Sendable {
                 name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
                 build: build)
         }.compactMap { $0 }
+    }
+
+    private func suggestion(_ name: String) -> String {
+        let names = entries.map(\.name)
+        let question = Spelling.question(name, names)
+        return question.isEmpty ? "; there are \(names.joined(separator: ", "))" : question
     }
 }
