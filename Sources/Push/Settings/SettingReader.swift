@@ -90,7 +90,7 @@ public struct SettingReader {
         return found
     }
 
-    mutating func show(_ key: String, _ value: Setting.Value) {
+    mutating func show(_ key: String, _ value: Setting.Content) {
         shown.append(Setting.Member(key: key, place: place, value: Setting(place: place, value: value)))
     }
 }

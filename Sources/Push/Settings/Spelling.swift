@@ -10,7 +10,9 @@ package enum Spelling {
             let isBeginning = typed.count >= 3 && letters.starts(with: typed)
             guard isBeginning || abs(letters.count - typed.count) <= limit else { continue }
             let distance = isBeginning ? limit : distance(typed, letters)
-            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+            if distance <= limit, distance < typed.count, distance < best?.distance ?? .max {
+                best = (candidate, distance)
+            }
         }
         return best?.candidate
     }

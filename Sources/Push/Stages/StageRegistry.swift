@@ -22,13 +22,13 @@ public struct StageRegistry: Sendable {
             }
             let condition = settings.map("when", StageCondition.init)
             let budget = settings.optional("budget", .duration(.milliseconds(1) ... .seconds(3600)))
-            guard let build = entry.read(&settings) else {
+            guard let make = entry.read(&settings) else {
                 if settings.problems.isEmpty { settings.report("the stage cannot be used with these settings") }
                 return nil
             }
             return ConfiguredStage(
                 name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
-                build: build)
+                make: make)
         }.compactMap { $0 }
     }
 

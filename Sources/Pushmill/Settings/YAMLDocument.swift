@@ -46,7 +46,7 @@ struct YAMLDocument {
         guard depth <= Self.maximalDepth else { throw problem(event, "nested deeper than \(Self.maximalDepth)") }
         if let anchor = event.anchor { problems.append(problem(event, "anchors such as &\(anchor) are not supported")) }
         if let tag = event.tag { problems.append(problem(event, "tags such as \(tag) are not supported")) }
-        let value: Setting.Value
+        let value: Setting.Content
         switch event.kind {
         case .listStart: value = .list(try readList(&events, depth: depth))
         case .mapStart: value = .map(try readMap(&events, depth: depth))
