@@ -7,7 +7,7 @@ package enum Spelling {
         var best: (candidate: String, distance: Int)?
         for candidate in candidates {
             let letters = Array(candidate.lowercased().unicodeScalars)
-            let isBeginning = typed.count >= 3 && letters.starts(with: typed)
+            let isBeginning = typed.count >= 3 && typed.count * 2 >= letters.count && letters.starts(with: typed)
             guard isBeginning || abs(letters.count - typed.count) <= limit else { continue }
             let distance = isBeginning ? limit : distance(typed, letters)
             if distance <= limit, distance < typed.count, distance < best?.distance ?? .max {
