@@ -2,8 +2,8 @@ extension Command {
     static let configCheck = Command(
         "config check", "Finds every mistake in a configuration at once",
         details: """
-            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78; files that the
-            configuration names are not opened.
+            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Files that
+            the configuration names are not opened.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in
@@ -15,8 +15,8 @@ extension Command {
     static let configShow = Command(
         "config show", "Prints the configuration as it takes effect",
         details: """
-            Every default is filled in, environment variables are applied, paths are complete and
-            secrets are hidden.
+            Every default is filled in, environment variables are applied, paths are
+            complete, and secrets are hidden.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in
