@@ -8,7 +8,7 @@ public enum Program {
     public static func main(stages: [StageEntry] = []) async -> Never {
         let surroundings = Surroundings(
             registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard,
-            checkProperty: { _, _, _ in nil })
+            checkProperty: KafkaProperties.problem)
         let arguments = Array(CommandLine.arguments.dropFirst())
         exit(await commands.run(arguments, surroundings).rawValue)
     }

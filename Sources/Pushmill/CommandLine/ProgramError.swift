@@ -4,7 +4,7 @@ package import Push
 package enum ProgramError: Error {
     /// The command line makes no sense.
     case usage(String)
-    case unreadableConfiguration(file: String, reason: String)
+    case unreadableConfiguration(String)
     /// In the order of the file, those of variables last.
     case configuration([SettingProblem])
     /// What was given to read cannot be read.
@@ -24,8 +24,9 @@ package enum ProgramError: Error {
 extension ProgramError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .usage(let message), .badData(let message), .internalFailure(let message): "pushmill: \(message)"
-        case .unreadableConfiguration(let file, let reason): "\(file): \(reason)"
+        case .usage(let message), .unreadableConfiguration(let message), .badData(let message),
+            .internalFailure(let message):
+            "pushmill: \(message)"
         case .configuration(let problems): problems.map(\.description).joined(separator: "\n")
         }
     }

@@ -1,20 +1,19 @@
 import Push
+package import Telemetry
 
 /// What is logged, and how.
 package struct LogSettings: Sendable {
-    package enum Level: String, CaseIterable, Sendable { case error, warning, info, debug, trace }
-
     package enum Format: String, CaseIterable, Sendable {
         /// Text on a terminal, else JSON.
         case auto
         case json, text
     }
 
-    package let level: Level
+    package let level: LogLevel
     package let format: Format
 
     init(from settings: inout SettingReader) {
-        level = settings.value("level", .choice(Level.self), default: .info)
+        level = settings.value("level", .choice(LogLevel.allCases, name: \.name), default: .info)
         format = settings.value("format", .choice(Format.self), default: .auto)
     }
 }

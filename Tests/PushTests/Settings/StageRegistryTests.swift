@@ -44,7 +44,7 @@ struct StageRegistryTests {
         #expect(stage.condition.categories == ["A", "B"])
         #expect(stage.condition.topics == ["t"])
         #expect(stage.condition.pushTypes == ["alert"])
-        #expect(stage.condition.member == "/x")
+        #expect(stage.condition.member?.description == "/x")
         #expect(try await stage.build(resources).name == "hello")
     }
 

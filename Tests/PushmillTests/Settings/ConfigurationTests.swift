@@ -12,7 +12,7 @@ struct ConfigurationTests {
         let empty = try #require(Reading("").configuration)
         #expect(example.stages.map(\.name) == ["decrypt", "localize", "contact", "badge", "attachment"])
         #expect(example.stages.last?.budget == .seconds(10))
-        #expect(example.stages.last?.condition.member == "/media-url")
+        #expect(example.stages.last?.condition.member?.description == "/media-url")
         #expect(empty.stages.isEmpty)
         #expect(example.sections(besides: ["stages"]) == empty.sections(besides: ["stages"]))
         #expect(empty.topics.input == ["push.events"])

@@ -96,7 +96,7 @@ extension StageRegistry {
             _ = settings.list("key-id-from", .name)
             _ = settings.value("required", .bool, default: false)
             _ = settings.maps("fields", implied: 1) {
-                _ = $0.value("from", .pointer, default: "/ENCRYPTED_DATA")
+                _ = $0.value("from", .name, default: "/ENCRYPTED_DATA")
                 _ = $0.value("to", .name, default: "/aps/alert/body")
             }
             _ = settings.value("placeholder", .text, default: "(Encrypted)")

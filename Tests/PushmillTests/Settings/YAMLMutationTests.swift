@@ -30,7 +30,7 @@ struct YAMLMutationTests {
         var random = Seeded(state: seed)
         let source = ConfigurationSource(registry: .example, environment: [:], checkProperty: { _, _, _ in nil })
         var outcomes = (configurations: 0, problems: 0)
-        for _ in 0..<2_500 {
+        for _ in 0..<1_000 {
             var bytes = Array(Example.text.utf8)
             for _ in 0..<Int.random(in: 1...6, using: &random) { Self.mutate(&bytes, &random) }
             do throws(ProgramError) {
