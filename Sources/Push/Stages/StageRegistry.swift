@@ -35,6 +35,7 @@ public struct StageRegistry: Sendable {
     private func suggestion(_ name: String) -> String {
         let names = entries.map(\.name)
         let question = Spelling.question(name, names)
-        return question.isEmpty ? "; there are \(names.joined(separator: ", "))" : question
+        guard question.isEmpty, !names.isEmpty else { return question }
+        return "; there are \(names.joined(separator: ", "))"
     }
 }
