@@ -1,5 +1,5 @@
-import Kafka
-import Telemetry
+package import Kafka
+package import Telemetry
 
 /// The group's commit alone is the checkpoint.
 package struct GroupCheckpoint: Checkpoint {

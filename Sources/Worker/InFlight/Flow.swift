@@ -101,6 +101,14 @@ final class Flow: Sendable {
         state.withLock { state in for ticket in tickets { _ = state.table.remove(ticket) } }
     }
 
+    /// Where a record in flight came from; nil when its partition has gone.
+    func origin(of ticket: InFlightTable.Ticket) -> Position? {
+        state.withLock { state in
+            guard let delivery = state.table[ticket], let partition = state[delivery.slot] else { return nil }
+            return Position(partition.place, offset: delivery.offset)
+        }
+    }
+
     func wantRoom() { isRoomWanted.store(true, ordering: .releasing) }
 
     var inFlight: (count: Int, bytes: Int) { state.withLock { ($0.table.count, $0.table.byteCount) } }
