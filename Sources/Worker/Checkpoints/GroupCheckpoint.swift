@@ -7,7 +7,9 @@ package struct GroupCheckpoint: Checkpoint {
 
     package init(log: Log) { self.log = log }
 
-    package func restore(_ committed: [PartitionResult]) -> [PartitionStart] { committed.map { start(of: $0.position) } }
+    package func restore(_ committed: [PartitionResult]) -> [PartitionStart] {
+        committed.map { start(of: $0.position) }
+    }
 
     package func write(_ positions: [Position]) {}
 

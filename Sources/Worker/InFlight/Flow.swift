@@ -127,7 +127,9 @@ final class Flow: Sendable {
     func marks(of slots: [PartitionSlot]? = nil) -> [Mark] {
         state.withLock { state in
             state.partitions.compactMap { partition in
-                guard let partition, partition.ledger.isDirty, slots?.contains(partition.slot) ?? true else { return nil }
+                guard let partition, partition.ledger.isDirty, slots?.contains(partition.slot) ?? true else {
+                    return nil
+                }
                 return Mark(place: partition.place, slot: partition.slot, snapshot: partition.ledger.snapshot())
             }
         }

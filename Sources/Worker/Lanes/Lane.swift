@@ -35,7 +35,8 @@ actor Lane {
     private var wallClock: Int64 = 0
 
     init(
-        chain: Chain, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
+        chain: Chain, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource,
+        onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
         self.publisher = publisher
