@@ -91,7 +91,7 @@ struct KeyOrderTests {
             return random.once(in: 3)
         }
 
-        for _ in 0..<100_000 {
+        for _ in 0..<40_000 {
             let key = Int.random(in: 0..<keyCount, using: &random)
             if suspended.count > keyCount / 2 || random.once(in: 3), let ended = suspended.randomElement(using: &random)
             {

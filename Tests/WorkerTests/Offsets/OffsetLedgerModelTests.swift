@@ -97,7 +97,7 @@ struct OffsetLedgerModelTests {
         arguments: [(seed: 1, gaps: 1_000, inFlight: 8), (2, 20, 100), (3, 3, 1_000), (4, 200, 3_000)])
     func random(seed: UInt64, gaps: Int, inFlight: Int) throws {
         var run = Run(random: SeededGenerator(seed: seed), gapOdds: gaps, inFlightLimit: inFlight)
-        for _ in 0..<50_000 { try run.step() }
+        for _ in 0..<25_000 { try run.step() }
         #expect(run.skippedCount > 0)
         #expect(run.nextOffset > 5_000)
         try run.compareAll()
@@ -106,7 +106,7 @@ struct OffsetLedgerModelTests {
     @Test("A log full of holes runs into the limit and out of it again")
     func limit() throws {
         var run = Run(random: SeededGenerator(seed: 5), gapOdds: 2, inFlightLimit: 500)
-        for _ in 0..<50_000 { try run.step() }
+        for _ in 0..<25_000 { try run.step() }
         #expect(run.fullCount > 0)
         #expect(run.nextOffset > 2 * Int64(Run.limit))
     }
