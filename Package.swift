@@ -39,7 +39,7 @@ let package = Package(
         library("Stores", ["Push", "CSQLite"]),
 
         // What happens to one message; records in and out; what operations see. These never import each other.
-        library("Push", ["COpenSSL", "CICU"]),
+        library("Push", ["COpenSSL", "CICU", "CZlib"]),
         library("Kafka", ["CRdKafka"]),
         library("Telemetry", ["CMicrohttpd"]),
 
@@ -48,6 +48,7 @@ let package = Package(
         system("COpenSSL", "libcrypto"),
         system("CICU", "icu-i18n"),
         system("CMicrohttpd", "libmicrohttpd"),
+        system("CZlib", "zlib"),
         system("CYAML", "yaml-0.1"),
 
         tests("PushTests", ["Push"]),
