@@ -4,6 +4,8 @@
 public struct NotificationContent: Sendable {
     /// The payload as a JSON document, edits included.
     public internal(set) var document = JSONDocument()
+    /// What the notification does to its recipient's count once it is published.
+    public var badgeOperation: BadgeOperation?
     /// Where the payload as read had them: where they are looked for first.
     private var apsAsRead: JSONNode?
     private var alertAsRead: JSONNode?
@@ -18,6 +20,7 @@ public struct NotificationContent: Sendable {
 
     /// Copies and reads a payload. After an error the content must be read anew.
     public mutating func read(_ payload: UnsafeRawBufferPointer) throws(PayloadError) {
+        badgeOperation = nil
         apsAsRead = nil
         alertAsRead = nil
         try document.read(payload)

@@ -1,0 +1,27 @@
+internal import CRdKafka
+
+/// Questions to the cluster that block their caller: never asked on the polling thread.
+enum Metadata {
+    static func reach(_ client: Client, milliseconds: Int32) -> KafkaError? {
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
+        if let metadata { rd_kafka_metadata_destroy(metadata) }
+        return KafkaError(ifAny: code)
+    }
+
+    static func partitionCount(of topic: String, _ client: Client, milliseconds: Int32) throws(KafkaError) -> Int {
+        guard let handle = rd_kafka_topic_new(client.handle, topic, nil) else {
+            throw KafkaError(rd_kafka_last_error())
+        }
+        defer { rd_kafka_topic_destroy(handle) }
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        if let error = KafkaError(ifAny: rd_kafka_metadata(client.handle, 0, handle, &metadata, milliseconds)) {
+            throw error
+        }
+        guard let metadata else { throw KafkaError("no metadata") }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        guard metadata.pointee.topic_cnt > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) }
+        if let error = KafkaError(ifAny: metadata.pointee.topics[0].err) { throw error }
+        return Int(metadata.pointee.topics[0].partition_cnt)
+    }
+}

@@ -1,0 +1,99 @@
+internal import CRdKafka
+
+/// A line that librdkafka logs, with its syslog level (3 error, 4 warning, 6 info, 7 debug).
+public typealias KafkaLogSink = @Sendable (_ level: Int32, _ facility: String, _ message: String) -> Void
+
+/// The owner of one `rd_kafka_t`. librdkafka's handles may be used from any thread.
+final class Client: Sendable {
+    nonisolated(unsafe) let handle: OpaquePointer
+    private let sinks: ClientSinks
+
+    /// `prepare` sets what only a consumer or a producer needs; it gets the configuration before the client is made.
+    init(
+        _ type: rd_kafka_type_t, properties: ClientProperties, sinks: ClientSinks,
+        prepare: (OpaquePointer) -> Void = { _ in }
+    ) throws(KafkaError) {
+        guard let configuration = rd_kafka_conf_new() else { throw KafkaError("out of memory") }
+        for (name, value) in properties.entries {
+            if let error = ClientProperties.set(name, value, in: configuration) {
+                rd_kafka_conf_destroy(configuration)
+                throw error
+            }
+        }
+        rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(sinks).toOpaque())
+        rd_kafka_conf_set_log_cb(configuration, onLog)
+        rd_kafka_conf_set_stats_cb(configuration, onStatistics)
+        rd_kafka_conf_set_error_cb(configuration, onError)
+        prepare(configuration)
+        var reason = [CChar](repeating: 0, count: 512)
+        guard let handle = rd_kafka_new(type, configuration, &reason, reason.count) else {
+            // On failure the configuration is still ours.
+            rd_kafka_conf_destroy(configuration)
+            throw KafkaError(
+                RD_KAFKA_RESP_ERR__INVALID_ARG,
+                message: reason.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } })
+        }
+        self.handle = handle
+        self.sinks = sinks
+    }
+
+    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `Consumer.close` leaves.
+    deinit { rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+
+    /// The error that made the client unusable, once there is one.
+    var fatalError: KafkaError? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
+            let code = rd_kafka_fatal_error(handle, reason.baseAddress, reason.count)
+            guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+            return KafkaError(code, message: reason.baseAddress.map { String(cString: $0) })
+        }
+    }
+}
+
+/// Where a client's callbacks go. Lives as long as its client: librdkafka holds it unretained.
+final class ClientSinks: Sendable {
+    let log: KafkaLogSink
+    let statistics: @Sendable (String) -> Void
+    let error: @Sendable (KafkaError) -> Void
+    /// Filled and emptied only by the thread that polls the client.
+    nonisolated(unsafe) let deliveries = DeliveryInbox()
+    nonisolated(unsafe) let rebalances = RebalanceInbox()
+
+    init(
+        log: @escaping KafkaLogSink, statistics: @escaping @Sendable (String) -> Void,
+        error: @escaping @Sendable (KafkaError) -> Void
+    ) {
+        self.log = log
+        self.statistics = statistics
+        self.error = error
+    }
+
+    static func from(_ opaque: UnsafeMutableRawPointer?) -> ClientSinks? {
+        opaque.map { Unmanaged<ClientSinks>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+/// Called by librdkafka on any of its threads; must not call back into it.
+private func onLog(
+    client: OpaquePointer?, level: Int32, facility: UnsafePointer<CChar>?, message: UnsafePointer<CChar>?
+) {
+    guard let client, let facility, let message, let sinks = ClientSinks.from(rd_kafka_opaque(client)) else { return }
+    sinks.log(level, String(cString: facility), String(cString: message))
+}
+
+/// Called within a poll when `statistics.interval.ms` has passed. Returning 0 lets librdkafka free the text.
+private func onStatistics(
+    client: OpaquePointer?, text: UnsafeMutablePointer<CChar>?, length: Int, opaque: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let text, let sinks = ClientSinks.from(opaque) else { return 0 }
+    sinks.statistics(String(cString: text))
+    return 0
+}
+
+/// Called within a poll; informational but for a fatal error, which stays readable on the client.
+private func onError(
+    client: OpaquePointer?, code: Int32, reason: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?
+) {
+    guard let sinks = ClientSinks.from(opaque) else { return }
+    sinks.error(KafkaError(rd_kafka_resp_err_t(rawValue: code), message: reason.map { String(cString: $0) }))
+}

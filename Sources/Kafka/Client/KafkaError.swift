@@ -1,0 +1,82 @@
+internal import CRdKafka
+
+/// What librdkafka says went wrong. `name` is librdkafka's own and stable: it goes to logs and dead letters.
+public struct KafkaError: Error, Equatable, Sendable {
+    public let code: Int32
+    public let name: String
+    public let message: String
+    public let isFatal: Bool
+    public let isRetriable: Bool
+    /// The transaction must be aborted; the producer lives on.
+    public let requiresAbort: Bool
+
+    package init(_ message: String) {
+        code = -1
+        name = "_FAIL"
+        self.message = message
+        isFatal = false
+        isRetriable = false
+        requiresAbort = false
+    }
+}
+
+extension KafkaError: CustomStringConvertible {
+    public var description: String { "\(message) (\(name))" }
+}
+
+extension KafkaError {
+    init(_ code: rd_kafka_resp_err_t, message: String? = nil) {
+        self.code = code.rawValue
+        name = String(cString: rd_kafka_err2name(code))
+        self.message = message ?? String(cString: rd_kafka_err2str(code))
+        isFatal = code == RD_KAFKA_RESP_ERR__FATAL
+        isRetriable = false
+        requiresAbort = false
+    }
+
+    /// Takes over the error object and frees it.
+    init(consuming error: OpaquePointer) {
+        code = rd_kafka_error_code(error).rawValue
+        name = String(cString: rd_kafka_error_name(error))
+        message = String(cString: rd_kafka_error_string(error))
+        isFatal = rd_kafka_error_is_fatal(error) != 0
+        isRetriable = rd_kafka_error_is_retriable(error) != 0
+        requiresAbort = rd_kafka_error_txn_requires_abort(error) != 0
+        rd_kafka_error_destroy(error)
+    }
+
+    /// nil for success.
+    init?(ifAny code: rd_kafka_resp_err_t) {
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        self.init(code)
+    }
+
+    private func isAny(of codes: rd_kafka_resp_err_t...) -> Bool { codes.contains { $0.rawValue == code } }
+
+    /// Another member took over, or a rebalance is under way: the commit did not count, and may not be ours to repeat.
+    package var isRebalance: Bool {
+        isAny(
+            of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
+            RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+    }
+
+    package var isUnknownTopic: Bool {
+        isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    }
+
+    package var isTooLarge: Bool {
+        isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
+    }
+
+    /// The client was closed, or the record purged from it: the record was neither stored nor refused.
+    package var isOurOwnDoing: Bool {
+        isAny(of: RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__DESTROY)
+    }
+
+    /// Says nothing about the record itself: no broker, no answer in time.
+    package var isTimeOut: Bool {
+        isAny(
+            of: RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
+            RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    }
+}

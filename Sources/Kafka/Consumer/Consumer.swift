@@ -1,0 +1,153 @@
+internal import CRdKafka
+internal import Glibc
+
+/// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
+/// rebalances are for one thread; commits and questions for any other.
+public final class Consumer: Sendable {
+    private let client: Client
+    private let sinks: ClientSinks
+    nonisolated(unsafe) private let queue: OpaquePointer
+    /// Touched by the polling thread only.
+    nonisolated(unsafe) private let topics = TopicNumbers()
+
+    /// What the promises of delivery rest on.
+    public static let fixed: [(name: String, value: String)] = [
+        ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+        ("partition.assignment.strategy", "cooperative-sticky"), ("isolation.level", "read_committed"),
+        ("enable.partition.eof", "false"),
+    ]
+
+    public init(
+        _ properties: ClientProperties, log: @escaping KafkaLogSink,
+        statistics: @escaping @Sendable (String) -> Void = { _ in },
+        error: @escaping @Sendable (KafkaError) -> Void = { _ in }
+    ) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in Self.fixed { properties[name] = value }
+        let sinks = ClientSinks(log: log, statistics: statistics, error: error)
+        let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
+            rd_kafka_conf_set_rebalance_cb($0, onRebalance)
+        }
+        rd_kafka_poll_set_consumer(client.handle)
+        guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        self.client = client
+        self.sinks = sinks
+        self.queue = queue
+    }
+
+    deinit { rd_kafka_queue_destroy(queue) }
+
+    public func subscribe(to topics: [String]) throws(KafkaError) {
+        let list = PartitionList(topics.map { TopicPartition($0, -1) })
+        if let error = KafkaError(ifAny: rd_kafka_subscribe(client.handle, list.pointer)) { throw error }
+    }
+
+    /// The name behind `Record.topic`.
+    public func topicName(_ number: UInt32) -> String { topics.name(number) }
+
+    /// Takes what is there, or waits for the first record up to the time-out: full batches under load, no delay when
+    /// idle. Every record of the batch must be destroyed by the caller.
+    public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> Polled {
+        batch.begin()
+        var count = rd_kafka_consume_batch_queue(queue, 0, batch.slots.baseAddress, batch.slots.count)
+        if count <= 0 {
+            count = 0
+            if let first = rd_kafka_consume_queue(queue, milliseconds) {
+                batch.slots[0] = first
+                count = 1
+            }
+        }
+        for index in 0..<count {
+            guard let message = batch.slots[index] else { continue }
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                batch.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
+            } else {
+                batch.append(
+                    KafkaError(
+                        message.pointee.err, message: rd_kafka_message_errstr(message).map { String(cString: $0) }))
+                rd_kafka_message_destroy(message)
+            }
+        }
+        let rebalances = sinks.rebalances.events
+        if !rebalances.isEmpty { sinks.rebalances.events = [] }
+        return Polled(rebalances: rebalances, errors: batch.errors)
+    }
+
+    public func assign(_ positions: [Position]) throws(KafkaError) {
+        let list = PartitionList(positions)
+        if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }
+    }
+
+    public func unassign(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        if let error = rd_kafka_incremental_unassign(client.handle, list.pointer) {
+            throw KafkaError(consuming: error)
+        }
+    }
+
+    /// Pausing drops what was prefetched for these partitions.
+    public func pause(_ partitions: [TopicPartition]) {
+        let list = PartitionList(partitions)
+        _ = rd_kafka_pause_partitions(client.handle, list.pointer)
+    }
+
+    public func resume(_ partitions: [TopicPartition]) {
+        let list = PartitionList(partitions)
+        _ = rd_kafka_resume_partitions(client.handle, list.pointer)
+    }
+
+    /// Reads on from these positions; what was prefetched is dropped.
+    public func seek(to positions: [Position], milliseconds: Int32) -> [PartitionResult] {
+        let list = PartitionList(positions)
+        if let error = rd_kafka_seek_partitions(client.handle, list.pointer, milliseconds) {
+            let failure = KafkaError(consuming: error)
+            return positions.map { PartitionResult(position: $0, error: failure) }
+        }
+        return list.results
+    }
+
+    public var fatalError: KafkaError? { client.fatalError }
+
+    /// Leaves the group; blocks until the group knows. The consumer is of no use afterwards.
+    public func close() -> KafkaError? {
+        sinks.rebalances.isClosing = true
+        return KafkaError(ifAny: rd_kafka_consumer_close(client.handle))
+    }
+
+    /// What the group has committed, with metadata. Blocks.
+    public func committed(_ partitions: [TopicPartition], milliseconds: Int32) throws(KafkaError) -> [PartitionResult] {
+        let list = PartitionList(partitions)
+        if let error = KafkaError(ifAny: rd_kafka_committed(client.handle, list.pointer, milliseconds)) { throw error }
+        return list.results
+    }
+
+    /// The first offset the log holds and the one past its last. Blocks.
+    public func watermarks(
+        of partition: TopicPartition, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_query_watermark_offsets(
+            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
+        if let error = KafkaError(ifAny: code) { throw error }
+        return (low, high)
+    }
+
+    /// The identity of the cluster, where brokers tell it. Blocks.
+    public func clusterID(milliseconds: Int32) -> String? {
+        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
+        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+    }
+
+    /// A way to commit, for one thread of the caller's.
+    public func commits() throws(KafkaError) -> CommitChannel { try CommitChannel(client) }
+}
+
+public struct Polled: Sendable {
+    public let rebalances: [RebalanceEvent]
+    public let errors: [KafkaError]
+}

@@ -1,0 +1,21 @@
+internal import CRdKafka
+
+/// Small numbers for the topics that records come from, so that a record carries no name.
+final class TopicNumbers {
+    private var names: [String] = []
+    private var lastHandle: OpaquePointer?
+    private var lastNumber: UInt32 = 0
+
+    /// Records come in runs of one topic: its handle is looked up once a run.
+    func number(of handle: OpaquePointer?) -> UInt32 {
+        if handle == lastHandle, handle != nil { return lastNumber }
+        let name = handle.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
+        let index = names.firstIndex(of: name) ?? names.count
+        if index == names.count { names.append(name) }
+        lastHandle = handle
+        lastNumber = UInt32(truncatingIfNeeded: index)
+        return lastNumber
+    }
+
+    func name(_ number: UInt32) -> String { names.indices.contains(Int(number)) ? names[Int(number)] : "" }
+}

@@ -1,0 +1,50 @@
+internal import CRdKafka
+
+/// What became of one published record.
+public struct DeliveryReport {
+    /// What `publish` was given.
+    public let opaque: UInt64
+    /// nil when the brokers have acknowledged it.
+    public let error: KafkaError?
+    public let timestamp: Int64
+    /// What was refused, taken out of librdkafka: nil for an acknowledged record.
+    public let returned: ReturnedRecord?
+}
+
+/// A record that was not stored, with its bytes, so that it can be sent again or elsewhere.
+public final class ReturnedRecord {
+    public let key: [UInt8]?
+    public let value: [UInt8]?
+    public var headers: Headers
+
+    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+        key = message.pointee.key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) }
+        value = message.pointee.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) }
+        var found: OpaquePointer?
+        let code = rd_kafka_message_headers(message, &found)
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR, let found {
+            headers = Headers(copying: HeaderView(found))
+        } else {
+            headers = Headers()
+        }
+    }
+}
+
+/// Delivery reports as the callback leaves them during a poll.
+final class DeliveryInbox {
+    var reports: [DeliveryReport] = []
+}
+
+/// Called by librdkafka within a poll, once for each record; the message is gone when it returns.
+func onDelivery(
+    client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
+) {
+    guard let message, let sinks = ClientSinks.from(opaque) else { return }
+    var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+    let error = KafkaError(ifAny: message.pointee.err)
+    sinks.deliveries.reports.append(
+        DeliveryReport(
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)), error: error,
+            timestamp: rd_kafka_message_timestamp(message, &kind),
+            returned: error == nil ? nil : ReturnedRecord(message)))
+}

@@ -1,0 +1,103 @@
+internal import CRdKafka
+
+/// An idempotent producer. Publishing is for any thread; `poll` for one.
+public final class Producer: Sendable {
+    let client: Client
+    private let sinks: ClientSinks
+
+    /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
+    public static let fixed: [(name: String, value: String)] = [
+        ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
+    ]
+
+    public init(
+        _ properties: ClientProperties, log: @escaping KafkaLogSink,
+        statistics: @escaping @Sendable (String) -> Void = { _ in },
+        error: @escaping @Sendable (KafkaError) -> Void = { _ in }
+    ) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in Self.fixed { properties[name] = value }
+        sinks = ClientSinks(log: log, statistics: statistics, error: error)
+        client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
+            rd_kafka_conf_set_dr_msg_cb($0, onDelivery)
+        }
+    }
+
+    public func topic(_ name: String) throws(KafkaError) -> ProducerTopic { try ProducerTopic(name, of: client) }
+
+    /// Queues one record; key, value are copied, the headers taken over. `full` is back-pressure: try again after a
+    /// poll. `partition` nil leaves the choice to the key.
+    public func publish(
+        to topic: ProducerTopic, partition: Int32? = nil, key: UnsafeRawBufferPointer?,
+        value: UnsafeRawBufferPointer?, headers: inout Headers, timestamp: Int64, opaque: UInt64
+    ) -> PublishResult {
+        let code = headers.hand { list in
+            pushmill_produce(
+                client.handle, topic.handle, partition ?? RD_KAFKA_PARTITION_UA, key.start, key?.count ?? 0,
+                value.start, value?.count ?? 0, max(0, timestamp), list, opaque)
+        }
+        switch code {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: return .queued
+        case RD_KAFKA_RESP_ERR__QUEUE_FULL: return .full
+        default: return .refused(KafkaError(code))
+        }
+    }
+
+    /// Waits up to the time-out for delivery reports and other events; moves the reports into `reports`, whose old
+    /// storage is kept in turn.
+    public func poll(milliseconds: Int32, into reports: inout [DeliveryReport]) {
+        reports.removeAll(keepingCapacity: true)
+        swap(&sinks.deliveries.reports, &reports)
+        rd_kafka_poll(client.handle, milliseconds)
+        swap(&sinks.deliveries.reports, &reports)
+    }
+
+    /// Records and events that wait inside librdkafka.
+    public var queued: Int { Int(rd_kafka_outq_len(client.handle)) }
+
+    /// Sends what waits for its batch now. Must be polled meanwhile by the polling thread; true when all is settled.
+    public func flush(milliseconds: Int32) -> Bool {
+        rd_kafka_flush(client.handle, milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
+    /// Gives up everything not yet sent or answered; each record still gets a report.
+    public func purge() { _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT) }
+
+    public var fatalError: KafkaError? { client.fatalError }
+
+    /// Whether a broker answers; creates nothing.
+    public func reach(milliseconds: Int32) -> KafkaError? { Metadata.reach(client, milliseconds: milliseconds) }
+
+    public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
+        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+    }
+}
+
+public enum PublishResult: Sendable {
+    case queued, full
+    case refused(KafkaError)
+}
+
+/// A topic to publish to, resolved once.
+public final class ProducerTopic: Sendable {
+    nonisolated(unsafe) let handle: OpaquePointer
+    private let client: Client
+    public let name: String
+
+    init(_ name: String, of client: Client) throws(KafkaError) {
+        guard let handle = rd_kafka_topic_new(client.handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
+        self.handle = handle
+        self.client = client
+        self.name = name
+    }
+
+    deinit { rd_kafka_topic_destroy(handle) }
+}
+
+extension UnsafeRawBufferPointer? {
+    /// librdkafka tells null from empty by the pointer alone.
+    fileprivate var start: UnsafeRawPointer? {
+        guard let self else { return nil }
+        return self.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+    }
+}

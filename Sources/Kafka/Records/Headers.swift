@@ -1,0 +1,95 @@
+internal import CRdKafka
+internal import Glibc
+
+/// Headers that belong to someone else: valid as long as their owner is.
+public struct HeaderView: @unchecked Sendable {  // Read-only; the owner hands it on with the record.
+    let pointer: OpaquePointer
+    public let count: Int
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+        count = rd_kafka_header_cnt(pointer)
+    }
+
+    /// The n-th header in wire order; a null value is nil. nil beyond the end.
+    public func entry(_ index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)? {
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var size = 0
+        guard
+            rd_kafka_header_get_all(pointer, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR, let name
+        else { return nil }
+        return (
+            UnsafeRawBufferPointer(start: name, count: strlen(name)),
+            value.map { UnsafeRawBufferPointer(start: $0, count: size) }
+        )
+    }
+
+    /// The last header of that name, as duplicates are read; nil for none or a null value.
+    public func last(_ name: StaticString) -> UnsafeRawBufferPointer? {
+        var value: UnsafeRawPointer?
+        var size = 0
+        let found = name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
+            rd_kafka_header_get_last(pointer, $0, &value, &size)
+        }
+        guard found == RD_KAFKA_RESP_ERR_NO_ERROR, let value else { return nil }
+        return UnsafeRawBufferPointer(start: value, count: size)
+    }
+}
+
+/// Headers of our own, on their way out.
+public struct Headers: ~Copyable {
+    private var pointer: OpaquePointer?
+
+    public init() { pointer = nil }
+
+    init(taking pointer: OpaquePointer) { self.pointer = pointer }
+
+    public init(copying view: HeaderView) { pointer = rd_kafka_headers_copy(view.pointer) }
+
+    deinit {
+        if let pointer { rd_kafka_headers_destroy(pointer) }
+    }
+
+    public var view: HeaderView? { pointer.map(HeaderView.init) }
+
+    public mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) {
+        guard let name = name.assumingMemoryBound(to: CChar.self).baseAddress.map({ (start: $0, count: name.count) })
+        else { return }
+        // A size of 0 beside a null value means null; librdkafka copies both.
+        _ = rd_kafka_header_add(list, name.start, name.count, value?.baseAddress, value?.count ?? 0)
+    }
+
+    public mutating func add(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {
+        add(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value)
+    }
+
+    public mutating func add(_ name: String, _ value: String) {
+        var (name, value) = (name, value)
+        name.withUTF8 { name in
+            value.withUTF8 { value in add(UnsafeRawBufferPointer(name), UnsafeRawBufferPointer(value)) }
+        }
+    }
+
+    /// Removes every header of that name.
+    public mutating func remove(_ name: StaticString) {
+        guard let pointer else { return }
+        name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
+            _ = rd_kafka_header_remove(pointer, $0)
+        }
+    }
+
+    private var list: OpaquePointer? {
+        mutating get {
+            if pointer == nil { pointer = rd_kafka_headers_new(8) }
+            return pointer
+        }
+    }
+
+    /// Lends the list to a produce call that takes it over when it succeeds.
+    mutating func hand(over produce: (OpaquePointer?) -> rd_kafka_resp_err_t) -> rd_kafka_resp_err_t {
+        let code = produce(pointer)
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR { pointer = nil }
+        return code
+    }
+}

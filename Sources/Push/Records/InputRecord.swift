@@ -1,0 +1,84 @@
+import Glibc
+
+/// The record a notification came in. Its bytes are lent by whoever fills it, until `own` copies them.
+///
+/// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
+/// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
+public final class InputRecord: @unchecked Sendable {
+    public var source: Source
+    /// Milliseconds since 1970.
+    public var timestamp: Int64 = 0
+    public var key: UnsafeRawBufferPointer?
+    public var value: UnsafeRawBufferPointer?
+    /// Who is notified: the `recipient` header, else the key.
+    public var recipient: UnsafeRawBufferPointer?
+    public var headers: [RecordHeader] = []
+
+    /// The position in `headers` of each known header, or -1.
+    private var known = InlineArray<12, Int>(repeating: -1)
+    private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var isOwned = false
+
+    init() { source = .nowhere }
+
+    deinit { storage.deallocate() }
+
+    func clear() {
+        source = .nowhere
+        timestamp = 0
+        key = nil
+        value = nil
+        recipient = nil
+        headers.removeAll(keepingCapacity: true)
+        isOwned = false
+    }
+
+    /// Finds the known headers.
+    func index() {
+        known = InlineArray(repeating: -1)
+        for position in headers.indices {
+            if let header = KnownHeader(headers[position].name) { known[header.rawValue] = position }
+        }
+    }
+
+    func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
+
+    /// Nil also for a header without a value.
+    func value(of header: KnownHeader) -> UnsafeRawBufferPointer? {
+        let position = known[header.rawValue]
+        return position < 0 ? nil : headers[position].value
+    }
+
+    func value(of name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes(name) }?.value
+    }
+
+    /// Copies the bytes, so that they stay when the lender takes his back.
+    func own() {
+        guard !isOwned else { return }
+        isOwned = true
+        var count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
+        for header in headers { count += header.name.count + (header.value?.count ?? 0) }
+        if storage.count < count {
+            storage.deallocate()
+            storage = .allocate(byteCount: count, alignment: 1)
+        }
+        var free = UnsafeMutableRawBufferPointer(rebasing: storage[...])
+        key = key.map { Self.move($0, into: &free) }
+        value = value.map { Self.move($0, into: &free) }
+        recipient = recipient.map { Self.move($0, into: &free) }
+        for position in headers.indices {
+            headers[position].name = Self.move(headers[position].name, into: &free)
+            headers[position].value = headers[position].value.map { Self.move($0, into: &free) }
+        }
+    }
+
+    private static func move(
+        _ bytes: UnsafeRawBufferPointer, into free: inout UnsafeMutableRawBufferPointer
+    ) -> UnsafeRawBufferPointer {
+        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])
+        place.copyMemory(from: bytes)
+        free = UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...])
+        return UnsafeRawBufferPointer(place)
+    }
+}

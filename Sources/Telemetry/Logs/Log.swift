@@ -1,0 +1,78 @@
+import Synchronization
+
+/// Takes log lines from any thread and never waits: lines go into a bounded ring, from where a `LogWriter` and the
+/// admin endpoint read them. A call whose level is off costs one atomic load; its fields are not built.
+public final class Log: Sendable {
+    private let threshold: Atomic<UInt8>
+    private let clock: WallClock
+    private let limit = Mutex(RateLimit())
+    package let ring: LogRing
+    package let counts = LogCounts()
+
+    public init(level: LogLevel = .info, capacity: Int = 2_048, clock: WallClock = .system) {
+        threshold = Atomic(level.rawValue)
+        self.clock = clock
+        ring = LogRing(capacity: capacity)
+    }
+
+    /// The least important level that is written. May be changed at any time.
+    public var level: LogLevel {
+        get { LogLevel(rawValue: threshold.load(ordering: .relaxed)) ?? .trace }
+        set { threshold.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
+    public func isEnabled(_ level: LogLevel) -> Bool { level.rawValue <= threshold.load(ordering: .relaxed) }
+
+    public func error(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(.error) { write(.error, message, fields()) }
+    }
+
+    public func warning(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(.warning) { write(.warning, message, fields()) }
+    }
+
+    public func info(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(.info) { write(.info, message, fields()) }
+    }
+
+    public func debug(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(.debug) { write(.debug, message, fields()) }
+    }
+
+    public func trace(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(.trace) { write(.trace, message, fields()) }
+    }
+
+    /// For a level that is known only while running.
+    public func log(_ level: LogLevel, _ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
+        if isEnabled(level) { write(level, message, fields()) }
+    }
+
+    @inline(never)
+    private func write(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
+        counts.add(level)
+        let now = clock.now()
+        // Whoever switches debug on wants every line; the ring bounds what that can cost.
+        guard level > .debug else { return append(now, level, message, fields) }
+        switch limit.withLock({ $0.admit(message, level: level, now: now) }) {
+        case .hold: counts.addHeldBack()
+        case .write(heldBack: 0): append(now, level, message, fields)
+        case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
+        }
+    }
+
+    private func append(_ now: Int64, _ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
+        ring.append(LogLine(time: now, level: level, message: message, fields: fields))
+    }
+
+    /// True while lines are held back whose number has not been told.
+    var isHoldingBack: Bool { limit.withLock { $0.isHolding } }
+
+    /// Tells how many lines were held back of messages that have not come again; `force` tells it before their time.
+    func tellHeldBack(force: Bool = false) {
+        let now = clock.now()
+        for remainder in limit.withLock({ $0.takeRemainders(now: now, force: force) }) {
+            append(now, remainder.level, remainder.message, [.heldBack(remainder.heldBack)])
+        }
+    }
+}

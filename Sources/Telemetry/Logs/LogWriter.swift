@@ -1,0 +1,110 @@
+import Glibc
+import Synchronization
+
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// Text on a terminal, else JSON.
+    case auto
+    case json
+    case text
+}
+
+/// Writes the log's lines to a descriptor from a thread of its own, each line in one piece. When the output is blocked
+/// or closed only this thread waits: lines that the ring overwrites meanwhile are counted, and told once it takes lines
+/// again.
+public final class LogWriter: Sendable {
+    private let log: Log
+    private let output: Int32
+    private let isText: Bool
+    private let lines: Waker
+    private let stop: Waker
+    /// When to give up, in nanoseconds of the monotonic clock.
+    private let deadline = Atomic(Int64.max)
+    private let thread = Mutex<Thread?>(nil)
+
+    /// Starts with the oldest line that the log still has. The output, standard error unless given, stays the caller's.
+    public init(_ log: Log, format: LogFormat = .auto, output: Int32 = 2) throws(TelemetryError) {
+        self.log = log
+        self.output = output
+        isText = format == .text || format == .auto && isatty(output) == 1
+        lines = try Waker()
+        stop = try Waker()
+        log.ring.subscribe(lines)
+        let started = try Thread { [self] in run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Writes what there is, gives up on it after `limit`, and ends the thread. The log may still be used: its lines
+    /// then stay in the ring.
+    public func close(within limit: Duration = .seconds(1)) {
+        guard let thread = thread.withLock({ $0.take() }) else { return }
+        let (seconds, attoseconds) = limit.components
+        let patience = seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
+        deadline.store(nanoseconds(of: CLOCK_MONOTONIC) &+ patience, ordering: .releasing)
+        stop.wake()
+        thread.join()
+        log.ring.unsubscribe(lines)
+    }
+
+    private var isStopping: Bool { deadline.load(ordering: .acquiring) != .max }
+
+    private func run() {
+        var cursor = 0
+        while true {
+            lines.rearm()
+            let isLast = isStopping
+            log.tellHeldBack(force: isLast)
+            while writeSome(from: &cursor) {}
+            if isLast { return }
+            var events = [
+                pollfd(fd: lines.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            poll(&events, 2, log.isHoldingBack ? 1_000 : -1)
+        }
+    }
+
+    /// False when there is nothing more.
+    private func writeSome(from cursor: inout Int) -> Bool {
+        let (batch, missed) = log.ring.read(from: &cursor, limit: 64)
+        if missed > 0 {
+            log.counts.addLost(missed)
+            let time = batch.first?.time ?? 0
+            write(LogLine(time: time, level: .warning, message: "Log lines were lost", fields: [.count(missed)]))
+        }
+        for line in batch where !write(line) { log.counts.addLost(1) }
+        return !batch.isEmpty
+    }
+
+    /// A line is no longer than what the kernel takes in one piece when it says that there is room; a file or a socket
+    /// may still take part of it.
+    @discardableResult
+    private func write(_ line: LogLine) -> Bool {
+        let bytes = isText ? line.text : line.json
+        var done = 0
+        while done < bytes.count {
+            guard waitForRoom() else { return false }
+            let written = bytes.withUnsafeBytes {
+                Glibc.write(output, $0.baseAddress?.advanced(by: done), $0.count - done)
+            }
+            if written > 0 {
+                done += written
+            } else if written < 0 && errno != EAGAIN && errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// False once the time to stop is over.
+    private func waitForRoom() -> Bool {
+        while true {
+            let end = deadline.load(ordering: .acquiring)
+            let left = end == .max ? 0 : max(0, end &- nanoseconds(of: CLOCK_MONOTONIC))
+            var events = [pollfd(fd: output, events: Int16(POLLOUT), revents: 0)]
+            if end == .max { events.append(pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)) }
+            poll(&events, nfds_t(events.count), end == .max ? -1 : Int32(clamping: left / 1_000_000))
+            if events[0].revents != 0 { return true }
+            if end != .max && left == 0 { return false }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// Lets the first lines of each message through in a window and counts the rest. Time is an argument, in
+/// nanoseconds; a window is also over when the clock was set back behind its start.
+struct RateLimit {
+    /// Lines of one message in one window.
+    static let burst = 20
+    static let window: Int64 = 10_000_000_000
+
+    enum Verdict: Equatable {
+        /// Write the line and say how many of its kind were held back before it.
+        case write(heldBack: Int)
+        case hold
+    }
+
+    /// What was held back in a window that is over.
+    struct Remainder {
+        let message: StaticString
+        let level: LogLevel
+        let heldBack: Int
+    }
+
+    private struct Window {
+        let message: StaticString
+        let level: LogLevel
+        var start: Int64
+        var written: Int
+        var heldBack: Int
+
+        func isOver(_ now: Int64) -> Bool { !(0..<RateLimit.window).contains(now &- start) }
+    }
+
+    private var windows: [MessageID: Window] = [:]
+    private var holding = 0
+
+    /// True while something is held back that has not been told.
+    var isHolding: Bool { holding > 0 }
+
+    mutating func admit(_ message: StaticString, level: LogLevel, now: Int64) -> Verdict {
+        let id = MessageID(message, level)
+        guard var window = windows[id], !window.isOver(now) else {
+            let heldBack = windows[id]?.heldBack ?? 0
+            if heldBack > 0 { holding -= 1 }
+            windows[id] = Window(message: message, level: level, start: now, written: 1, heldBack: 0)
+            return .write(heldBack: heldBack)
+        }
+        defer { windows[id] = window }
+        guard window.written >= Self.burst else {
+            window.written += 1
+            return .write(heldBack: 0)
+        }
+        if window.heldBack == 0 { holding += 1 }
+        window.heldBack += 1
+        return .hold
+    }
+
+    /// What to tell of messages that have fallen silent since; `force` ends the windows that still run.
+    mutating func takeRemainders(now: Int64, force: Bool = false) -> [Remainder] {
+        guard isHolding else { return [] }
+        var remainders: [Remainder] = []
+        for (id, window) in windows where window.heldBack > 0 {
+            guard force || window.isOver(now) else { continue }
+            remainders.append(Remainder(message: window.message, level: window.level, heldBack: window.heldBack))
+            windows[id] = nil
+            holding -= 1
+        }
+        return remainders
+    }
+}
+
+private struct MessageID: Hashable {
+    private let place: UInt
+    private let level: LogLevel
+
+    init(_ message: StaticString, _ level: LogLevel) {
+        place = message.identity
+        self.level = level
+    }
+}

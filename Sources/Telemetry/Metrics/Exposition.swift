@@ -1,0 +1,94 @@
+/// The text that a scrape is answered with, family by family.
+package struct Exposition {
+    package enum Format: Sendable, CaseIterable {
+        /// Prometheus text 0.0.4.
+        case prometheus
+        /// OpenMetrics 1.0.0.
+        case openMetrics
+
+        package var contentType: String {
+            switch self {
+            case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+            case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+            }
+        }
+    }
+
+    private let format: Format
+    private var text: [UInt8] = []
+    /// The name of samples of the family that was begun last.
+    private var name = ""
+
+    package init(_ format: Format) {
+        self.format = format
+        text.reserveCapacity(1 << 16)
+    }
+
+    /// Begins a family; its samples follow.
+    package mutating func begin(_ family: MetricDescription) {
+        name = family.name
+        var title = name
+        // In OpenMetrics `_total` belongs to the sample, not to the family.
+        if format == .openMetrics && family.kind == .counter && title.hasSuffix("_total") { title.removeLast(6) }
+        text += "# HELP \(title) ".utf8
+        appendEscaped(family.help, quotes: format == .openMetrics)
+        text += "\n# TYPE \(title) \(family.kind.rawValue)\n".utf8
+    }
+
+    package mutating func sample(
+        suffix: StaticString = "", labels: String, _ value: Int, exemplar: Exemplar? = nil
+    ) {
+        sample(suffix: suffix, labels: labels, text: "\(value)", exemplar: exemplar)
+    }
+
+    package mutating func sample(suffix: StaticString = "", labels: String, _ value: Double) {
+        let text = value.isNaN ? "NaN" : value == .infinity ? "+Inf" : value == -.infinity ? "-Inf" : "\(value)"
+        sample(suffix: suffix, labels: labels, text: text, exemplar: nil)
+    }
+
+    /// The whole text.
+    package consuming func finished() -> [UInt8] {
+        if format == .openMetrics { text += "# EOF\n".utf8 }
+        return text
+    }
+
+    private mutating func sample(suffix: StaticString, labels: String, text value: String, exemplar: Exemplar?) {
+        text += name.utf8
+        text += "\(suffix)".utf8
+        if !labels.isEmpty { text += "{\(labels)}".utf8 }
+        text += " \(value)".utf8
+        if format == .openMetrics, let exemplar {
+            let value = Double(exemplar.nanoseconds) / 1e9
+            let milliseconds = exemplar.time / 1_000_000
+            text += " # {trace_id=\"\(exemplar.trace)\"} \(value) \(Double(milliseconds) / 1e3)".utf8
+        }
+        text.append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func appendEscaped(_ string: String, quotes: Bool) {
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): text += "\\\\".utf8
+            case UInt8(ascii: "\n"): text += "\\n".utf8
+            case UInt8(ascii: "\"") where quotes: text += "\\\"".utf8
+            default: text.append(byte)
+            }
+        }
+    }
+}
+
+extension String {
+    /// This text as it stands between the quotes of a label's value.
+    var escapedLabel: String {
+        var escaped = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,20 @@
+/// What can go wrong when the logs and pages are started. A number is the `errno` of the call that failed.
+public enum TelemetryError: Error, Equatable, Sendable {
+    case invalidListenAddress(String)
+    case addressInUse(String)
+    case cannotListen(String, Int32)
+    case noPipe(Int32)
+    case noThread(Int32)
+}
+
+extension TelemetryError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalidListenAddress(let text): "\"\(text)\" is not an address to listen on, such as 127.0.0.1:9464"
+        case .addressInUse(let address): "another program is listening on \(address)"
+        case .cannotListen(let address, let code): "cannot listen on \(address): \(systemMessage(code))"
+        case .noPipe(let code): "no pipe: \(systemMessage(code))"
+        case .noThread(let code): "no thread: \(systemMessage(code))"
+        }
+    }
+}

@@ -1,0 +1,150 @@
+/// What became of the records taken from one partition, for one assignment of it: the caller makes a new ledger for the
+/// next. Records are taken in order of offset and completed in any order. A few nanoseconds a call, and no allocation
+/// once its window has grown to what the traffic needs.
+package struct OffsetLedger: Sendable {
+    package enum Taking: Sendable {
+        /// New: process it, then `complete` it.
+        case taken
+        /// Known from the commit's metadata to be done: skip it.
+        case completed
+        /// Not above the last one taken, and in flight. Records of one assignment only ever ascend: unless the caller
+        /// sought back, this is another log that began below the position, and the same applies as for `rewound`.
+        case duplicate
+        /// Not above the last one taken, and not in flight: the topic was recreated, or its log was cut. The record is
+        /// not entered; it wants a new ledger that starts at its offset, and a new slot.
+        case rewound
+        /// Would stretch the window past its limit while something hangs. The record is not entered: pause, and take
+        /// it again when the position has moved.
+        case full
+    }
+
+    /// Offsets beyond it are refused as `full`, so that no arithmetic here can overflow.
+    private static let highest: Int64 = 1 << 62
+
+    /// The lowest offset that is not done: the next to commit. Before anything was taken, where it started.
+    package private(set) var position: Int64
+    /// Taken and not completed.
+    package private(set) var inFlight = 0
+    private var done: OffsetRing
+    /// One past the last offset taken.
+    private var end: Int64
+    /// One past the highest offset known as done from the start.
+    private var seededEnd: Int64
+    /// Offsets between position and `known` that are not done.
+    private var holes = 0
+    private let limit: Int
+    private var changes: UInt64 = 0
+    private var committedChanges: UInt64 = 0
+
+    /// `position` is the committed one; a negative one, which means that there is none, lets the first record decide.
+    /// Of `completed`, which is in ascending order, only what lies within the limit is kept. At most `spanLimit` offsets
+    /// (rounded up to a power of two) are held between position and last taken, at one bit each.
+    package init(startingAt position: Int64, completed: [Range<Int64>] = [], spanLimit: Int = 1 << 22) {
+        let position = min(max(0, position), Self.highest)
+        limit = spanLimit
+        done = OffsetRing(at: position)
+        end = position
+        seededEnd = position
+        self.position = position
+        seed(completed)
+    }
+
+    private mutating func seed(_ completed: [Range<Int64>]) {
+        let reachable = (position & ~63) + Int64(limit)
+        for range in completed {
+            let (start, stop) = (max(range.lowerBound, seededEnd), min(range.upperBound, reachable))
+            guard start < stop, done.reach(stop - 1, limit: limit) else { continue }
+            holes += Int(start - seededEnd)
+            seededEnd = stop
+            _ = done.insert(start..<stop)
+        }
+        position = done.advance(from: position)
+    }
+
+    /// One past the highest offset of which anything is known.
+    private var known: Int64 { max(end, seededEnd) }
+
+    /// Offsets between the position and the highest one known.
+    package var span: Int { Int(known - position) }
+
+    /// Enters the next record. Offsets passed over are those that the log does not hold: they are done.
+    package mutating func take(_ offset: Int64) -> Taking {
+        guard offset >= end else { return isInFlight(offset) ? .duplicate : .rewound }
+        guard offset <= Self.highest else { return .full }
+        if inFlight == 0, offset >= seededEnd {
+            moveOn(to: offset)
+        } else {
+            guard done.reach(offset, limit: limit) else { return .full }
+            if offset > end { passOver(to: offset) }
+        }
+        end = offset + 1
+        guard !isCompleted(offset) else { return .completed }
+        inFlight += 1
+        if offset >= seededEnd { holes += 1 }
+        return .taken
+    }
+
+    /// Nothing below is awaited any more, however far away.
+    private mutating func moveOn(to offset: Int64) {
+        guard offset > position else { return }
+        done.restart(at: offset, clearing: known)
+        position = offset
+        holes = 0
+        changes &+= 1
+    }
+
+    private mutating func passOver(to offset: Int64) {
+        let start = max(end, position)
+        guard start < offset else { return }
+        let border = min(max(start, seededEnd), offset)
+        holes -= done.insert(start..<border)
+        _ = done.insert(border..<offset)
+        position = done.advance(from: position)
+        changes &+= 1
+    }
+
+    /// Any order. False when the offset is not in flight.
+    package mutating func complete(_ offset: Int64) -> Bool {
+        guard isInFlight(offset) else { return false }
+        done.insert(offset)
+        inFlight -= 1
+        holes -= 1
+        changes &+= 1
+        if offset == position { position = done.advance(from: position) }
+        return true
+    }
+
+    private func isInFlight(_ offset: Int64) -> Bool { offset >= position && offset < end && !done.contains(offset) }
+
+    package func isCompleted(_ offset: Int64) -> Bool { offset < position || done.contains(offset) }
+
+    /// What is done above the position, in ascending order.
+    package var completedBeyond: [Range<Int64>] { done.runs(in: position..<known) }
+}
+
+extension OffsetLedger {
+    /// What a commit says of this partition.
+    package struct Snapshot: Equatable, Sendable {
+        package let offset: Int64
+        package let metadata: String
+        /// Completed offsets that did not fit into the metadata: a crash would repeat them.
+        package let leftOut: Int
+        fileprivate let changes: UInt64
+    }
+
+    /// Something has changed since the last snapshot that was committed.
+    package var isDirty: Bool { changes != committedChanges }
+
+    package func snapshot(limit: Int = OffsetMetadata.limit) -> Snapshot {
+        let (metadata, leftOut) = OffsetMetadata(base: position, completed: completedBeyond).encoded(limit: limit)
+        return Snapshot(offset: position, metadata: metadata, leftOut: leftOut, changes: changes)
+    }
+
+    /// The commit of this snapshot was accepted.
+    package mutating func committed(_ snapshot: Snapshot) {
+        committedChanges = max(committedChanges, snapshot.changes)
+    }
+
+    /// A size in characters that the metadata will not exceed, without encoding it: at most about half too high.
+    package var metadataSizeBound: Int { OffsetMetadata.sizeBound(span: span, holes: holes) }
+}

@@ -1,0 +1,119 @@
+extension OffsetMetadata {
+    /// The text, and how many completed offsets it leaves out: what does not fit is cut from the far end.
+    package func encoded(limit: Int = OffsetMetadata.limit) -> (text: String, leftOut: Int) {
+        precondition(limit >= 64, "no room for an offset")
+        var body = ByteWriter()
+        body.write(varint: UInt64(base))
+        let total = completed.reduce(0) { $0 + $1.count }
+        var kept = 0
+        if total > 0 {
+            let room = limit * 3 / 4 - 3 - Self.checksumSize - body.bytes.count - 1
+            let bitmap = BitmapPlan(completed, base: base, room: room)
+            let runs = RunPlan(completed, base: base, room: room)
+            let isBitmap = (bitmap.kept, runs.size) > (runs.kept, bitmap.size)
+            kept = isBitmap ? bitmap.kept : runs.kept
+            if kept > 0 {
+                body.bytes.append((isBitmap ? Form.bitmap : Form.runs).rawValue)
+                if isBitmap { bitmap.write(to: &body) } else { runs.write(to: &body) }
+            }
+        }
+        let checksum = Self.checksum(of: body.bytes)
+        let sum = (0..<Self.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
+        return (Self.mark + Base64URL.encode(sum + body.bytes), total - kept)
+    }
+
+    /// No set with this many holes within this many offsets takes more characters.
+    static func sizeBound(span: Int, holes: Int) -> Int {
+        let bitmap = (span + 7) / 8
+        // A done run costs at most order + 4.2 bits on average, its hole 2: Jensen's inequality, with one run a hole.
+        let order = Int.bitWidth - max(1, span / max(1, holes)).leadingZeroBitCount - 1
+        let runs = (holes.multipliedReportingOverflow(by: order + 7).partialValue + 7) / 8 + 16
+        return (min(bitmap, runs) + 3 + checksumSize + 9 + 1) * 4 / 3 + 1
+    }
+}
+
+/// One bit an offset, from base + 1.
+private struct BitmapPlan {
+    let completed: [Range<Int64>]
+    let base: Int64
+    /// Bytes.
+    let size: Int
+    /// Completed offsets that it holds.
+    let kept: Int
+
+    init(_ completed: [Range<Int64>], base: Int64, room: Int) {
+        let end = base + 1 + Int64(room) * 8
+        let fitting = completed.prefix { $0.lowerBound < end }.map { $0.lowerBound..<min($0.upperBound, end) }
+        self.completed = fitting
+        self.base = base
+        kept = fitting.reduce(0) { $0 + $1.count }
+        size = fitting.last.map { Int($0.upperBound - base - 1 + 7) / 8 } ?? 0
+    }
+
+    func write(to body: inout ByteWriter) {
+        var bits = [UInt8](repeating: 0, count: size)
+        for range in completed {
+            for offset in range {
+                let index = Int(offset - base - 1)
+                bits[index >> 3] |= 1 << UInt8(index & 7)
+            }
+        }
+        body.bytes += bits
+    }
+}
+
+/// Pairs of run lengths: so many not done, so many done.
+private struct RunPlan {
+    private var pairs: [(missing: UInt64, done: UInt64)] = []
+    private var missingOrder = 0
+    private var doneOrder = 0
+    /// Bytes.
+    private(set) var size = 0
+    /// Completed offsets that it holds.
+    private(set) var kept = 0
+
+    init(_ completed: [Range<Int64>], base: Int64, room: Int) {
+        var at = base
+        pairs.reserveCapacity(completed.count)
+        // A run has at least one offset: one less is written.
+        for range in completed {
+            pairs.append((UInt64(range.lowerBound - at - 1), UInt64(range.count - 1)))
+            at = range.upperBound
+        }
+        missingOrder = Self.order(of: pairs.reduce(0) { $0 + $1.missing }, count: pairs.count)
+        doneOrder = Self.order(of: pairs.reduce(0) { $0 + $1.done }, count: pairs.count)
+        fit(into: room)
+    }
+
+    /// The code is shortest where its order is the logarithm of the mean.
+    private static func order(of sum: UInt64, count: Int) -> Int {
+        let mean = sum / UInt64(max(1, count))
+        return min(OffsetMetadata.largestOrder, max(0, UInt64.bitWidth - mean.leadingZeroBitCount - 1))
+    }
+
+    private mutating func fit(into room: Int) {
+        let head = 2 + ByteWriter.size(ofVarint: UInt64(pairs.count))
+        var (bits, count) = (0, 0)
+        for pair in pairs {
+            let more =
+                ByteWriter.size(ofExpGolomb: pair.missing, order: missingOrder)
+                + ByteWriter.size(ofExpGolomb: pair.done, order: doneOrder)
+            guard bits + more <= (room - head) * 8 else { break }
+            bits += more
+            kept += Int(pair.done) + 1
+            count += 1
+        }
+        pairs.removeLast(pairs.count - count)
+        size = head + (bits + 7) / 8
+    }
+
+    func write(to body: inout ByteWriter) {
+        body.bytes += [UInt8(missingOrder), UInt8(doneOrder)]
+        body.write(varint: UInt64(pairs.count))
+        for pair in pairs {
+            body.write(expGolomb: pair.missing, order: missingOrder)
+            body.write(expGolomb: pair.done, order: doneOrder)
+        }
+        body.endBits()
+    }
+}

@@ -1,0 +1,91 @@
+import Kafka
+import Testing
+
+@Suite("Records over the wire", .serialized)
+struct RecordTests {
+    @Test("Tombstones, null and empty keys, null and duplicate headers and timestamps survive")
+    func survive() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let headers: [(String, String?)] = [("a", "1"), ("a", "2"), ("n", nil), ("e", "")]
+        _ = try peer.publish("v", key: "k", to: "t", headers: headers, timestamp: 1_700_000_000_123)
+        _ = try peer.publish(nil, key: "tomb", to: "t", timestamp: 1)
+        _ = try peer.publish("", key: nil, to: "t", timestamp: 2)
+        _ = try peer.publish("x", key: "", to: "t", timestamp: 3)
+        #expect(peer.reports(4).allSatisfy { $0.error == nil && $0.returned == nil })
+        let consumer = try peer.consumer(group: "g")
+        try consumer.subscribe(to: ["t"])
+        let read = try consumer.read(4)
+        #expect(
+            read == [
+                Copied(
+                    key: "k", value: "v", timestamp: 1_700_000_000_123, offset: 0,
+                    headers: [["a", "1"], ["a", "2"], ["n", nil], ["e", ""]]),
+                Copied(key: "tomb", value: nil, timestamp: 1, offset: 1, headers: []),
+                Copied(key: nil, value: "", timestamp: 2, offset: 2, headers: []),
+                Copied(key: "", value: "x", timestamp: 3, offset: 3, headers: []),
+            ])
+        #expect(consumer.close() == nil)
+    }
+
+    @Test("The partition of a key is the one a Java client chooses", arguments: [("anna", 64), ("ben", 64), ("", 64)])
+    func murmur2(key: String, partitions: Int) throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: partitions)
+        _ = try peer.publish("v", key: key, to: "t", partition: nil)
+        #expect(peer.reports(1).first?.error == nil)
+        let consumer = try peer.consumer(group: "g")
+        let expected = Int32(Int(murmur2(Array(key.utf8)) & 0x7fff_ffff) % partitions)
+        let marks = try consumer.watermarks(of: TopicPartition("t", expected), milliseconds: 5000)
+        #expect(marks.high == 1)
+    }
+
+    @Test("Headers move from a record to another without those that are removed")
+    func moveHeaders() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        _ = try peer.publish("v", to: "t", headers: [("keep", "1"), ("drop", "2"), ("drop", "3")])
+        _ = peer.reports(1)
+        let consumer = try peer.consumer(group: "g")
+        try consumer.subscribe(to: ["t"])
+        var batch = RecordBatch(capacity: 10)
+        var rebalanced = false
+        while batch.records.isEmpty {
+            for case .assign(let given) in consumer.poll(milliseconds: 100, into: &batch).rebalances {
+                try consumer.assign(given.map { Position($0, offset: Position.beginning) })
+                rebalanced = true
+            }
+        }
+        #expect(rebalanced)
+        let record = try #require(batch.records.first)
+        var headers = record.detachHeaders()
+        #expect(text(headers.view?.last("drop")) == "3")
+        headers.remove("drop")
+        headers.add("new", "4")
+        record.destroy()
+        #expect(text(headers.view?.last("keep")) == "1")
+        #expect(headers.view?.last("drop") == nil)
+        #expect(headers.view?.count == 2)
+        #expect(headers.view?.entry(2) == nil)
+    }
+
+    /// Austin Appleby's MurmurHash2 with Kafka's seed, as the protocol's other clients have it.
+    private func murmur2(_ data: [UInt8]) -> UInt32 {
+        let (m, r): (UInt32, UInt32) = (0x5bd1_e995, 24)
+        var h = 0x9747_b28c ^ UInt32(data.count)
+        var index = 0
+        while index + 4 <= data.count {
+            var k = (0..<4).reduce(UInt32(0)) { $0 | UInt32(data[index + $1]) << (8 * UInt32($1)) }
+            k = k &* m
+            k ^= k >> r
+            h = (h &* m) ^ (k &* m)
+            index += 4
+        }
+        let rest = data.count - index
+        if rest == 3 { h ^= UInt32(data[index + 2]) << 16 }
+        if rest >= 2 { h ^= UInt32(data[index + 1]) << 8 }
+        if rest >= 1 { h = (h ^ UInt32(data[index])) &* m }
+        h = (h ^ (h >> 13)) &* m
+        return h ^ (h >> 15)
+    }
+}

@@ -1,0 +1,88 @@
+import Synchronization
+import Telemetry
+import Testing
+
+@Suite struct LogTests {
+    private let time = ManualClock()
+
+    @Test("A line is one JSON object: time, level, message, then the fields in their order")
+    func line() {
+        let log = Log(clock: time.clock)
+        log.warning("Partition is slow", [.topic("push.events"), .partition(3), .offset(42), .seconds(0.25)])
+        #expect(
+            log.jsonLines == [
+                #"{"time":"2026-01-31T09:08:07.006Z","level":"warning","message":"Partition is slow","#
+                    + #""topic":"push.events","partition":3,"offset":42,"seconds":0.25}"#
+            ])
+    }
+
+    @Test("A call whose level is off builds no field and counts nothing", arguments: LogLevel.allCases)
+    func levels(_ threshold: LogLevel) {
+        let log = Log(level: threshold, clock: time.clock)
+        let built = Mutex<[LogLevel]>([])
+        func field(_ level: LogLevel) -> [LogField] {
+            built.withLock { $0.append(level) }
+            return []
+        }
+        log.error("Error", field(.error))
+        log.warning("Warning", field(.warning))
+        log.info("Info", field(.info))
+        log.debug("Debug", field(.debug))
+        log.trace("Trace", field(.trace))
+        let expected = LogLevel.allCases.filter { $0 >= threshold }
+        #expect(built.withLock { $0 } == expected)
+        #expect(LogLevel.allCases.filter { log.counts.lines($0) == 1 } == expected)
+        #expect(log.jsonLines.count == expected.count)
+    }
+
+    @Test("The level can be changed while running")
+    func change() {
+        let log = Log(level: .error, clock: time.clock)
+        log.info("Before")
+        log.level = .info
+        log.info("After")
+        #expect(log.jsonLines.count == 1)
+        #expect(log.level == .info)
+    }
+
+    @Test("A level is known by its own name only", arguments: ["error", "warning", "info", "debug", "trace"])
+    func names(_ name: String) {
+        #expect(LogLevel(name: name)?.name == name)
+        #expect(LogLevel(name: name.uppercased()) == nil)
+    }
+
+    @Test("Lines of one message are held back after a burst, and the next window says how many")
+    func rateLimit() {
+        let log = Log(clock: time.clock)
+        for _ in 0..<25 { log.info("Again") }
+        log.info("Another")
+        #expect(log.jsonLines.count == 21)
+        #expect(log.counts.heldBack == 5)
+        #expect(log.counts.lines(.info) == 26)
+        time.advance(seconds: 10)
+        log.info("Again")
+        #expect(log.jsonLines.last?.hasSuffix(#""message":"Again","held_back":5}"#) == true)
+    }
+
+    @Test("What debug and trace were switched on for is not held back")
+    func noLimitBelowInfo() {
+        let log = Log(level: .trace, clock: time.clock)
+        for _ in 0..<100 { log.debug("Debug") }
+        for _ in 0..<100 { log.trace("Trace") }
+        #expect(log.jsonLines.count == 200)
+        #expect(log.counts.heldBack == 0)
+    }
+
+    @Test("A burst from many threads loses no count")
+    func concurrency() async {
+        let log = Log(capacity: 64, clock: time.clock)
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { for number in 0..<500 { log.error("Burst", [.count(number)]) } }
+            }
+        }
+        #expect(log.counts.lines(.error) == 4_000)
+        #expect(log.counts.heldBack == 3_980)
+        #expect(log.jsonLines.count == 20)
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Telemetry
+import Testing
+
+@Suite struct LogWriterTests {
+    private let time = ManualClock()
+
+    @Test("Lines logged before and after the start are written, also the number of those held back")
+    func writing() throws {
+        let log = Log(clock: time.clock)
+        let pipe = try Pipe()
+        log.info("Before")
+        let writer = try LogWriter(log, output: pipe.writing)
+        #expect(pipe.lines(1).first?.contains("Before") == true)
+        for _ in 0..<22 { log.info("Repeated") }
+        writer.close()
+        #expect(pipe.lines(21).last?.hasSuffix(#""message":"Repeated","held_back":2}"#) == true)
+    }
+
+    @Test("A pipe gets JSON unless text is asked for", arguments: [LogFormat.auto, .json, .text])
+    func format(_ format: LogFormat) throws {
+        let log = Log(clock: time.clock)
+        let pipe = try Pipe()
+        let writer = try LogWriter(log, format: format, output: pipe.writing)
+        log.info("Hello")
+        writer.close()
+        let line = pipe.lines(1).first
+        #expect(line == (format == .text ? "2026-01-31T09:08:07.006Z INFO    Hello" : log.jsonLines.first))
+    }
+
+    @Test("A blocked output holds no one, and what it missed is counted and told")
+    func blocked() throws {
+        let log = Log(level: .debug, capacity: 8, clock: time.clock)
+        let pipe = try Pipe()
+        pipe.fill()
+        let writer = try LogWriter(log, output: pipe.writing)
+        for number in 0..<1_000 { log.debug("Line", [.count(number)]) }
+        #expect(log.counts.lines(.debug) == 1_000)
+        var lines: [String] = []
+        while lines.last?.hasSuffix(#""count":999}"#) != true { lines += pipe.lines(1) }
+        writer.close()
+        let written = lines.filter { $0.contains(#""message":"Line""#) }.count
+        #expect(log.counts.lost == 1_000 - written)
+        #expect(lines.contains { $0.contains(#""message":"Log lines were lost""#) })
+    }
+
+    @Test("An output that stays blocked does not hold the end for longer than allowed")
+    func blockedAtTheEnd() throws {
+        let log = Log(clock: time.clock)
+        let pipe = try Pipe()
+        pipe.fill()
+        let writer = try LogWriter(log, output: pipe.writing)
+        log.info("Never written")
+        writer.close(within: .milliseconds(20))
+        #expect(log.counts.lost == 1)
+        writer.close()
+    }
+
+    @Test("A reader that is gone costs lines, not the process")
+    func closedReader() throws {
+        let log = Log(clock: time.clock)
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        close(ends[0])
+        let writer = try LogWriter(log, output: ends[1])
+        log.info("To no one")
+        writer.close()
+        close(ends[1])
+        #expect(log.counts.lost == 1)
+    }
+
+    @Test("A closed output costs lines, not the process")
+    func closedOutput() throws {
+        let log = Log(clock: time.clock)
+        // No process has so many descriptors open.
+        let writer = try LogWriter(log, output: 1 << 20)
+        log.info("To no one")
+        writer.close()
+        #expect(log.counts.lost == 1)
+    }
+
+    @Test("Lines from many threads go out whole")
+    func whole() async throws {
+        let log = Log(level: .debug, capacity: 10_000, clock: time.clock)
+        let pipe = try Pipe()
+        let writer = try LogWriter(log, output: pipe.writing)
+        async let lines = Task.detached { pipe.lines(800) }.value
+        await withTaskGroup { group in
+            for lane in 0..<8 {
+                group.addTask {
+                    for _ in 0..<100 { log.debug("Whole", [.lane(lane), .path(String(repeating: "x", count: 900))]) }
+                }
+            }
+        }
+        let written = await lines
+        writer.close()
+        #expect(written.count == 800)
+        #expect(written.allSatisfy { $0.hasPrefix(#"{"time""#) && $0.hasSuffix(#"xx"}"#) })
+    }
+}

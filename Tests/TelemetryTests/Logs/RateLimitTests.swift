@@ -1,0 +1,44 @@
+import Testing
+
+@testable import Telemetry
+
+@Suite struct RateLimitTests {
+    private var limit = RateLimit()
+    private let second: Int64 = 1_000_000_000
+
+    private mutating func fill(at now: Int64, beyond: Int) {
+        for _ in 0..<RateLimit.burst + beyond { _ = limit.admit("A", level: .info, now: now) }
+    }
+
+    @Test("A message that falls silent is told once its window is over")
+    mutating func remainder() {
+        fill(at: 0, beyond: 3)
+        #expect(limit.takeRemainders(now: 9 * second).isEmpty)
+        #expect(limit.isHolding)
+        let told = limit.takeRemainders(now: 10 * second)
+        #expect(told.map(\.heldBack) == [3])
+        #expect(told.first?.level == .info)
+        #expect(!limit.isHolding)
+        #expect(limit.takeRemainders(now: 20 * second).isEmpty)
+    }
+
+    @Test("At the end everything is told")
+    mutating func force() {
+        fill(at: 0, beyond: 1)
+        #expect(limit.takeRemainders(now: 0, force: true).map(\.heldBack) == [1])
+    }
+
+    @Test("A clock that was set back ends the window")
+    mutating func setBack() {
+        fill(at: 100 * second, beyond: 2)
+        #expect(limit.admit("A", level: .info, now: 0) == .write(heldBack: 2))
+    }
+
+    @Test("Messages, and levels of one message, are limited apart")
+    mutating func apart() {
+        fill(at: 0, beyond: 1)
+        #expect(limit.admit("B", level: .info, now: 0) == .write(heldBack: 0))
+        #expect(limit.admit("A", level: .error, now: 0) == .write(heldBack: 0))
+        #expect(limit.admit("A", level: .info, now: 0) == .hold)
+    }
+}

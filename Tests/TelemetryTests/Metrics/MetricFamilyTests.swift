@@ -1,0 +1,62 @@
+import Telemetry
+import Testing
+
+@Suite struct MetricFamilyTests {
+    private func text(_ registry: MetricRegistry) -> String {
+        String(decoding: registry.render(.prometheus), as: UTF8.self)
+    }
+
+    @Test("The same label values give the same handle")
+    func resolving() {
+        let family = MetricRegistry(shards: 0).counters("test_total", "Test.", labels: .topic)
+        #expect(family.series("a") === family.series("a"))
+        #expect(family.series("a") !== family.series("b"))
+    }
+
+    @Test("A removed series is gone, its handle harmless, and a new one starts at zero")
+    func removal() {
+        let registry = MetricRegistry(shards: 1)
+        let family = registry.counters("test_total", "Test.", labels: .topic)
+        let shard = family.series("a").shard(0)
+        shard.add(7)
+        family.series("b").add(1)
+        family.remove("a")
+        family.remove("never was")
+        shard.add(1)
+        #expect(!text(registry).contains("topic=\"a\""))
+        #expect(text(registry).contains("test_total{topic=\"b\"} 1\n"))
+        #expect(family.series("a").value == 0)
+    }
+
+    @Test("Shards, the shared part and scrapes at the same time lose no count")
+    func concurrency() async {
+        let registry = MetricRegistry(shards: 4)
+        let family = registry.counters("test_total", "Test.", labels: .topic)
+        let counter = family.series("a")
+        let histogram = registry.histograms("test_seconds", "Test.", .stage).series()
+        await withTaskGroup { group in
+            for index in 0..<4 {
+                group.addTask {
+                    let shard = counter.shard(index)
+                    let seconds = histogram.shard(index)
+                    for number in 0..<20_000 {
+                        shard.add()
+                        counter.add()
+                        seconds.observe(nanoseconds: Int64(number))
+                        histogram.observe(nanoseconds: 1)
+                    }
+                }
+            }
+            group.addTask {
+                for number in 0..<50 {
+                    family.series("\(number)").add()
+                    _ = registry.render(.openMetrics)
+                    family.remove("\(number)")
+                }
+            }
+        }
+        #expect(counter.value == 160_000)
+        #expect(histogram.snapshot.count == 160_000)
+        #expect(text(registry).contains("test_seconds_count 160000\n"))
+    }
+}

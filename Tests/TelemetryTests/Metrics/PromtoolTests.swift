@@ -1,0 +1,35 @@
+import Glibc
+import Telemetry
+import Testing
+
+/// Prometheus' own opinion; skipped where it is not installed.
+@Suite(.enabled(if: access("/usr/bin/promtool", X_OK) == 0, "promtool is not installed"))
+struct PromtoolTests {
+    @Test("promtool finds nothing to say about the service's metrics")
+    func check() throws {
+        let registry = MetricRegistry(shards: 1)
+        let metrics = ServiceMetrics(
+            registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
+        registry.addProcess(log: Log(), version: "1", revision: "2")
+        metrics.consumed(topic: "in").add()
+        metrics.partition(0, of: "in").lag.set(1)
+        metrics.reloaded("keys", succeeded: true)
+        var shard = metrics.shard(0)
+        shard.stages[0].count("ok")
+
+        let file = "/tmp/pushmill-metrics-\(getpid()).txt"
+        defer { unlink(file) }
+        let text = registry.render(.prometheus)
+        let output = try #require(fopen(file, "w"))
+        #expect(fwrite(text, 1, text.count, output) == text.count)
+        fclose(output)
+
+        let tool = try #require(popen("/usr/bin/promtool check metrics < \(file) 2>&1", "r"))
+        var said = ""
+        while let character = UnicodeScalar(UInt32(truncatingIfNeeded: fgetc(tool))) {
+            said.unicodeScalars.append(character)
+        }
+        #expect(pclose(tool) == 0)
+        #expect(said == "")
+    }
+}

@@ -1,0 +1,71 @@
+import Telemetry
+import Testing
+
+@Suite struct ServiceMetricsTests {
+    private let registry = MetricRegistry(shards: 2)
+    private let metrics: ServiceMetrics
+
+    init() {
+        metrics = ServiceMetrics(
+            registry: registry, stages: ["decrypt", "badge"], outcomes: ["modified", "passed"],
+            deadLetterReasons: ["not-json"])
+    }
+
+    private var lines: Set<Substring> {
+        Set(String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n"))
+    }
+
+    @Test("What a shard counts is shown under the labels of its index")
+    func shard() {
+        var shard = metrics.shard(1)
+        shard.published[1].add()
+        shard.deadLetters[0].add(2)
+        shard.stages[0].count("ok")
+        shard.stages[0].count("failed", reason: "no-key")
+        shard.stages[0].count("failed", reason: "no-key")
+        shard.stages[1].count("miss")
+        shard.stages[1].seconds.observe(nanoseconds: 900)
+        #expect(
+            lines.isSuperset(of: [
+                #"pushmill_records_published_total{outcome="modified"} 0"#,
+                #"pushmill_records_published_total{outcome="passed"} 1"#,
+                #"pushmill_dead_letters_total{reason="not-json"} 2"#,
+                #"pushmill_stage_results_total{stage="decrypt",result="ok",reason=""} 1"#,
+                #"pushmill_stage_results_total{stage="decrypt",result="failed",reason="no-key"} 2"#,
+                #"pushmill_stage_results_total{stage="badge",result="miss",reason=""} 1"#,
+                #"pushmill_stage_seconds_bucket{stage="badge",le="1e-06"} 1"#,
+            ]))
+    }
+
+    @Test("Two writers that count the same result count one series")
+    func twoWriters() {
+        var (first, second) = (metrics.shard(0), metrics.shard(1))
+        first.stages[0].count("ok")
+        second.stages[0].count("ok")
+        #expect(lines.contains(#"pushmill_stage_results_total{stage="decrypt",result="ok",reason=""} 2"#))
+    }
+
+    @Test("A revoked partition's series are removed, the others stay")
+    func revoked() {
+        metrics.partition(0, of: "in").lag.set(5)
+        metrics.partition(1, of: "in").paused.set(1)
+        metrics.remove(partition: 0, of: "in")
+        #expect(!lines.contains { $0.contains(#"partition="0""#) })
+        #expect(lines.contains(#"pushmill_consumer_paused{topic="in",partition="1"} 1"#))
+    }
+
+    @Test("Log lines, losses, build and process are shown")
+    func process() {
+        let log = Log()
+        for _ in 0..<21 { log.warning("Warned") }
+        registry.addProcess(log: log, version: "1.2.3", revision: "abc")
+        let lines = lines
+        #expect(lines.contains(#"pushmill_build_info{version="1.2.3",revision="abc"} 1.0"#))
+        #expect(lines.contains(#"pushmill_log_lines_total{level="warning"} 21.0"#))
+        #expect(lines.contains(#"pushmill_log_lines_lost_total{reason="repeated"} 1.0"#))
+        for name in ["cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"] {
+            let line = lines.first { $0.hasPrefix("process_\(name) ") }
+            #expect(line?.split(separator: " ").last.flatMap { Double($0) }.map { $0 > 0 } == true, "process_\(name)")
+        }
+    }
+}
