@@ -5,24 +5,21 @@ package struct InFlightTable: Sendable {
         package let slot: PartitionSlot
         package let offset: Int64
         package let byteCount: Int
-        /// Nanoseconds of the monotonic clock.
-        package let takenAt: Int64
 
-        package init(slot: PartitionSlot, offset: Int64, byteCount: Int, takenAt: Int64) {
+        package init(slot: PartitionSlot, offset: Int64, byteCount: Int) {
             self.slot = slot
             self.offset = offset
             self.byteCount = byteCount
-            self.takenAt = takenAt
         }
     }
 
-    /// One stay in the table; `opaque` is never 0.
+    /// One stay in the table; never 0 as a number.
     package struct Ticket: Hashable, Sendable {
         fileprivate let handle: Slab<Delivery>.Handle
 
-        package var opaque: UInt64 { handle.rawValue }
+        package var rawValue: UInt64 { handle.rawValue }
 
-        package init(opaque: UInt64) { handle = Slab<Delivery>.Handle(rawValue: opaque) }
+        package init(rawValue: UInt64) { handle = Slab<Delivery>.Handle(rawValue: rawValue) }
 
         fileprivate init(_ handle: Slab<Delivery>.Handle) { self.handle = handle }
     }
