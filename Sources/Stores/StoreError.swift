@@ -8,6 +8,8 @@ package enum StoreError: Error, Equatable {
     case unopened(path: String, message: String)
     /// A newer version wrote the file.
     case newerSchema(path: String, found: Int, known: Int)
+    /// A file of lines that we were given, not written by us.
+    case unreadableLine(path: String, line: Int, what: String)
     /// What the file holds is not what was written there.
     case damaged(path: String, what: String)
 }
@@ -20,6 +22,7 @@ extension StoreError: CustomStringConvertible {
         case .unopened(let path, let message): "\(path): \(message)"
         case .newerSchema(let path, let found, let known):
             "\(path): written by a newer version (schema \(found), this one knows \(known))"
+        case .unreadableLine(let path, let line, let what): "\(path):\(line): \(what)"
         case .damaged(let path, let what): "\(path): damaged: \(what)"
         }
     }

@@ -14,8 +14,8 @@ package struct LiveCounts: ~Copyable {
         var sequence: UInt32 = 0
         /// Messages between `begin` and `end`.
         var users: Int32 = 1
-        /// Used since the hand of the clock came by.
-        var isRecent = true
+        /// Used again since the hand of the clock came by.
+        var isRecent = false
     }
 
     private let capacity: Int

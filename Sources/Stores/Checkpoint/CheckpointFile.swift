@@ -7,6 +7,8 @@ package struct CheckpointFile: ~Copyable {
     private static let journalLimit = 8 << 20
 
     package let progress = JournalProgress()
+    // Keeps the file to this process for as long as it is written.
+    private let state: StateFile
     let database: Database
     private let appendCounts: Statement
     private let putPosition: Statement
@@ -22,6 +24,7 @@ package struct CheckpointFile: ~Copyable {
         let putPosition = try database.prepare(
             "INSERT INTO position VALUES(?, ?, ?, ?) "
                 + "ON CONFLICT DO UPDATE SET next=excluded.next, metadata=excluded.metadata")
+        self.state = state
         self.database = database
         self.appendCounts = appendCounts
         self.putPosition = putPosition

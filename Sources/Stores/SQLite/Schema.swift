@@ -14,6 +14,9 @@ enum Schema {
             topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, metadata TEXT NOT NULL,
             PRIMARY KEY(topic, partition)) WITHOUT ROWID;
         CREATE TABLE owner(id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, consumer_group TEXT NOT NULL);
+        CREATE TABLE contact_position(
+            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL,
+            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
         CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
         INSERT INTO contact_revision VALUES(1, 0);
         """
