@@ -1,13 +1,13 @@
-/// Follows the stages for metrics and explanations. Called on the thread that has the message, so it has to be quick.
-/// Stages are known by their index in the chain.
+/// Follows the stages for metrics and explanations. Called by whoever has the message, so it has to be quick. Stages are
+/// known by their index in the chain.
 public protocol ChainObserver: AnyObject, Sendable {
-    /// Whether the time that a stage takes is measured: two readings of the clock each.
+    /// Whether the time that a stage takes is measured, which costs a reading of the clock for each.
     var measuresStages: Bool { get }
 
-    /// Once for each stage of a message, in order. `nanoseconds` is 0 where nothing was measured.
+    /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
 
-    /// The deadline or the stage's budget came while it ran; it goes on without its message.
+    /// The deadline or the stage's budget has come while it ran; it goes on without its message.
     func stageAbandoned(_ stage: Int)
 
     /// An abandoned stage has ended; its result is dropped.

@@ -1,10 +1,8 @@
-/// A stage whose effect is remembered beyond its message: the badge. Its methods are quick and do not wait; the chain
-/// calls `timeWillExpire` of these stages alone for a message that had expired before its turn and is published.
+/// The stage that keeps a count for each recipient and app. It reads the count before the message in its context, and
+/// leaves what the message does to it in `NotificationContent.badgeOperation`, which is carried out once the content is
+/// published. Its edits need no I/O, so `timeWillExpire` counts as `didReceive` does; the chain calls that one alone for
+/// a message that had expired before its turn.
 public protocol CountingStage: Stage {
-    /// Before the first stage of a chain begins, before `didPass`, and before an expired message's `timeWillExpire`.
-    /// What the recipient's count needs is to be in memory afterwards.
-    func willBegin(_ content: NotificationContent, context: StageContext)
-
-    /// The message passes as it is: a clearing push resets the count.
-    func didPass(_ content: NotificationContent, context: StageContext)
+    /// A clearing push, of badge 0 and without an alert, passes untouched. Tells the operation and what to report.
+    func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult)
 }

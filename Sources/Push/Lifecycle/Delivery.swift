@@ -4,11 +4,12 @@
 /// is his who gets the claim, which a mutex gives away once: the stage that returns in time, the lane's timer, or
 /// another thread when the lane's is stuck. A loser touches nothing but the claim.
 public final class Delivery: @unchecked Sendable {
+    /// To be filled before `Chain.begin`.
     public private(set) var record = InputRecord()
-    /// What the chain has made of the payload: the best attempt.
-    public internal(set) var content = NotificationContent()
     /// What the last verdict publishes.
     public internal(set) var output = OutputRecord()
+    /// What that does to the recipient's count.
+    public internal(set) var badgeOperation: BadgeOperation?
     /// How the stages ended, in the order of the chain.
     public internal(set) var results: [StageResult] = []
     /// When the message leaves at the latest.
@@ -16,13 +17,69 @@ public final class Delivery: @unchecked Sendable {
     /// The deadline, or the end of the running stage's budget if that is earlier.
     public internal(set) var nextWakeUp = Instant.never
 
+    /// The best attempt: while a stage runs that may suspend, what there was before it. Nil while `run` has it.
+    var content: NotificationContent? = NotificationContent()
+    /// The content as it came.
+    var untouched: JSONDocument.Mark?
+    /// Whether the record is a CloudEvent, this one, and its data the payload.
+    var isStructured = false
+    var event: CloudEvent?
+    var wallClock: Int64 = 0
+    var count: Int32?
+    /// The stage that runs or is next.
+    var position = 0
+    let claim = Claim()
     weak var host: (any DeliveryHost)?
+    private var hasSuspended = false
 
-    public init(host: (any DeliveryHost)?) { self.host = host }
+    /// Without a host nothing is counted, and the caller sees to deadlines on its own.
+    public init(host: (any DeliveryHost)? = nil) { self.host = host }
 
-    /// Makes the delivery ready for another message; `record` is to be filled next.
-    public func clear() {}
+    /// Makes the delivery ready for another message.
+    public func clear() {
+        // A stage that is still running, or has kept its context, goes on reading the old record.
+        if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
+        if hasSuspended {
+            claim.forgetTask()
+            hasSuspended = false
+        }
+    }
 
-    /// The task in which the delivery has suspended; it is cancelled when the deadline takes the message from it.
-    public func suspended(in task: Task<Void, Never>) {}
+    /// The task in which the delivery has suspended: it is cancelled when the delivery is taken from its stage. Called by
+    /// the lane.
+    public func suspended(in task: Task<Void, Never>) {
+        hasSuspended = true
+        claim.setTask(task)
+    }
+
+    func takeContent() -> NotificationContent {
+        guard let content = content.take() else { preconditionFailure("another has this delivery") }
+        return content
+    }
+
+    func prepare(stages: Int, deadline: Instant, wallClock: Int64) {
+        self.deadline = deadline
+        self.wallClock = wallClock
+        nextWakeUp = deadline
+        count = nil
+        position = 0
+        isStructured = false
+        badgeOperation = nil
+        output.clear()
+        record.index()
+        if results.count != stages { results = Array(repeating: .skipped, count: stages) }
+        for stage in results.indices { results[stage] = .skipped }
+    }
+
+    /// What APNs takes.
+    var sizeLimit: Int { record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096 }
+
+    /// Makes the content the output's value; gives the number of bytes.
+    func write(_ content: NotificationContent) -> Int {
+        guard content.isEdited || isStructured else {
+            output.setValue(record.value)
+            return record.value?.count ?? 0
+        }
+        return output.render(content)
+    }
 }

@@ -87,20 +87,21 @@ extension NotificationContent {
     }
 
     private mutating func put(_ value: JSONNode, as text: AlertText) {
+        let alert = alert
         if text == .body, let alert, document.kind(of: alert) == .string {
             return document.replace(alert, by: value)
         }
-        let alert = alertDictionary()
-        document.put(value, named: text.member, into: alert)
-        removeLocalization(of: text, from: alert)
+        let dictionary = dictionary(from: alert)
+        document.put(value, named: text.member, into: dictionary)
+        removeLocalization(of: text, from: dictionary)
     }
 
     /// Makes a dictionary of an alert that is none; a string becomes its body.
-    private mutating func alertDictionary() -> JSONNode {
+    private mutating func dictionary(from alert: JSONNode?) -> JSONNode {
         guard let alert else {
-            let alert = document.appendObject()
-            putIntoAps(alert, named: "alert")
-            return alert
+            let dictionary = document.appendObject()
+            putIntoAps(dictionary, named: "alert")
+            return dictionary
         }
         let kind = document.kind(of: alert)
         if kind == .object { return alert }

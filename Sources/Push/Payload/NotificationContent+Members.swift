@@ -85,13 +85,6 @@ extension NotificationContent {
 
     // MARK: - Nodes
 
-    var aps: JSONNode? {
-        guard let aps = document.member("aps", of: document.root), document.kind(of: aps) == .object else { return nil }
-        return aps
-    }
-
-    var alert: JSONNode? { apsMember("alert") }
-
     private mutating func setAps(_ name: StaticString, _ value: JSONNode?) {
         if let value {
             putIntoAps(value, named: name)

@@ -1,18 +1,9 @@
-/// One header of a record. A header may have no value, and records may repeat a name.
-public struct RecordHeader {
-    public var name: UnsafeRawBufferPointer
-    public var value: UnsafeRawBufferPointer?
-
-    public init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
-        self.name = name
-        self.value = value
-    }
-}
+import Glibc
 
 /// The record a notification came in. Its bytes are lent by whoever fills it, until `own` copies them.
 ///
-/// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and stays as it is from
-/// the first stage that may suspend until nobody else holds it.
+/// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
+/// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
 public final class InputRecord: @unchecked Sendable {
     public var source: Source
     /// Milliseconds since 1970.
@@ -23,9 +14,95 @@ public final class InputRecord: @unchecked Sendable {
     public var recipient: UnsafeRawBufferPointer?
     public var headers: [RecordHeader] = []
 
-    private var copy: UnsafeMutableRawBufferPointer?
+    /// The position in `headers` of each known header, or -1.
+    private var known = InlineArray<12, Int>(repeating: -1)
+    private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var isOwned = false
 
-    init() { source = Source(topic: SourceTopic(""), partition: 0, offset: 0) }
+    init() { source = .nowhere }
 
-    deinit { copy?.deallocate() }
+    deinit { storage.deallocate() }
+
+    func clear() {
+        source = .nowhere
+        timestamp = 0
+        key = nil
+        value = nil
+        recipient = nil
+        headers.removeAll(keepingCapacity: true)
+        isOwned = false
+    }
+
+    /// Finds the known headers.
+    func index() {
+        known = InlineArray(repeating: -1)
+        for position in headers.indices {
+            if let header = KnownHeader(headers[position].name) { known[header.rawValue] = position }
+        }
+    }
+
+    func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
+
+    /// Nil also for a header without a value.
+    func value(of header: KnownHeader) -> UnsafeRawBufferPointer? {
+        let position = known[header.rawValue]
+        return position < 0 ? nil : headers[position].value
+    }
+
+    func value(of name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes(name) }?.value
+    }
+
+    /// Copies the bytes, so that they stay when the lender takes his back.
+    func own() {
+        guard !isOwned else { return }
+        var count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
+        for header in headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        key = key.map { Self.copy($0, into: &free) }
+        value = value.map { Self.copy($0, into: &free) }
+        recipient = recipient.map { Self.copy($0, into: &free) }
+        for position in headers.indices {
+            headers[position].name = Self.copy(headers[position].name, into: &free)
+            headers[position].value = headers[position].value.map { Self.copy($0, into: &free) }
+        }
+    }
+
+    /// Fills the record with a copy of another that came as a line.
+    package func fill(_ envelope: RecordEnvelope, topic: SourceTopic) {
+        source = Source(topic: topic, partition: envelope.partition, offset: envelope.offset)
+        timestamp = envelope.timestamp
+        var count = (envelope.key?.count ?? 0) + (envelope.payload?.count ?? 0)
+        for header in envelope.headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { Self.copy($0, into: &free) } }
+        key = envelope.key.map(copy)
+        value = envelope.payload.map(copy)
+        headers = envelope.headers.map { RecordHeader(name: copy($0.name), value: $0.value.map(copy)) }
+        recipient = Self.recipient(key: key, headers: headers)
+    }
+
+    /// The `recipient` header, else the key.
+    public static func recipient(key: UnsafeRawBufferPointer?, headers: [RecordHeader]) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes("recipient") }?.value ?? key
+    }
+
+    /// Room for the record's own bytes, which it is going to have.
+    private func storage(of count: Int) -> UnsafeMutableRawBufferPointer {
+        isOwned = true
+        if storage.count < count {
+            storage.deallocate()
+            storage = .allocate(byteCount: count, alignment: 1)
+        }
+        return storage
+    }
+
+    private static func copy(
+        _ bytes: UnsafeRawBufferPointer, into free: inout UnsafeMutableRawBufferPointer
+    ) -> UnsafeRawBufferPointer {
+        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])
+        place.copyMemory(from: bytes)
+        free = UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...])
+        return UnsafeRawBufferPointer(place)
+    }
 }

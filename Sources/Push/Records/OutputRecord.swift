@@ -1,9 +1,99 @@
-/// What leaves for a delivery, beside the input's key and timestamp: a value, and what changes in the input's headers.
-/// The bytes are the input record's or the delivery's own, good until the delivery is filled again.
+/// What leaves for a message beside its key and timestamp: a value, and what changes in the input's headers. Good until
+/// the delivery's next message.
 public struct OutputRecord {
-    public internal(set) var value: UnsafeRawBufferPointer?
-    /// Names of input headers that do not go on, each once. All headers of such a name go.
-    public internal(set) var removedHeaders: [UnsafeRawBufferPointer] = []
-    /// What follows the input headers that stay.
-    public internal(set) var addedHeaders: [RecordHeader] = []
+    private enum Value {
+        case none
+        case input(UnsafeRawBufferPointer)
+        case rendered
+    }
+
+    private struct Added {
+        let name: Range<Int>
+        let value: Range<Int>
+    }
+
+    private var value = Value.none
+    private var rendered: [UInt8] = []
+    /// The names of headers to remove and to add, with a zero byte after each, and the values of the latter.
+    private var text: [UInt8] = []
+    private var removed: [Range<Int>] = []
+    private var added: [Added] = []
+
+    // MARK: - What leaves
+
+    /// The value; nil is a null value.
+    public func withValue<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
+        switch value {
+        case .none: body(nil)
+        case .input(let bytes): body(bytes)
+        case .rendered: rendered.withUnsafeBytes { body($0) }
+        }
+    }
+
+    /// Every input header of this name goes; a zero byte follows the name. May give a name that the input does not have.
+    public func forEachRemovedHeader(_ body: (UnsafeRawBufferPointer) -> Void) {
+        guard !removed.isEmpty else { return }
+        text.withUnsafeBytes { text in
+            for name in removed { body(UnsafeRawBufferPointer(rebasing: text[name])) }
+        }
+    }
+
+    /// These follow the input headers that stay; a zero byte follows each name.
+    public func forEachAddedHeader(
+        _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+    ) {
+        text.withUnsafeBytes { text in
+            for header in added {
+                body(
+                    UnsafeRawBufferPointer(rebasing: text[header.name]),
+                    UnsafeRawBufferPointer(rebasing: text[header.value]))
+            }
+        }
+    }
+
+    // MARK: - Filling
+
+    mutating func clear() {
+        value = .none
+        text.removeAll(keepingCapacity: true)
+        removed.removeAll(keepingCapacity: true)
+        added.removeAll(keepingCapacity: true)
+    }
+
+    mutating func setValue(_ input: UnsafeRawBufferPointer?) { value = input.map(Value.input) ?? .none }
+
+    /// Renders anew into the buffer that is kept for it; gives the number of bytes.
+    mutating func render(_ content: NotificationContent) -> Int {
+        rendered.removeAll(keepingCapacity: true)
+        content.render(into: &rendered)
+        value = .rendered
+        return rendered.count
+    }
+
+    mutating func remove(_ name: UnsafeRawBufferPointer) {
+        removed.append(append(name: name))
+    }
+
+    mutating func remove(_ name: StaticString) { remove(name.bytes) }
+
+    /// Adds a header whose value `write` appends.
+    mutating func add(_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) {
+        let name = append(name: name)
+        let start = text.count
+        write(&text)
+        added.append(Added(name: name, value: start..<text.count))
+    }
+
+    mutating func add(_ name: StaticString, _ write: (inout [UInt8]) -> Void) { add(name.bytes, write) }
+
+    private mutating func append(name: UnsafeRawBufferPointer) -> Range<Int> {
+        let start = text.count
+        text.append(contentsOf: name)
+        text.append(0)
+        return start..<text.count - 1
+    }
+}
+
+extension StaticString {
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

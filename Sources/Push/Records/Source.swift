@@ -22,6 +22,8 @@ public struct Source: Sendable {
         self.partition = partition
         self.offset = offset
     }
+
+    static let nowhere = Source(topic: SourceTopic(""), partition: 0, offset: 0)
 }
 
 extension Source: CustomStringConvertible {

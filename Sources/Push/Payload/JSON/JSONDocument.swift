@@ -5,6 +5,8 @@ public struct JSONDocument: Sendable {
     public static let maximumDepth = 128
     static let maximumCount = 1 << 30
     static let padding = 8
+    /// Storage that has grown further for one text is given back before the next.
+    private static let keptCapacity = 1 << 16
 
     /// The text read, its padding, a comma to put between members, then what edits have added.
     var bytes: [UInt8] = []
@@ -20,17 +22,12 @@ public struct JSONDocument: Sendable {
     }
 
     public init(_ json: String) throws(PayloadError) {
-        var json = json
-        let result: Result<JSONDocument, PayloadError> = json.withUTF8 { utf8 in
-            var document = JSONDocument()
-            do throws(PayloadError) {
-                try document.read(UnsafeRawBufferPointer(utf8))
-                return .success(document)
-            } catch {
-                return .failure(error)
-            }
+        self.init()
+        var document = self
+        try Array(json.utf8).withUnsafeBufferPointer { (utf8) throws(PayloadError) in
+            try document.read(UnsafeRawBufferPointer(utf8))
         }
-        self = try result.get()
+        self = document
     }
 
     /// Copies and indexes the text. If it throws, the document is the empty object.
@@ -54,16 +51,17 @@ public struct JSONDocument: Sendable {
         defer { self.records = records }
         try bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
             guard let base = bytes.baseAddress else { return }
-            var reader = JSONReader(bytes: base, end: end, records: exchange(&records, with: []))
+            let tokens = JSONTokens(bytes: base, end: end)
+            var reader = JSONReader(tokens, from: start, depth: depth, records: exchange(&records, with: []))
             defer { records = reader.records }
-            try reader.read(from: start, depth: depth)
+            try reader.read()
         }
     }
 
     private mutating func store(_ source: UnsafeRawBufferPointer) {
         journal.removeAll(keepingCapacity: true)
-        records.removeAll(keepingCapacity: true)
-        bytes.removeAll(keepingCapacity: true)
+        records.removeAll(keepingCapacity: records.capacity <= Self.keptCapacity)
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
         bytes.append(contentsOf: source)
         bytes.append(contentsOf: repeatElement(0, count: Self.padding))
         bytes.append(UInt8(ascii: ","))

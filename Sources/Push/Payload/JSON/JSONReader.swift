@@ -1,116 +1,144 @@
-/// Reads JSON strictly by RFC 8259 and writes a record for every value. One pass, no recursion; `JSONDocument.padding`
-/// zero bytes must follow the text, so that no look-ahead needs a bounds check: no rule of the grammar passes a zero.
+/// Reads JSON strictly by RFC 8259 and appends a record for every value: one pass, no recursion.
 struct JSONReader: ~Copyable {
-    let bytes: UnsafePointer<UInt8>
-    /// The offset after the text's last byte.
-    let end: Int
-    var records: [JSONRecord]
+    private let tokens: JSONTokens
+    private(set) var records: [JSONRecord]
 
-    /// Reads the one value between `start` and `end`, already `depth` containers deep; its record is the first appended.
-    mutating func read(from start: Int, depth outerDepth: Int) throws(PayloadError) {
-        var at = skipWhitespace(start)
-        var depth = outerDepth
-        var container: UInt32 = 0
-        var previous: UInt32 = 0
-        var name = Name()
+    private var at: Int
+    private var depth: Int
+    /// The innermost open container, and its child read last (0 for none).
+    private var container: UInt32 = 0
+    private var containerKind = JSONKind.null
+    private var previous: UInt32 = 0
+    /// Of the member whose value comes next.
+    private var nameStart: UInt32 = 0
+    private var nameEnd: UInt32 = 0
+    private var nameFlags: JSONRecord.Flags = []
 
-        while true {
-            // A value.
-            let index = UInt32(truncatingIfNeeded: records.count)
-            var record = JSONRecord(start: UInt32(truncatingIfNeeded: at), kind: .null)
-            record.nameStart = name.start
-            record.nameEnd = name.end
-            record.flags = name.flags
-            record.parent = container
-            let first = bytes[at]
-            switch first {
-            case UInt8(ascii: "\""):
-                record.kind = .string
-                at = try skipString(at + 1, whenEscaped: .escapedText, &record.flags) + 1
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                guard depth < JSONDocument.maximumDepth else { throw .tooDeep(offset: at) }
-                record.kind = first == UInt8(ascii: "{") ? .object : .array
-                at += 1
-            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-                record.kind = .number
-                at = try skipNumber(at)
-            case UInt8(ascii: "t"):
-                record.kind = .true
-                at = try skipLiteral("true", at)
-            case UInt8(ascii: "f"):
-                record.kind = .false
-                at = try skipLiteral("false", at)
-            case UInt8(ascii: "n"):
-                at = try skipLiteral("null", at)
-            default:
-                throw fault(.unexpectedByte, at)
-            }
-            record.end = UInt32(truncatingIfNeeded: at)
-            records.append(record)
-            if previous != 0 {
-                records[Int(previous)].next = index
-            } else if depth > outerDepth {
-                records[Int(container)].firstChild = index
-            }
-            previous = index
-
-            if record.kind == .object || record.kind == .array {
-                at = skipWhitespace(at)
-                depth += 1
-                container = index
-                previous = 0
-                if bytes[at] != closing(record.kind) {
-                    name = record.kind == .object ? try readName(&at) : Name()
-                    continue
-                }
-            }
-
-            // What follows a value: the ends of containers, then a comma, or the end of all.
-            while depth > outerDepth {
-                at = skipWhitespace(at)
-                let kind = records[Int(container)].kind
-                if bytes[at] == UInt8(ascii: ",") {
-                    at = skipWhitespace(at + 1)
-                    name = kind == .object ? try readName(&at) : Name()
-                    break
-                }
-                guard bytes[at] == closing(kind) else { throw fault(.missingSeparator, at) }
-                at += 1
-                depth -= 1
-                previous = container
-                records[Int(container)].end = UInt32(truncatingIfNeeded: at)
-                container = records[Int(container)].parent
-            }
-            if depth == outerDepth { break }
-        }
-        at = skipWhitespace(at)
-        guard at == end else { throw fault(.trailingBytes, at) }
+    init(_ tokens: JSONTokens, from start: Int, depth: Int, records: consuming [JSONRecord]) {
+        self.tokens = tokens
+        self.records = records
+        self.depth = depth
+        at = start
     }
 
-    private struct Name {
-        var start: UInt32 = 0
-        var end: UInt32 = 0
-        var flags: JSONRecord.Flags = []
+    /// Reads the one value up to the end of the text; the first record appended is its own.
+    @inline(__always)
+    mutating func read() throws(PayloadError) {
+        let outerDepth = depth
+        let outermost = records.count
+        at = tokens.skipWhitespace(at)
+        repeat {
+            try readValue()
+        } while try readSeparators(downTo: outerDepth)
+        records[outermost].next = 0
+        at = tokens.skipWhitespace(at)
+        guard at == tokens.end else { throw tokens.fault(.trailingBytes, at) }
+    }
+
+    /// Reads a scalar, or the opening of a container.
+    @inline(__always)
+    private mutating func readValue() throws(PayloadError) {
+        let start = at
+        var flags = nameFlags
+        let kind: JSONKind
+        switch tokens.bytes[at] {
+        case UInt8(ascii: "\""):
+            let (close, isEscaped) = try tokens.skipString(at + 1)
+            if isEscaped { flags.insert(.escapedText) }
+            kind = .string
+            at = close + 1
+        case UInt8(ascii: "{"):
+            kind = .object
+            at += 1
+        case UInt8(ascii: "["):
+            kind = .array
+            at += 1
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            kind = .number
+            at = try tokens.skipNumber(at)
+        case UInt8(ascii: "t"):
+            kind = .true
+            at = try tokens.skipLiteral("true", at)
+        case UInt8(ascii: "f"):
+            kind = .false
+            at = try tokens.skipLiteral("false", at)
+        case UInt8(ascii: "n"):
+            kind = .null
+            at = try tokens.skipLiteral("null", at)
+        default:
+            throw tokens.fault(.unexpectedByte, at)
+        }
+
+        let index = UInt32(truncatingIfNeeded: records.count)
+        // The next record is taken for a sibling until its container ends, or until this one has children.
+        records.append(
+            JSONRecord(
+                start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: at),
+                nameStart: nameStart, nameEnd: nameEnd, parent: container, next: index + 1, kind: kind, flags: flags))
+        previous = index
+        if kind == .object || kind == .array { try open(index, kind, start) }
+    }
+
+    @inline(__always)
+    private mutating func open(_ index: UInt32, _ kind: JSONKind, _ start: Int) throws(PayloadError) {
+        guard depth < JSONDocument.maximumDepth else { throw .tooDeep(offset: start) }
+        depth += 1
+        container = index
+        containerKind = kind
+        previous = 0
+        at = tokens.skipWhitespace(at)
+    }
+
+    /// Goes on to the next value, over the ends of containers; false if the outermost value has ended.
+    @inline(__always)
+    private mutating func readSeparators(downTo outerDepth: Int) throws(PayloadError) -> Bool {
+        while depth > outerDepth {
+            at = tokens.skipWhitespace(at)
+            let byte = tokens.bytes[at]
+            if byte == (containerKind == .object ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                at += 1
+                depth -= 1
+                close()
+                continue
+            }
+            if previous != 0 {
+                guard byte == UInt8(ascii: ",") else { throw tokens.fault(.missingSeparator, at) }
+                at = tokens.skipWhitespace(at + 1)
+            }
+            if containerKind == .object { try readName() } else { forgetName() }
+            return true
+        }
+        return false
+    }
+
+    @inline(__always)
+    private mutating func close() {
+        if previous != 0 { records[Int(previous)].next = 0 }
+        records[Int(container)].close(
+            end: UInt32(truncatingIfNeeded: at), firstChild: previous == 0 ? 0 : container + 1,
+            next: UInt32(truncatingIfNeeded: records.count))
+        previous = container
+        container = records[Int(container)].parent
+        containerKind = records[Int(container)].kind
     }
 
     /// Reads a name and its colon and goes on to the value.
-    private func readName(_ at: inout Int) throws(PayloadError) -> Name {
-        guard bytes[at] == UInt8(ascii: "\"") else { throw fault(.missingName, at) }
-        var name = Name()
-        let close = try skipString(at + 1, whenEscaped: .escapedName, &name.flags)
-        name.start = UInt32(truncatingIfNeeded: at + 1)
-        name.end = UInt32(truncatingIfNeeded: close)
-        at = skipWhitespace(close + 1)
-        guard bytes[at] == UInt8(ascii: ":") else { throw fault(.missingColon, at) }
-        at = skipWhitespace(at + 1)
-        return name
+    @inline(__always)
+    private mutating func readName() throws(PayloadError) {
+        guard tokens.bytes[at] == UInt8(ascii: "\"") else { throw tokens.fault(.missingName, at) }
+        let (close, isEscaped) = try tokens.skipString(at + 1)
+        nameStart = UInt32(truncatingIfNeeded: at + 1)
+        nameEnd = UInt32(truncatingIfNeeded: close)
+        nameFlags = isEscaped ? .escapedName : []
+        at = tokens.skipWhitespace(close + 1)
+        guard tokens.bytes[at] == UInt8(ascii: ":") else { throw tokens.fault(.missingColon, at) }
+        at = tokens.skipWhitespace(at + 1)
     }
 
-    private func closing(_ kind: JSONKind) -> UInt8 {
-        kind == .object ? UInt8(ascii: "}") : UInt8(ascii: "]")
-    }
-
-    func fault(_ fault: JSONFault, _ at: Int) -> PayloadError {
-        .notJSON(offset: at, fault: at >= end ? .unexpectedEnd : fault)
+    @inline(__always)
+    private mutating func forgetName() {
+        nameStart = 0
+        nameEnd = 0
+        nameFlags = []
     }
 }

@@ -36,14 +36,22 @@ extension JSONDocument {
         let record = records[Int(node.index)]
         guard record.nameStart > 0 else { return nil }
         return try withText(
-            record.nameStart..<record.nameEnd, isEscaped: record.flags.contains(.escapedName), body)
+            Int(record.nameStart)..<Int(record.nameEnd), isEscaped: record.flags.contains(.escapedName), body)
     }
 
     /// The text of a string, as UTF-8; nil for any other kind. Without escapes it is the document's own bytes.
     public func withText<R, E: Error>(of node: JSONNode, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R? {
         let record = records[value(of: node.index)]
         guard record.kind == .string else { return nil }
-        return try withText(record.start + 1..<record.end - 1, isEscaped: record.flags.contains(.escapedText), body)
+        return try withText(
+            Int(record.start) + 1..<Int(record.end) - 1, isEscaped: record.flags.contains(.escapedText), body)
+    }
+
+    /// A scalar as it is spelled; nil for an object or an array.
+    public func withSpelling<R, E: Error>(of node: JSONNode, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R? {
+        let record = records[value(of: node.index)]
+        guard record.kind != .object, record.kind != .array else { return nil }
+        return try withText(Int(record.start)..<Int(record.end), isEscaped: false, body)
     }
 
     public func string(of node: JSONNode) -> String? {
@@ -76,15 +84,53 @@ extension JSONDocument {
     }
 
     func member(_ name: UnsafeBufferPointer<UInt8>, of node: JSONNode) -> JSONNode? {
-        let container = value(of: node.index)
-        guard records[container].kind == .object else { return nil }
-        var found: UInt32 = 0
-        var child = firstChild(of: container)
-        while child != 0 {
-            if isNamed(name, records[Int(child)]) { found = child }
-            child = nextChild(after: child)
+        var last: UInt32 = 0
+        var next = nextMember(name, from: firstMember(of: node))
+        while next != 0 {
+            last = next
+            next = nextMember(name, from: records[Int(next)].next)
         }
-        return found == 0 ? nil : JSONNode(index: found)
+        return last == 0 ? nil : JSONNode(index: last)
+    }
+
+    /// True if the node is a member of this one as it is now.
+    func remains(_ node: JSONNode?, in parent: JSONNode) -> Bool {
+        guard let node else { return false }
+        let record = records[Int(node.index)]
+        return !record.flags.contains(.removed) && record.parent == value(of: parent.index)
+    }
+
+    /// The first child of an object, removed or not.
+    func firstMember(of node: JSONNode) -> UInt32 {
+        let container = value(of: node.index)
+        return records[container].kind == .object ? records[container].firstChild : 0
+    }
+
+    /// The first of that name among this child and those after it.
+    func nextMember(_ name: UnsafeBufferPointer<UInt8>, from child: UInt32) -> UInt32 {
+        let records = records.span
+        let bytes = bytes.span
+        var child = child
+        while child != 0 {
+            let index = Int(child)
+            let start = Int(records[index].nameStart)
+            let count = Int(records[index].nameEnd) - start
+            if records[index].flags.contains(.escapedName) {
+                if !records[index].flags.contains(.removed), isEscapedName(name, start..<start + count) { return child }
+            } else if count == name.count, !records[index].flags.contains(.removed) {
+                var same = 0
+                while same < count, bytes[start + same] == name[same] { same += 1 }
+                if same == count { return child }
+            }
+            child = records[index].next
+        }
+        return 0
+    }
+
+    private func isEscapedName(_ name: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Bool {
+        withText(range, isEscaped: true) { text in
+            text.count == name.count && name.indices.allSatisfy { text[$0] == name[$0] }
+        }
     }
 
     func child(_ token: JSONPointer.Token, of node: JSONNode, _ pointer: JSONPointer) -> JSONNode? {
@@ -94,28 +140,19 @@ extension JSONDocument {
         }
         guard let position = token.position else { return nil }
         var child = firstChild(of: container)
-        for _ in 0..<position where child != 0 { child = nextChild(after: child) }
+        var left = position
+        while left > 0, child != 0 {
+            child = nextChild(after: child)
+            left -= 1
+        }
         return child == 0 ? nil : JSONNode(index: child)
     }
 
-    func isNamed(_ name: UnsafeBufferPointer<UInt8>, _ record: JSONRecord) -> Bool {
-        if record.flags.contains(.escapedName) {
-            let isEqual = withText(record.nameStart..<record.nameEnd, isEscaped: true) { text in
-                text.count == name.count && name.indices.allSatisfy { text[$0] == name[$0] }
-            }
-            return isEqual
-        }
-        guard Int(record.nameEnd - record.nameStart) == name.count else { return false }
-        let start = Int(record.nameStart)
-        for position in 0..<name.count where bytes[start + position] != name[position] { return false }
-        return true
-    }
-
     private func withText<R, E: Error>(
-        _ range: Range<UInt32>, isEscaped: Bool, _ body: (Span<UInt8>) throws(E) -> R
+        _ range: Range<Int>, isEscaped: Bool, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
         try bytes.withUnsafeBufferPointer { (bytes) throws(E) in
-            let text = UnsafeBufferPointer(rebasing: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+            let text = UnsafeBufferPointer(rebasing: bytes[range])
             return try isEscaped ? JSONText.withUnescaped(text, body) : body(text.span)
         }
     }

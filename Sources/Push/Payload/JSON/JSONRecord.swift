@@ -40,4 +40,10 @@ struct JSONRecord: Sendable {
 
     /// Where the member or element begins.
     var placeStart: UInt32 { nameStart == 0 ? start : nameStart - 1 }
+
+    mutating func close(end: UInt32, firstChild: UInt32, next: UInt32) {
+        self.end = end
+        self.firstChild = firstChild
+        self.next = next
+    }
 }

@@ -128,10 +128,10 @@ extension JSONDocument {
 
     /// Removes every member of that name: the last one counts, so that one left over would come to light.
     mutating func removeMembers(_ name: UnsafeBufferPointer<UInt8>, of node: JSONNode) {
-        var child = firstChild(of: value(of: node.index))
+        var child = nextMember(name, from: firstMember(of: node))
         while child != 0 {
-            if isNamed(name, records[Int(child)]) { remove(JSONNode(index: child)) }
-            child = nextChild(after: child)
+            remove(JSONNode(index: child))
+            child = nextMember(name, from: records[Int(child)].next)
         }
     }
 

@@ -16,6 +16,17 @@ enum JSONText {
         output.append(UInt8(ascii: "\""))
     }
 
+    /// How many bytes the text takes between its quotes.
+    static func escapedCount(_ text: some Sequence<UInt8>) -> Int {
+        text.reduce(0) { count, byte in
+            switch byte {
+            case 0x08, 0x09, 0x0A, 0x0C, 0x0D, UInt8(ascii: "\""), UInt8(ascii: "\\"): count + 2
+            case ..<0x20: count + 6
+            default: count + 1
+            }
+        }
+    }
+
     private static func appendEscaped(_ base: UnsafePointer<UInt8>, count: Int, to output: inout [UInt8]) {
         var copied = 0
         var at = 0

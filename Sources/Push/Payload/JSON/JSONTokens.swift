@@ -1,5 +1,12 @@
 /// The tokens of the grammar: each function takes the offset where one begins and gives the offset after it.
-extension JSONReader {
+/// `JSONDocument.padding` zero bytes must follow the text, so that no look-ahead needs a bounds check: no rule of the
+/// grammar passes a zero.
+struct JSONTokens {
+    let bytes: UnsafePointer<UInt8>
+    /// The offset after the text's last byte.
+    let end: Int
+
+    @inline(__always)
     func skipWhitespace(_ start: Int) -> Int {
         var at = start
         while bytes[at] <= 0x20 {
@@ -12,9 +19,8 @@ extension JSONReader {
     }
 
     /// Takes the offset after the opening quote; gives that of the closing one.
-    func skipString(
-        _ start: Int, whenEscaped flag: JSONRecord.Flags, _ flags: inout JSONRecord.Flags
-    ) throws(PayloadError) -> Int {
+    func skipString(_ start: Int) throws(PayloadError) -> (close: Int, isEscaped: Bool) {
+        var isEscaped = false
         var at = start
         while true {
             let plain = TextWord.plainPrefix(TextWord.load(bytes + at))
@@ -22,9 +28,9 @@ extension JSONReader {
             if plain == 8 { continue }
             switch bytes[at] {
             case UInt8(ascii: "\""):
-                return at
+                return (at, isEscaped)
             case UInt8(ascii: "\\"):
-                flags.insert(flag)
+                isEscaped = true
                 at = try skipEscape(at)
             case 0x80...:
                 repeat {
@@ -82,5 +88,9 @@ extension JSONReader {
             throw fault(.unexpectedByte, start + position)
         }
         return start + literal.utf8CodeUnitCount
+    }
+
+    func fault(_ fault: JSONFault, _ at: Int) -> PayloadError {
+        .notJSON(offset: at, fault: at >= end ? .unexpectedEnd : fault)
     }
 }

@@ -1,0 +1,39 @@
+import CAllocations
+
+/// What one message costs in a piece of the chain, on one thread, once every buffer has grown to its size.
+package struct Measurement: Sendable {
+    package let name: String
+    /// The best of several batches: what is over it is other processes' noise.
+    package let nanoseconds: Double
+    /// Swift objects (class instances, array and string storage, boxes) a message; not memory that is allocated without
+    /// being an object, by C libraries, by pointers or for tasks.
+    package let allocations: Double
+
+    /// Runs the body `messages` times for each batch. Times are taken before allocations are first counted in this
+    /// process, or they include the counting.
+    package init<E: Error>(
+        _ name: String, messages: Int = 20_000, batches: Int = 20, _ body: () throws(E) -> Void
+    ) throws(E) {
+        self.name = name
+        let clock = ContinuousClock()
+        var best = Duration.seconds(3600)
+        for _ in 0..<batches {
+            let start = clock.now
+            for _ in 0..<messages { try body() }
+            best = min(best, clock.now - start)
+        }
+        nanoseconds = best / .nanoseconds(messages)
+        let count = try Self.allocations { () throws(E) in
+            for _ in 0..<messages { try body() }
+        }
+        allocations = Double(count) / Double(messages)
+    }
+
+    /// How many Swift objects this thread allocates while the body runs.
+    package static func allocations<E: Error>(_ body: () throws(E) -> Void) throws(E) -> Int {
+        pushmill_allocations_start()
+        let before = pushmill_allocations_of_this_thread()
+        try body()
+        return Int(pushmill_allocations_of_this_thread() - before)
+    }
+}

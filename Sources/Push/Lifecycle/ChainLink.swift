@@ -1,0 +1,25 @@
+/// A stage in its place in the chain.
+public final class ChainLink: Sendable {
+    public let stage: any Stage
+    /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
+    let budget: UInt64?
+    let condition: LinkCondition?
+    let isImmediate: Bool
+    /// The stage, if it counts.
+    let counting: (any CountingStage)?
+    /// How it begins in `pushmill-stages`: `decrypt=`.
+    let label: [UInt8]
+
+    public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
+        self.stage = stage
+        self.budget = budget?.wholeNanoseconds
+        self.condition = condition.flatMap(LinkCondition.init)
+        isImmediate = stage.isImmediate
+        counting = stage as? any CountingStage
+        label = Array("\(stage.name)=".utf8)
+    }
+
+    func applies(to content: NotificationContent, _ record: InputRecord) -> Bool {
+        condition?.holds(for: content, record) ?? true
+    }
+}

@@ -1,0 +1,52 @@
+internal import COpenSSL
+
+/// The `apns-id` of a message that came without one: a UUID of version 8 that each repeat of the message gets again.
+struct DerivedIdentifier {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Within a partition no two offsets give the same: of 128 bits, all 64 that depend on the offset are kept.
+    init(_ source: Source) {
+        let place = Self.mixed(source.topic.digest ^ Self.mixed(UInt64(UInt32(bitPattern: source.partition)) &+ 1))
+        let number = Self.mixed(UInt64(bitPattern: source.offset) ^ place)
+        let version: UInt64 = 8 << 12
+        let variant: UInt64 = 2 << 62
+        // The 58 upper bits of the place around the version, then the number's 64 bits around the variant.
+        high = place & 0xFFFF_FFFF_FFFF_0000 | version | (place >> 4 & 0xFFC) | number >> 62
+        low = variant | number & 0x3FFF_FFFF_FFFF_FFFF
+    }
+
+    func append(to text: inout [UInt8]) {
+        text.append(hex: high >> 32, byteCount: 4)
+        text.append(UInt8(ascii: "-"))
+        text.append(hex: high >> 16, byteCount: 2)
+        text.append(UInt8(ascii: "-"))
+        text.append(hex: high, byteCount: 2)
+        text.append(UInt8(ascii: "-"))
+        text.append(hex: low >> 48, byteCount: 2)
+        text.append(UInt8(ascii: "-"))
+        text.append(hex: low, byteCount: 6)
+    }
+
+    /// The finalizer of SplitMix64: one to one.
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixed = number
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// An `apns-collapse-id` has at most 64 bytes; a longer one is replaced by its SHA-256 hash, which as hex has as many.
+enum CollapseIdentifier {
+    static let limit = 64
+
+    static func append(hashOf identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { hash in
+            // Fails only where no memory is left; then the hash is that of nothing.
+            hash.initialize(repeating: 0)
+            EVP_Digest(identifier.baseAddress, identifier.count, hash.baseAddress, nil, EVP_sha256(), nil)
+            for byte in hash { text.append(hex: byte) }
+        }
+    }
+}

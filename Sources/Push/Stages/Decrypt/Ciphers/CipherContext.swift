@@ -1,0 +1,146 @@
+import COpenSSL
+
+/// A key as a cipher takes it. The bytes must outlive the call.
+struct CipherKey {
+    let bytes: UnsafeRawBufferPointer
+    /// The key set's own number for it; 0 for a key that serves one message only.
+    let serial: UInt64
+
+    init(_ bytes: UnsafeRawBufferPointer, serial: UInt64 = 0) {
+        self.bytes = bytes
+        self.serial = serial
+    }
+}
+
+/// One OpenSSL cipher context. It keeps the expanded key of its last use, for the next message under the same key.
+final class CipherContext {
+    private let context: OpaquePointer
+    private var cipher: Cipher?
+    private var serial: UInt64 = 0
+
+    init() throws(DecryptFailure) {
+        guard let context = EVP_CIPHER_CTX_new() else { throw .unsupported }
+        self.context = context
+        EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
+    }
+
+    deinit { EVP_CIPHER_CTX_free(context) }
+
+    // MARK: - Decrypting
+
+    /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
+    func open(
+        _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
+        _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) {
+        try start(cipher, key, nonce, isEncrypting: false)
+        try update(additional, into: nil)
+        try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
+        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
+        var end: UInt8 = 0
+        var count: Int32 = 0
+        try check(EVP_CipherFinal_ex(context, &end, &count))
+    }
+
+    /// Decrypts blocks in place and takes the padding off; returns how much is left.
+    func openBlocks(
+        _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
+    ) throws(DecryptFailure) -> Int {
+        guard let output = text.baseAddress, text.count % Cipher.blockCount == 0 else { throw .malformed }
+        try start(cipher, key, iv, isEncrypting: false)
+        return try finishBlocks(UnsafeRawBufferPointer(text), into: output)
+    }
+
+    /// Unwraps a key (RFC 3394) into `output`, which has room for as much as `wrapped`; returns its length.
+    func unwrap(
+        _ cipher: Cipher, _ key: CipherKey, _ wrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        guard wrapped.count % 8 == 0, wrapped.count >= 24 else { throw .malformed }
+        try start(cipher, key, nil, isEncrypting: false)
+        return try update(wrapped, into: output)
+    }
+
+    // MARK: - Encrypting
+
+    /// Encrypts in place and writes the tag.
+    func seal(
+        _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
+        _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) {
+        try start(cipher, key, nonce, isEncrypting: true)
+        try update(additional, into: nil)
+        try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
+        var end: UInt8 = 0
+        var count: Int32 = 0
+        try check(EVP_CipherFinal_ex(context, &end, &count))
+        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(Cipher.tagCount), tag))
+    }
+
+    /// Encrypts into `output`, which has room for one block more than the text; returns how much was written.
+    func sealBlocks(
+        _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        try start(cipher, key, iv, isEncrypting: true)
+        return try finishBlocks(text, into: output)
+    }
+
+    /// Wraps a key into `output`, which has room for 8 bytes more than it.
+    func wrap(
+        _ cipher: Cipher, _ key: CipherKey, _ unwrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) {
+        try start(cipher, key, nil, isEncrypting: true)
+        try update(unwrapped, into: output)
+    }
+
+    // MARK: - Steps
+
+    /// Without a nonce the mode's own initial value counts.
+    private func start(
+        _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?, isEncrypting: Bool
+    ) throws(DecryptFailure) {
+        let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
+        let direction: Int32 = isEncrypting ? 1 : 0
+        if key.serial != 0, key.serial == serial, cipher == self.cipher {
+            return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, direction, nil))
+        }
+        guard let algorithm = cipher.algorithm else { throw .unsupported }
+        guard key.bytes.count == cipher.keyCount else { throw .noKey }
+        serial = 0
+        let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        try check(EVP_CipherInit_ex2(context, algorithm, bytes, nonce, direction, nil))
+        self.cipher = cipher
+        serial = key.serial
+    }
+
+    /// Without an output it is additional data, that is only authenticated.
+    @discardableResult
+    private func update(
+        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer?
+    ) throws(DecryptFailure) -> Int {
+        guard !input.isEmpty else { return 0 }
+        var count: Int32 = 0
+        try check(
+            EVP_CipherUpdate(
+                context, output?.assumingMemoryBound(to: UInt8.self), &count,
+                input.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(input.count)))
+        return Int(count)
+    }
+
+    private func finishBlocks(
+        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        let count = try update(input, into: output)
+        var rest: Int32 = 0
+        try check(EVP_CipherFinal_ex(context, (output + count).assumingMemoryBound(to: UInt8.self), &rest))
+        return count + Int(rest)
+    }
+
+    private func check(_ status: Int32) throws(DecryptFailure) {
+        guard status > 0 else {
+            // The queue of errors is the thread's, and somebody else's next.
+            ERR_clear_error()
+            throw .authentication
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import COpenSSL
+
+/// How `openssl enc` makes a key and an initial value of a passphrase and the salt that a message brings.
+package enum PassphraseDerivation: Sendable, Equatable {
+    /// `EVP_BytesToKey` with one round.
+    case md5
+    case sha256
+    /// PBKDF2 with SHA-256: milliseconds of work, made not to be quick.
+    case iterated(Int)
+
+    static let saltCount = 8
+    static let keyCount = 32
+    /// Key and initial value.
+    static let count = keyCount + Cipher.blockCount
+
+    /// Writes `count` bytes, and perhaps more of the output's 64.
+    func derive(
+        _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer, _ scratch: DecryptScratch
+    ) throws(DecryptFailure) {
+        switch self {
+        case .md5: try Self.chain(scratch.md5, passphrase, salt, output)
+        case .sha256: try Self.chain(scratch.sha256, passphrase, salt, output)
+        case .iterated(let iterations): try Self.iterate(iterations, passphrase, salt, into: output)
+        }
+    }
+
+    static func iterate(
+        _ iterations: Int, _ passphrase: SecretBytes, _ salt: UInt64, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) {
+        let status = withUnsafeBytes(of: salt) { salt in
+            withExtendedLifetime(passphrase) {
+                PKCS5_PBKDF2_HMAC(
+                    passphrase.bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(passphrase.count),
+                    salt.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(salt.count),
+                    Int32(clamping: iterations), EVP_sha256(), Int32(count),
+                    output.assumingMemoryBound(to: UInt8.self))
+            }
+        }
+        guard status == 1 else {
+            ERR_clear_error()
+            throw .unsupported
+        }
+    }
+
+    /// Each hash is over the one before it, the passphrase and the salt.
+    private static func chain(
+        _ hash: DigestContext, _ passphrase: SecretBytes, _ salt: UInt64, _ output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) {
+        for start in stride(from: 0, to: count, by: hash.count) {
+            try hash.begin()
+            if start > 0 {
+                try hash.add(UnsafeRawBufferPointer(start: output + start - hash.count, count: hash.count))
+            }
+            try withExtendedLifetime(passphrase) { () throws(DecryptFailure) in try hash.add(passphrase.bytes) }
+            try withUnsafeBytes(of: salt) { (salt) throws(DecryptFailure) in try hash.add(salt) }
+            try hash.end(into: output + start)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+/// Binary written as text. Every text has one meaning or none: what no encoder writes is malformed.
+enum BinaryText {
+    /// Reads hex, base64 and base64url, padded or not; base64 may be broken into lines, as `openssl` does. `output` has
+    /// room for `text.count` bytes; returns how many were written.
+    static func decode(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        if text.count & 1 == 0, text.allSatisfy({ hexDigits[Int($0)] != none }) {
+            return decodeHex(text, into: output)
+        }
+        return try decodeBase64(text, into: output, isBare: false)
+    }
+
+    /// Reads a part of a JWE: base64url without padding and line breaks.
+    static func decodeBare(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        try decodeBase64(text, into: output, isBare: true)
+    }
+
+    static func bytes(ofBare text: String) throws(DecryptFailure) -> [UInt8] {
+        let text = Array(text.utf8)
+        var bytes = [UInt8](repeating: 0, count: text.count)
+        let count = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
+            var span = bytes.mutableSpan
+            return try span.withUnsafeMutableBytes { (bytes) throws(DecryptFailure) in
+                guard let base = bytes.baseAddress else { return 0 }
+                return try decodeBare(text, into: base)
+            }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    private static func decodeHex(_ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer) -> Int {
+        let count = text.count / 2
+        for index in 0..<count {
+            let byte = hexDigits[Int(text[index &* 2])] << 4 | hexDigits[Int(text[index &* 2 &+ 1])]
+            output.storeBytes(of: byte, toByteOffset: index, as: UInt8.self)
+        }
+        return count
+    }
+
+    private static func decodeBase64(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool
+    ) throws(DecryptFailure) -> Int {
+        let sextets = sextets.span
+        var index = 0
+        var count = 0
+        while index &+ 4 <= text.count {
+            let quad = text.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian
+            let a = sextets[Int(quad & 0xff)]
+            let b = sextets[Int(quad >> 8 & 0xff)]
+            let c = sextets[Int(quad >> 16 & 0xff)]
+            let d = sextets[Int(quad >> 24)]
+            guard (a | b | c | d) & 0x80 == 0 else { break }
+            let three = UInt32(a) << 26 | UInt32(b) << 20 | UInt32(c) << 14 | UInt32(d) << 8
+            // Writes one byte too many, which the next round or nobody overwrites: there is room.
+            output.storeBytes(of: three.bigEndian, toByteOffset: count, as: UInt32.self)
+            index &+= 4
+            count &+= 3
+        }
+        // What is left is short, padded, broken into lines, or wrong.
+        var bits: UInt32 = 0
+        var held: UInt32 = 0
+        var padding: UInt32 = 0
+        for byte in text[index...] {
+            let sextet = sextets[Int(byte)]
+            switch byte {
+            case _ where sextet != none && padding == 0:
+                bits = bits << 6 | UInt32(sextet)
+                held += 6
+                guard held >= 8 else { continue }
+                held -= 8
+                output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> held), toByteOffset: count, as: UInt8.self)
+                count += 1
+            case UInt8(ascii: "=") where !isBare && padding < 2: padding += 1
+            case UInt8(ascii: "\n") where !isBare, UInt8(ascii: "\r") where !isBare: continue
+            default: throw .malformed
+            }
+        }
+        let rest = bits & (1 << held - 1)
+        guard held < 6, rest == 0, padding == 0 || padding == held / 2 else { throw .malformed }
+        return count
+    }
+}
+
+private let none: UInt8 = 0xff
+
+private func table(_ value: (UInt8) -> UInt8) -> InlineArray<256, UInt8> {
+    InlineArray { value(UInt8(truncatingIfNeeded: $0)) }
+}
+
+private let sextets = table { byte in
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+    case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+    default: none
+    }
+}
+
+private let hexDigits = table { byte in
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: none
+    }
+}

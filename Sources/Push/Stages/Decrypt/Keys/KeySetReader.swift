@@ -1,0 +1,128 @@
+/// Reads a JWK Set (RFC 7517).
+package struct KeySetReader {
+    package private(set) var keys: [DecryptionKey] = []
+    /// Keys that are sound but not for us, and why.
+    package private(set) var passedOver: [String] = []
+
+    package init(_ json: [UInt8]) throws(KeySetError) {
+        var document = JSONDocument()
+        do throws(PayloadError) {
+            try json.span.withUnsafeBytes { (json) throws(PayloadError) in try document.read(json) }
+        } catch {
+            throw .notAKeySet("\(error)")
+        }
+        guard let list = document.member("keys", of: document.root), document.kind(of: list) == .array else {
+            throw .notAKeySet("there is no array `keys`")
+        }
+        var position = 0
+        try document.forEachChild(of: list) { (node) throws(KeySetError) in
+            position += 1
+            try read(KeyMembers(document: document, node: node, position: position))
+        }
+        guard !keys.isEmpty else {
+            let why = passedOver.isEmpty ? "it is empty" : passedOver.joined(separator: "; ")
+            throw .notAKeySet("no key in it can be used: \(why)")
+        }
+    }
+
+    private mutating func read(_ members: KeyMembers) throws(KeySetError) {
+        let key: DecryptionKey
+        switch try members.text("kty") {
+        case "oct"?:
+            guard let octets = try octetKey(members) else { return }
+            key = octets
+        case "EC"?:
+            guard let elliptic = try ellipticKey(members) else { return }
+            key = elliptic
+        case let type?:
+            return passedOver.append("\(members.label): keys of type \(type) are not used here")
+        case nil:
+            throw members.error("`kty` is missing")
+        }
+        if let name = key.name, keys.contains(where: { $0.name == name && $0.use == key.use }) {
+            throw members.error("another key for \(key.use.name) has the same `kid`")
+        }
+        keys.append(key)
+    }
+
+    private mutating func octetKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
+        let uses = KeyUse.allCases.filter { !$0.isElliptic }
+        guard let algorithm = try members.text("alg") else {
+            let names = uses.map(\.name).joined(separator: ", ")
+            throw members.error("`alg` is missing, which says what the key is for: \(names)")
+        }
+        guard let use = uses.first(where: { $0.name == algorithm }) else {
+            passedOver.append("\(members.label): alg \(algorithm) is not used here")
+            return nil
+        }
+        guard let secret = try members.secret("k") else { throw members.error("`k` is missing") }
+        guard use.counts?.contains(secret.count) ?? (secret.count > 0) else {
+            throw members.error("\(secret.count) bytes are not a key for \(algorithm)")
+        }
+        return DecryptionKey(name: try members.text("kid"), use: use, secret: secret)
+    }
+
+    private mutating func ellipticKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
+        guard try members.text("crv") == "P-256" else {
+            passedOver.append("\(members.label): only the curve P-256 is used here")
+            return nil
+        }
+        guard let number = try members.secret("d") else {
+            passedOver.append("\(members.label): a public key opens nothing")
+            return nil
+        }
+        guard let pair = EllipticKey(secret: number.bytes) else { throw members.error("`d` is not a key of P-256") }
+        for (name, range) in [("x", 1..<33), ("y", 33..<65)] {
+            guard let coordinate = try members.secret(name) else { continue }
+            guard coordinate.bytes.elementsEqual(pair.point[range]) else {
+                throw members.error("`\(name)` does not belong to `d`")
+            }
+        }
+        let auth = try members.secret("auth")
+        if let auth, auth.count != WebPushForm.saltCount { throw members.error("`auth` is not 16 bytes long") }
+        return DecryptionKey(
+            name: try members.text("kid"), use: auth == nil ? .agreement : .webPush,
+            secret: auth ?? SecretBytes([]), pair: pair)
+    }
+}
+
+/// The members of one key.
+private struct KeyMembers {
+    let document: JSONDocument
+    let node: JSONNode
+    let position: Int
+
+    /// How messages call this key.
+    var label: String {
+        guard let name = find("kid").flatMap(document.string) else { return "key \(position)" }
+        return "key \(position) (\(name))"
+    }
+
+    func error(_ why: String) -> KeySetError { .key(label, why) }
+
+    func text(_ name: String) throws(KeySetError) -> String? {
+        guard let member = find(name) else { return nil }
+        guard let text = document.string(of: member) else { throw error("`\(name)` is not a string") }
+        return text
+    }
+
+    func secret(_ name: String) throws(KeySetError) -> SecretBytes? {
+        guard let member = find(name) else { return nil }
+        let secret = document.withText(of: member) { text in
+            text.withUnsafeBytes { try? SecretBytes(base64URL: $0) }
+        }
+        guard let secret = secret ?? nil else { throw error("`\(name)` is not base64url") }
+        return secret
+    }
+
+    private func find(_ name: String) -> JSONNode? {
+        var found: JSONNode?
+        document.forEachChild(of: node) { child in
+            let isIt = document.withName(of: child) { text in
+                text.withUnsafeBytes { $0.elementsEqual(name.utf8) }
+            }
+            if isIt == true { found = child }
+        }
+        return found
+    }
+}
