@@ -1,3 +1,4 @@
+import Worker
 package import Push
 
 /// All settings of a service, checked.

@@ -1,4 +1,5 @@
 import Push
+package import Worker
 
 /// What is promised about delivery, and the limits within.
 package struct DeliverySettings: Sendable {
@@ -6,8 +7,6 @@ package struct DeliverySettings: Sendable {
         case atLeastOnce = "at-least-once"
         case exactlyOnce = "exactly-once"
     }
-
-    package enum Ordering: String, CaseIterable, Sendable { case key, partition, none }
 
     /// What becomes of a notification that expired before its turn.
     package enum Expired: String, CaseIterable, Sendable { case publish, drop }

@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 
 /// What must agree with the offsets when the process ends at any moment. Called on the committer's thread, which may
 /// block.

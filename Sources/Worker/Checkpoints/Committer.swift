@@ -120,7 +120,10 @@ final class Committer: Sendable {
         guard let error = refused.lazy.compactMap(\.error).first else { return .accepted }
         log.warning(
             "offsets were not committed",
-            [.error(error), .count(refused.count), .partitions(places.map(\.description).sorted().joined(separator: ","))])
+            [
+                .error(error), .count(refused.count),
+                .partitions(places.map(\.description).sorted().joined(separator: ",")),
+            ])
         return error.isFatal || error.isFenced ? .refused : .retry
     }
 }

@@ -1,5 +1,5 @@
-import Kafka
-import Telemetry
+package import Kafka
+package import Telemetry
 
 /// The group's commit alone is the checkpoint.
 package struct GroupCheckpoint: Checkpoint {
@@ -7,7 +7,9 @@ package struct GroupCheckpoint: Checkpoint {
 
     package init(log: Log) { self.log = log }
 
-    package func restore(_ committed: [PartitionResult]) -> [PartitionStart] { committed.map { start(of: $0.position) } }
+    package func restore(_ committed: [PartitionResult]) -> [PartitionStart] {
+        committed.map { start(of: $0.position) }
+    }
 
     package func write(_ positions: [Position]) {}
 

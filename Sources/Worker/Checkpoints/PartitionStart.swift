@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 
 /// Where a partition that was assigned goes on.
 package struct PartitionStart: Sendable, Equatable {

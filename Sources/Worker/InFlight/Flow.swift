@@ -101,6 +101,14 @@ final class Flow: Sendable {
         state.withLock { state in for ticket in tickets { _ = state.table.remove(ticket) } }
     }
 
+    /// Where a record in flight came from; nil when its partition has gone.
+    func origin(of ticket: InFlightTable.Ticket) -> Position? {
+        state.withLock { state in
+            guard let delivery = state.table[ticket], let partition = state[delivery.slot] else { return nil }
+            return Position(partition.place, offset: delivery.offset)
+        }
+    }
+
     func wantRoom() { isRoomWanted.store(true, ordering: .releasing) }
 
     var inFlight: (count: Int, bytes: Int) { state.withLock { ($0.table.count, $0.table.byteCount) } }
@@ -119,7 +127,9 @@ final class Flow: Sendable {
     func marks(of slots: [PartitionSlot]? = nil) -> [Mark] {
         state.withLock { state in
             state.partitions.compactMap { partition in
-                guard let partition, partition.ledger.isDirty, slots?.contains(partition.slot) ?? true else { return nil }
+                guard let partition, partition.ledger.isDirty, slots?.contains(partition.slot) ?? true else {
+                    return nil
+                }
                 return Mark(place: partition.place, slot: partition.slot, snapshot: partition.ledger.snapshot())
             }
         }

@@ -55,6 +55,9 @@ package struct InFlightTable: Sendable {
         return Ticket(deliveries.insert(delivery))
     }
 
+    /// nil for a ticket that was already given back.
+    package subscript(ticket: Ticket) -> Delivery? { deliveries[ticket.handle] }
+
     /// nil for a ticket that was already given back. The slot of the delivery may be closed by now: ask `slots`.
     package mutating func remove(_ ticket: Ticket) -> Delivery? {
         guard let delivery = deliveries.remove(ticket.handle) else { return nil }

@@ -95,7 +95,8 @@ struct Intake {
     /// Those whose window has moved: they are to be read again from there.
     mutating func endedStalls() -> [(TopicPartition, Int64)] {
         guard !stalled.isEmpty else { return [] }
-        let ended = stalled.filter { place, offset in served[place].map { flow.hasMoved($0.slot, for: offset) } ?? true }
+        let ended = stalled.filter { place, offset in served[place].map { flow.hasMoved($0.slot, for: offset) } ?? true
+        }
         for place in ended.keys { stalled[place] = nil }
         return Array(ended)
     }
@@ -161,7 +162,8 @@ struct Intake {
         }
     }
 
-    private mutating func route(_ record: Record, _ ticket: InFlightTable.Ticket, _ slot: PartitionSlot, _ now: Instant) {
+    private mutating func route(_ record: Record, _ ticket: InFlightTable.Ticket, _ slot: PartitionSlot, _ now: Instant)
+    {
         let key = ordering.key(recipient: record.headers?.last("recipient") ?? record.key, slot: slot)
         let lane: Int
         if let key {

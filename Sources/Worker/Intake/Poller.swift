@@ -85,7 +85,7 @@ final class Poller {
 
     private func receive(_ records: [Record]) {
         for record in records where record.topic >= knownTopics {
-            topics.learn(record.topic, consumer.topicName)
+            topics.learn(record.topic, consumer.topicName(record.topic))
             knownTopics = record.topic + 1
         }
         intake.receive(records)

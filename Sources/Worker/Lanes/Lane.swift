@@ -1,3 +1,4 @@
+import Kafka
 import Push
 import Telemetry
 
@@ -9,7 +10,6 @@ actor Lane {
     nonisolated let watch = LaneWatch()
 
     let chain: Chain
-    let flow: Flow
     let time: TimeSource
     private let inputTopics: InputTopics
     /// The intake waits for room, which there is now.
@@ -35,10 +35,10 @@ actor Lane {
     private var wallClock: Int64 = 0
 
     init(
-        chain: Chain, flow: Flow, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
+        chain: Chain, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource,
+        onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
-        self.flow = flow
         self.publisher = publisher
         inputTopics = topics
         self.metrics = metrics
@@ -108,7 +108,7 @@ actor Lane {
     /// The next message that needs its stages; those that end before are carried out here.
     private func takeUp() -> Carrier? {
         while let item = nextItem() {
-            if flow.closings != publisher.closingsSeen, !flow.isOpen(item.slot) {
+            if publisher.isLate(item.slot) {
                 item.record.destroy()
                 publisher.abandon(item.ticket)
                 release(item.key)

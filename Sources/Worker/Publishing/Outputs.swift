@@ -16,10 +16,6 @@ final class Outputs: Sendable {
         self.deadLetters = try producer.topic(deadLetters)
     }
 
-    func topic(for destination: Verdict.Destination) -> ProducerTopic {
-        destination == .deadLetters ? deadLetters : output
-    }
-
     func published(_ count: Int) { unacknowledged.wrappingAdd(count, ordering: .relaxed) }
 
     func reported(_ count: Int) { unacknowledged.wrappingSubtract(count, ordering: .relaxed) }

@@ -5,39 +5,60 @@ import Telemetry
 /// The thread that sees to outputs which were not stored. One refused for its size is first sent once more alone, since
 /// a whole batch is refused for one record; one refused for good becomes a dead letter; any other is sent again.
 final class Refusals: Sendable {
-    private struct Refusal: Sendable {
-        let tag: DeliveryTag
-        let error: KafkaError
-        let timestamp: Int64
-        let returned: ReturnedRecord
-    }
-
     private enum Message: Sendable {
         case refused(Refusal)
         case stop
     }
 
-    private static let patience: Int32 = 5000
-
     private let mailbox = Mailbox<Message>()
-    private let outputs: Outputs
-    private let flow: Flow
-    private let settings: WorkerSettings
-    private let metrics: ServiceMetrics
+    private let sending: Resending
     private let log: Log
-    private let onKafkaLog: KafkaLogSink
-    private let onRoom: @Sendable () -> Void
 
-    init(
-        outputs: Outputs, flow: Flow, settings: WorkerSettings, metrics: ServiceMetrics, log: Log,
-        onKafkaLog: @escaping KafkaLogSink, onRoom: @escaping @Sendable () -> Void
-    ) {
-        self.outputs = outputs
-        self.flow = flow
-        self.settings = settings
-        self.metrics = metrics
+    init(sending: Resending, log: Log) {
+        self.sending = sending
         self.log = log
-        self.onKafkaLog = onKafkaLog
-        self.onRoom = onRoom
     }
+
+    /// Called on the acknowledger's thread.
+    func take(_ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError) {
+        guard let returned = report.returned, !error.isOurOwnDoing else { return }
+        let refusal = Refusal(tag: tag, error: error, timestamp: report.timestamp, returned: returned)
+        mailbox.post(.refused(refusal))
+    }
+
+    func stop() { mailbox.post(.stop) }
+
+    /// The thread's life: ends with `stop`.
+    func serve() {
+        var batch: [Message] = []
+        while true {
+            mailbox.take(into: &batch, until: .never)
+            for message in batch {
+                switch message {
+                case .refused(let refusal): answer(refusal)
+                case .stop: return
+                }
+            }
+            batch.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func answer(_ refusal: Refusal) {
+        if refusal.error.isTimeOut {
+            log.warning("an output was not stored in time, sending it again", [.error(refusal.error)])
+            sending.again(refusal)
+        } else if refusal.error.isTooLarge, let error = sending.alone(refusal) {
+            sending.deadLetter(refusal, error)
+        } else if !refusal.error.isTooLarge {
+            sending.deadLetter(refusal, refusal.error)
+        }
+    }
+}
+
+/// An output that was not stored.
+struct Refusal: Sendable {
+    let tag: DeliveryTag
+    let error: KafkaError
+    let timestamp: Int64
+    let returned: ReturnedRecord
 }

@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 
 /// What a worker is to do, and within which bounds.
 package struct WorkerSettings: Sendable {

@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 import Synchronization
 
 /// What readiness and the end of the process are judged by.
