@@ -1,4 +1,90 @@
 #pragma once
-// ICU renames its functions by macro (u_errorName_72), which Swift does not import: wrap what is used in static inline
-// functions here.
+// ICU renames its functions by macro (u_errorName_72), which Swift does not import: what is used of it is wrapped here,
+// with UTF-8 in the place of UTF-16. Texts are cut by no call: one that does not fit is a failure in `status`.
+#include <unicode/uenum.h>
+#include <unicode/uloc.h>
+#include <unicode/unum.h>
+#include <unicode/upluralrules.h>
+#include <unicode/ustring.h>
 #include <unicode/utypes.h>
+
+/// The longest symbol or affix.
+enum { pushmill_icu_text_capacity = 64 };
+
+static inline int32_t pushmill_icu_utf8(const UChar *text, int32_t length, char *utf8, UErrorCode *status) {
+    int32_t count = 0;
+    u_strToUTF8(utf8, pushmill_icu_text_capacity, &count, text, length, status);
+    return U_SUCCESS(*status) ? count : 0;
+}
+
+// Locales
+
+/// ICU's own name for a BCP 47 tag; 0 for what is none as a whole.
+static inline int32_t pushmill_icu_locale(const char *tag, int32_t length, char *name, UErrorCode *status) {
+    int32_t parsed = 0;
+    int32_t count = uloc_forLanguageTag(tag, name, ULOC_FULLNAME_CAPACITY, &parsed, status);
+    return U_SUCCESS(*status) && parsed == length && count < ULOC_FULLNAME_CAPACITY ? count : 0;
+}
+
+/// The one of `names` that serves best the wishes of an Accept-Language list; 0 if none does.
+static inline int32_t pushmill_icu_accept_language(
+    const char *wishes, const char *const names[], int32_t nameCount, char *name, UErrorCode *status
+) {
+    UEnumeration *available = uenum_openCharStringsEnumeration(names, nameCount, status);
+    UAcceptResult result = ULOC_ACCEPT_FAILED;
+    int32_t count =
+        uloc_acceptLanguageFromHTTP(name, ULOC_FULLNAME_CAPACITY, &result, wishes, available, status);
+    uenum_close(available);
+    return U_SUCCESS(*status) && result != ULOC_ACCEPT_FAILED && count < ULOC_FULLNAME_CAPACITY ? count : 0;
+}
+
+// Plural rules
+
+static inline UPluralRules *pushmill_icu_plural_rules_open(const char *locale, UErrorCode *status) {
+    return uplrules_openForType(locale, UPLURAL_TYPE_CARDINAL, status);
+}
+
+static inline void pushmill_icu_plural_rules_close(UPluralRules *rules) { uplrules_close(rules); }
+
+/// The category's place in: zero, one, two, few, many, other. Safe from any thread: it only reads the rules.
+static inline int32_t pushmill_icu_plural_category(const UPluralRules *rules, double number) {
+    UChar keyword[16] = {0};
+    UErrorCode status = U_ZERO_ERROR;
+    uplrules_select(rules, number, keyword, 16, &status);
+    switch (keyword[0]) {
+    case 'z': return 0;
+    case 'o': return keyword[1] == 'n' ? 1 : 5;
+    case 't': return 2;
+    case 'f': return 3;
+    case 'm': return 4;
+    default: return 5;
+    }
+}
+
+// Numbers
+
+static inline UNumberFormat *pushmill_icu_number_format_open(const char *locale, UErrorCode *status) {
+    return unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, status);
+}
+
+static inline void pushmill_icu_number_format_close(UNumberFormat *format) { unum_close(format); }
+
+static inline int32_t pushmill_icu_number_attribute(const UNumberFormat *format, UNumberFormatAttribute attribute) {
+    return unum_getAttribute(format, attribute);
+}
+
+static inline int32_t pushmill_icu_number_symbol(
+    const UNumberFormat *format, UNumberFormatSymbol symbol, char *utf8, UErrorCode *status
+) {
+    UChar text[pushmill_icu_text_capacity];
+    int32_t length = unum_getSymbol(format, symbol, text, pushmill_icu_text_capacity, status);
+    return U_SUCCESS(*status) ? pushmill_icu_utf8(text, length, utf8, status) : 0;
+}
+
+static inline int32_t pushmill_icu_number_affix(
+    const UNumberFormat *format, UNumberFormatTextAttribute affix, char *utf8, UErrorCode *status
+) {
+    UChar text[pushmill_icu_text_capacity];
+    int32_t length = unum_getTextAttribute(format, affix, text, pushmill_icu_text_capacity, status);
+    return U_SUCCESS(*status) ? pushmill_icu_utf8(text, length, utf8, status) : 0;
+}

@@ -12,10 +12,13 @@ public struct DeliveryReport {
 }
 
 /// A record that was not stored, with its bytes, so that it can be sent again or elsewhere.
-public final class ReturnedRecord {
+public final class ReturnedRecord: Sendable {
     public let key: [UInt8]?
     public let value: [UInt8]?
-    public var headers: Headers
+    /// Never changed, so that any thread may copy them.
+    nonisolated(unsafe) private let list: Headers
+
+    public var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
 
     init(_ message: UnsafePointer<rd_kafka_message_t>) {
         key = message.pointee.key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) }
@@ -23,9 +26,9 @@ public final class ReturnedRecord {
         var found: OpaquePointer?
         let code = rd_kafka_message_headers(message, &found)
         if code == RD_KAFKA_RESP_ERR_NO_ERROR, let found {
-            headers = Headers(copying: HeaderView(found))
+            list = Headers(copying: HeaderView(found))
         } else {
-            headers = Headers()
+            list = Headers()
         }
     }
 }

@@ -71,12 +71,10 @@ public struct Headers: ~Copyable {
         }
     }
 
-    /// Removes every header of that name.
-    public mutating func remove(_ name: StaticString) {
-        guard let pointer else { return }
-        name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
-            _ = rd_kafka_header_remove(pointer, $0)
-        }
+    /// Removes every header of that name, which a zero byte follows.
+    public mutating func remove(zeroTerminated name: UnsafeRawBufferPointer) {
+        guard let pointer, let start = name.baseAddress else { return }
+        rd_kafka_header_remove(pointer, start.assumingMemoryBound(to: CChar.self))
     }
 
     private var list: OpaquePointer? {

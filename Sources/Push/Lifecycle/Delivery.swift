@@ -29,7 +29,7 @@ public final class Delivery: @unchecked Sendable {
     /// The stage that runs or is next.
     var position = 0
     let claim = Claim()
-    let host: (any DeliveryHost)?
+    weak var host: (any DeliveryHost)?
     private var hasSuspended = false
 
     /// Without a host nothing is counted, and the caller sees to deadlines on its own.

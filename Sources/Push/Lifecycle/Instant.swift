@@ -4,6 +4,9 @@ public struct Instant: Comparable, Hashable, Sendable {
 
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
+    /// Earlier than any other.
+    public static let past = Instant(nanoseconds: 0)
+
     /// Later than any other.
     public static let never = Instant(nanoseconds: .max)
 

@@ -10,7 +10,7 @@ struct LinkCondition: Sendable {
         categories = condition.categories.map { Array($0.utf8) }
         topics = condition.topics.map { Array($0.utf8) }
         pushTypes = condition.pushTypes.map { Array($0.utf8) }
-        member = condition.member.flatMap(JSONPointer.init)
+        member = condition.member
         if categories.isEmpty, topics.isEmpty, pushTypes.isEmpty, member == nil { return nil }
     }
 

@@ -56,24 +56,48 @@ public final class InputRecord: @unchecked Sendable {
     /// Copies the bytes, so that they stay when the lender takes his back.
     func own() {
         guard !isOwned else { return }
-        isOwned = true
         var count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
         for header in headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        key = key.map { Self.copy($0, into: &free) }
+        value = value.map { Self.copy($0, into: &free) }
+        recipient = recipient.map { Self.copy($0, into: &free) }
+        for position in headers.indices {
+            headers[position].name = Self.copy(headers[position].name, into: &free)
+            headers[position].value = headers[position].value.map { Self.copy($0, into: &free) }
+        }
+    }
+
+    /// Fills the record with a copy of another that came as a line.
+    package func fill(_ envelope: RecordEnvelope, topic: SourceTopic) {
+        source = Source(topic: topic, partition: envelope.partition, offset: envelope.offset)
+        timestamp = envelope.timestamp
+        var count = (envelope.key?.count ?? 0) + (envelope.payload?.count ?? 0)
+        for header in envelope.headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { Self.copy($0, into: &free) } }
+        key = envelope.key.map(copy)
+        value = envelope.payload.map(copy)
+        headers = envelope.headers.map { RecordHeader(name: copy($0.name), value: $0.value.map(copy)) }
+        recipient = Self.recipient(key: key, headers: headers)
+    }
+
+    /// The `recipient` header, else the key.
+    public static func recipient(key: UnsafeRawBufferPointer?, headers: [RecordHeader]) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes("recipient") }?.value ?? key
+    }
+
+    /// Room for the record's own bytes, which it is going to have.
+    private func storage(of count: Int) -> UnsafeMutableRawBufferPointer {
+        isOwned = true
         if storage.count < count {
             storage.deallocate()
             storage = .allocate(byteCount: count, alignment: 1)
         }
-        var free = UnsafeMutableRawBufferPointer(rebasing: storage[...])
-        key = key.map { Self.move($0, into: &free) }
-        value = value.map { Self.move($0, into: &free) }
-        recipient = recipient.map { Self.move($0, into: &free) }
-        for position in headers.indices {
-            headers[position].name = Self.move(headers[position].name, into: &free)
-            headers[position].value = headers[position].value.map { Self.move($0, into: &free) }
-        }
+        return storage
     }
 
-    private static func move(
+    private static func copy(
         _ bytes: UnsafeRawBufferPointer, into free: inout UnsafeMutableRawBufferPointer
     ) -> UnsafeRawBufferPointer {
         let place = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])

@@ -1,13 +1,12 @@
-extension SettingFormat where Value == String {
-    /// A JSON Pointer (RFC 6901) to a member, such as `/aps/alert/body`.
+extension SettingFormat where Value == JSONPointer {
     public static var pointer: Self {
         Self(
             parse: { text throws(SettingMismatch) in
-                let tokens = text.split(separator: "/", omittingEmptySubsequences: false)
-                let escapes = text.split(separator: "~", omittingEmptySubsequences: false).dropFirst()
-                guard tokens.count > 1, tokens[0].isEmpty, escapes.allSatisfy({ $0.first == "0" || $0.first == "1" })
-                else { throw SettingMismatch(expected: "a JSON Pointer such as /aps/alert/body") }
-                return text
-            }, render: { $0 })
+                // The whole document is no member of one.
+                guard !text.isEmpty, let pointer = JSONPointer(text) else {
+                    throw SettingMismatch(expected: "a JSON Pointer such as /aps/alert/body")
+                }
+                return pointer
+            }, render: \.description)
     }
 }

@@ -38,7 +38,9 @@ extension SettingFormat where Value == Int {
     }
 
     private static func rendered(_ bytes: Int) -> String {
-        let unit = sizeUnits.filter { bytes >= $0.bytes && bytes % $0.bytes == 0 }.max { $0.bytes < $1.bytes }
+        let unit = sizeUnits.filter { $0.bytes > 1 && bytes >= $0.bytes && bytes % $0.bytes == 0 }.max {
+            $0.bytes < $1.bytes
+        }
         guard let unit else { return "\(bytes)" }
         return "\(bytes / unit.bytes)\(unit.name)"
     }

@@ -1,7 +1,7 @@
 /// One node of a configuration, whatever format it was written in. Scalars are text: what they mean is decided by who
 /// reads them.
 public struct Setting: Sendable {
-    public enum Value: Sendable {
+    public enum Content: Sendable {
         case null
         case scalar(String)
         case list([Setting])
@@ -23,9 +23,9 @@ public struct Setting: Sendable {
     }
 
     public let place: Place
-    public let value: Value
+    public let value: Content
 
-    public init(place: Place, value: Value) {
+    public init(place: Place, value: Content) {
         self.place = place
         self.value = value
     }

@@ -1,6 +1,6 @@
 /// How a scalar is read and written: `.bool`, `.duration`, `.choice(Mode.self)`, or one of a stage's own.
 public struct SettingFormat<Value: Sendable>: Sendable {
-    let parse: @Sendable (_ text: String, _ folder: String) throws(SettingMismatch) -> Value
+    package let parse: @Sendable (_ text: String, _ folder: String) throws(SettingMismatch) -> Value
     let render: @Sendable (Value) -> String
     let isSecret: Bool
 
@@ -12,7 +12,7 @@ public struct SettingFormat<Value: Sendable>: Sendable {
         self.init(isSecret: false, parse: { text, _ throws(SettingMismatch) in try parse(text) }, render: render)
     }
 
-    /// `folder` is the one relative paths start at. The text of a secret is neither quoted in problems nor shown.
+    /// `folder` is the one at which relative paths start.
     init(
         isSecret: Bool,
         parse: @escaping @Sendable (String, String) throws(SettingMismatch) -> Value,
@@ -22,12 +22,15 @@ public struct SettingFormat<Value: Sendable>: Sendable {
         self.parse = parse
         self.render = render
     }
+
+    /// The same for a secret: problems do not quote it, and it is not shown.
+    public var hidden: Self { Self(isSecret: true, parse: parse, render: { _ in Secret.hidden }) }
 }
 
 /// Why a text is not a value of its format: "expected …, found …".
 public struct SettingMismatch: Error {
-    let expected: String
-    let candidates: [String]
+    package let expected: String
+    package let candidates: [String]
 
     /// `expected` is a noun with an example, such as "a duration such as 30s". The nearest of `candidates` is offered.
     public init(expected: String, candidates: [String] = []) {

@@ -29,10 +29,12 @@ public struct SettingOverrides: Sendable {
 
     /// One problem for each variable that overrides nothing.
     public var problems: [SettingProblem] {
-        unasked(below: prefix).map {
-            let name = "\(prefix)_\($0)"
-            let message = "no setting goes by this name" + Spelling.question(name, asked.sorted())
-            return SettingProblem(place: .variable(name), path: "", message: message)
+        // The prefix is nobody's mistake: it would make all names look alike.
+        let known = asked.map { $0.dropFirst(prefix.utf8.count + 1) }.sorted().map { String($0) }
+        return unasked(below: prefix).map { name in
+            let question = Spelling.nearest(to: name, in: known).map { "; did you mean \"\(prefix)_\($0)\"?" } ?? ""
+            return SettingProblem(
+                place: .variable("\(prefix)_\(name)"), path: "", message: "no setting goes by this name\(question)")
         }
     }
 

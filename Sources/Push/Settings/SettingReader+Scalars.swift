@@ -51,7 +51,7 @@ extension SettingReader {
         }
     }
 
-    private mutating func parse<Value>(_ found: Setting, _ format: SettingFormat<Value>, _ path: String) -> Value? {
+    mutating func parse<Value>(_ found: Setting, _ format: SettingFormat<Value>, _ path: String) -> Value? {
         var mismatch = SettingMismatch(expected: "one value")
         if case .scalar(let text) = found.value {
             do throws(SettingMismatch) {

@@ -14,7 +14,7 @@ public struct SettingReader {
     let variable: String
     var asked: [String] = []
     var shown: [Setting.Member] = []
-    var overrides: SettingOverrides
+    public internal(set) var overrides: SettingOverrides
 
     public init(_ setting: Setting, folder: String, overrides: SettingOverrides = SettingOverrides()) {
         self.init(setting, path: "", variable: overrides.prefix, folder: folder, overrides: overrides)
@@ -47,10 +47,25 @@ public struct SettingReader {
     }
 
     /// Adds a problem with a key; where that is missing, it is told at the map.
-    public mutating func report(_ key: String, _ message: String) {
-        let found = find(key)
-        problems.append(SettingProblem(place: found?.place ?? place, path: path(to: key), message: message))
+    public mutating func report(_ key: String, _ message: String) { report(at: [key], message) }
+
+    /// Adds a problem with a key of a map inside; what is missing is told at the innermost map that is there.
+    public mutating func report(at keys: [String], _ message: String) {
+        let names = keys.map(SettingOverrides.variableName)
+        var found = Setting(place: place, value: .map(members))
+        for key in keys {
+            guard case .map(let members) = found.value, let next = members.first(where: { $0.key == key }) else {
+                break
+            }
+            found = next.value
+        }
+        let override = overrides.setting(([variable] + names).joined(separator: "_"))
+        let path = ([self.path] + keys).filter { !$0.isEmpty }.joined(separator: ".")
+        problems.append(SettingProblem(place: (override ?? found).place, path: path, message: message))
     }
+
+    /// Adds a problem whose place is known.
+    public mutating func report(_ problem: SettingProblem) { problems.append(problem) }
 
     /// Reports the keys that nobody has asked for. Called once, by whoever made the reader.
     public mutating func finish() {
@@ -75,7 +90,7 @@ public struct SettingReader {
         return found
     }
 
-    mutating func show(_ key: String, _ value: Setting.Value) {
+    mutating func show(_ key: String, _ value: Setting.Content) {
         shown.append(Setting.Member(key: key, place: place, value: Setting(place: place, value: value)))
     }
 }

@@ -7,9 +7,12 @@ package enum Spelling {
         var best: (candidate: String, distance: Int)?
         for candidate in candidates {
             let letters = Array(candidate.lowercased().unicodeScalars)
-            guard abs(letters.count - typed.count) <= limit else { continue }
-            let distance = distance(typed, letters)
-            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+            let isBeginning = typed.count >= 3 && typed.count * 2 >= letters.count && letters.starts(with: typed)
+            guard isBeginning || abs(letters.count - typed.count) <= limit else { continue }
+            let distance = isBeginning ? limit : distance(typed, letters)
+            if distance <= limit, distance < typed.count, distance < best?.distance ?? .max {
+                best = (candidate, distance)
+            }
         }
         return best?.candidate
     }

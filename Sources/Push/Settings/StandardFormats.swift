@@ -12,12 +12,15 @@ extension SettingFormat where Value == String {
     }
 
     /// A file or folder; a relative path starts at the folder of the configuration.
-    public static var file: Self {
+    public static var file: Self { file(besides: []) }
+
+    /// A file, or one of some words that are none.
+    public static func file(besides words: [String]) -> Self {
         Self(
             isSecret: false,
             parse: { path, folder throws(SettingMismatch) in
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
-                if path.hasPrefix("/") || folder.isEmpty { return path }
+                if path.hasPrefix("/") || folder.isEmpty || words.contains(path) { return path }
                 return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
             }, render: { $0 })
     }
@@ -25,9 +28,7 @@ extension SettingFormat where Value == String {
 
 extension SettingFormat where Value == Secret {
     public static var secret: Self {
-        Self(
-            isSecret: true, parse: { text, _ throws(SettingMismatch) in Secret(text) },
-            render: { _ in Secret.hidden })
+        Self(parse: { text throws(SettingMismatch) in Secret(text) }, render: \.revealed).hidden
     }
 }
 
@@ -56,15 +57,20 @@ extension SettingFormat where Value == Int {
     }
 }
 
-extension SettingFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    public static func choice(_ type: Value.Type) -> Self {
+extension SettingFormat {
+    /// One of these values, by its name.
+    public static func choice(_ values: [Value], name: @escaping @Sendable (Value) -> String) -> Self {
         Self(
             parse: { text throws(SettingMismatch) in
-                if let value = Value(rawValue: text) { return value }
-                let words = Value.allCases.map(\.rawValue)
-                let list = words.dropLast().joined(separator: ", ")
-                let last = words.last ?? ""
-                throw SettingMismatch(expected: list.isEmpty ? last : "\(list) or \(last)", candidates: words)
-            }, render: { $0.rawValue })
+                let names = values.map(name)
+                if let index = names.firstIndex(of: text) { return values[index] }
+                let list = names.dropLast().joined(separator: ", ")
+                let expected = list.isEmpty ? names.joined() : "\(list) or \(names[names.count - 1])"
+                throw SettingMismatch(expected: expected, candidates: names)
+            }, render: name)
     }
+}
+
+extension SettingFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    public static func choice(_ type: Value.Type) -> Self { choice(Array(Value.allCases), name: \.rawValue) }
 }

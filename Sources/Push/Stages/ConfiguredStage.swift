@@ -7,12 +7,12 @@ public struct ConfiguredStage: Sendable {
 
     let place: Place
     let path: String
-    let build: StageEntry.Build
+    let make: StageEntry.Build
 
     /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
     public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
         do {
-            return try await build(resources)
+            return try await make(resources)
         } catch let problem as SettingProblem {
             throw problem
         } catch {

@@ -3,8 +3,17 @@ public struct StageCondition: Sendable, Equatable {
     public let categories: [String]
     public let topics: [String]
     public let pushTypes: [String]
-    /// The pointer of a member that has to be there.
-    public let member: String?
+    /// Has to be there.
+    public let member: JSONPointer?
+
+    public init(
+        categories: [String] = [], topics: [String] = [], pushTypes: [String] = [], member: JSONPointer? = nil
+    ) {
+        self.categories = categories
+        self.topics = topics
+        self.pushTypes = pushTypes
+        self.member = member
+    }
 
     init(from settings: inout SettingReader) {
         categories = settings.list("category", .name)

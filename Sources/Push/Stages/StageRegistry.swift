@@ -16,19 +16,26 @@ public struct StageRegistry: Sendable {
         return settings.namedMaps(key) { name, settings -> ConfiguredStage? in
             if !names.insert(name).inserted { settings.report("a stage of this name is already in the chain") }
             guard let entry = entries.first(where: { $0.name == name }) else {
-                settings.report("no such stage" + Spelling.question(name, entries.map(\.name)))
+                settings.report("no such stage" + suggestion(name))
                 settings.ignoreRest()
                 return nil
             }
             let condition = settings.map("when", StageCondition.init)
             let budget = settings.optional("budget", .duration(.milliseconds(1) ... .seconds(3600)))
-            guard let build = entry.read(&settings) else {
+            guard let make = entry.read(&settings) else {
                 if settings.problems.isEmpty { settings.report("the stage cannot be used with these settings") }
                 return nil
             }
             return ConfiguredStage(
                 name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
-                build: build)
+                make: make)
         }.compactMap { $0 }
+    }
+
+    private func suggestion(_ name: String) -> String {
+        let names = entries.map(\.name)
+        let question = Spelling.question(name, names)
+        guard question.isEmpty, !names.isEmpty else { return question }
+        return "; there are \(names.joined(separator: ", "))"
     }
 }

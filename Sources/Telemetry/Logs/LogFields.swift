@@ -13,6 +13,7 @@ public struct FieldName: Sendable, Equatable {
     public static let heldBack = FieldName(text: "held_back")
     public static let keyID = FieldName(text: "key_id")
     public static let lane = FieldName(text: "lane")
+    /// A label only: every line has its level anyway.
     public static let level = FieldName(text: "level")
     public static let listen = FieldName(text: "listen")
     public static let locale = FieldName(text: "locale")
@@ -50,7 +51,6 @@ extension LogField {
     public static func heldBack(_ value: Int) -> Self { Self(.heldBack, .integer(Int64(value))) }
     public static func keyID(_ value: String) -> Self { Self(.keyID, .text(value)) }
     public static func lane(_ value: Int) -> Self { Self(.lane, .integer(Int64(value))) }
-    public static func level(_ value: LogLevel) -> Self { Self(.level, .text(value.name)) }
     public static func listen(_ value: String) -> Self { Self(.listen, .text(value)) }
     public static func locale(_ value: String) -> Self { Self(.locale, .text(value)) }
     public static func offset(_ value: Int64) -> Self { Self(.offset, .integer(value)) }

@@ -18,6 +18,11 @@ package struct LogLine: Sendable {
         json = Self.json(time: time, level: level, message: message, fields: fields)
     }
 
+    /// What a reader of the ring is told that has missed lines, at the time of the line that it reads next.
+    static func loss(of count: Int, time: Int64) -> LogLine {
+        LogLine(time: time, level: .warning, message: "Log lines were lost", fields: [.count(count)])
+    }
+
     private static func json(time: Int64, level: LogLevel, message: StaticString, fields: [LogField]) -> [UInt8] {
         var line: [UInt8] = Array(#"{"time":""#.utf8)
         line.reserveCapacity(256)

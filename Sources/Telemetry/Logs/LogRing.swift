@@ -39,11 +39,11 @@ package final class LogRing: Sendable {
     }
 
     /// Up to `limit` lines from the cursor on, which moves behind them, and how many were overwritten before.
-    package func read(from cursor: inout Int, limit: Int) -> (lines: [LogLine], missed: Int) {
+    package func read(from cursor: inout Int, limit: Int = .max) -> (lines: [LogLine], missed: Int) {
         state.withLock { state in
             let first = max(cursor, state.next - state.lines.count)
             let missed = first - cursor
-            let last = min(state.next, first + limit)
+            let last = first + min(state.next - first, max(0, limit))
             cursor = last
             return ((first..<last).map { state.lines[$0 % capacity] }, missed)
         }

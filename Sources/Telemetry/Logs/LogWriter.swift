@@ -68,8 +68,7 @@ public final class LogWriter: Sendable {
         let (batch, missed) = log.ring.read(from: &cursor, limit: 64)
         if missed > 0 {
             log.counts.addLost(missed)
-            let time = batch.first?.time ?? 0
-            write(LogLine(time: time, level: .warning, message: "Log lines were lost", fields: [.count(missed)]))
+            write(.loss(of: missed, time: batch.first?.time ?? 0))
         }
         for line in batch where !write(line) { log.counts.addLost(1) }
         return !batch.isEmpty

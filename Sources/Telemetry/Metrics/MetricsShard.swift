@@ -35,7 +35,9 @@ public struct StageMetricsShard: Sendable {
     /// Both words are of the fixed vocabulary; an empty reason is none.
     public mutating func count(_ result: StaticString, reason: StaticString = "") {
         let key = (result.identity, reason.identity)
-        for known in results where known.word == key.0 && known.reason == key.1 { return known.counter.add() }
+        for index in results.indices where results[index].word == key.0 && results[index].reason == key.1 {
+            return results[index].counter.add()
+        }
         let counter = metrics.results("\(result)", reason: "\(reason)").shard(index)
         results.append((key.0, key.1, counter))
         counter.add()

@@ -1,10 +1,10 @@
 import Glibc
 
 /// A thread of our own, for work that blocks. It takes no signals, so a closed pipe is an error there and never a death.
-struct Thread: Sendable {
+package struct Thread: Sendable {
     private let handle: pthread_t
 
-    init(_ body: @escaping @Sendable () -> Void) throws(TelemetryError) {
+    package init(_ body: @escaping @Sendable () -> Void) throws(TelemetryError) {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -23,7 +23,7 @@ struct Thread: Sendable {
     }
 
     /// Waits for the end of the thread. Exactly once.
-    func join() { pthread_join(handle, nil) }
+    package func join() { pthread_join(handle, nil) }
 }
 
 private final class Body: Sendable {

@@ -5,24 +5,21 @@ package struct InFlightTable: Sendable {
         package let slot: PartitionSlot
         package let offset: Int64
         package let byteCount: Int
-        /// Nanoseconds of the monotonic clock.
-        package let takenAt: Int64
 
-        package init(slot: PartitionSlot, offset: Int64, byteCount: Int, takenAt: Int64) {
+        package init(slot: PartitionSlot, offset: Int64, byteCount: Int) {
             self.slot = slot
             self.offset = offset
             self.byteCount = byteCount
-            self.takenAt = takenAt
         }
     }
 
-    /// One stay in the table; `opaque` is never 0.
+    /// One stay in the table; never 0 as a number.
     package struct Ticket: Hashable, Sendable {
         fileprivate let handle: Slab<Delivery>.Handle
 
-        package var opaque: UInt64 { handle.rawValue }
+        package var rawValue: UInt64 { handle.rawValue }
 
-        package init(opaque: UInt64) { handle = Slab<Delivery>.Handle(rawValue: opaque) }
+        package init(rawValue: UInt64) { handle = Slab<Delivery>.Handle(rawValue: rawValue) }
 
         fileprivate init(_ handle: Slab<Delivery>.Handle) { self.handle = handle }
     }
@@ -57,6 +54,9 @@ package struct InFlightTable: Sendable {
         byteCount += delivery.byteCount
         return Ticket(deliveries.insert(delivery))
     }
+
+    /// nil for a ticket that was already given back.
+    package subscript(ticket: Ticket) -> Delivery? { deliveries[ticket.handle] }
 
     /// nil for a ticket that was already given back. The slot of the delivery may be closed by now: ask `slots`.
     package mutating func remove(_ ticket: Ticket) -> Delivery? {

@@ -31,15 +31,14 @@ package struct KeyOrder<Item> {
 
     /// `run` leaves the item to the caller. Without a key it always runs.
     package mutating func admit(_ key: OrderKey?, _ item: @autoclosure () -> Item) -> Admission {
-        guard let key, var queue = held[key] else { return .run }
+        guard let key, let index = held.index(forKey: key) else { return .run }
         let handle = waiting.insert(Waiting(item: item()))
-        if let last = queue.last {
+        if let last = held.values[index].last {
             waiting[last]?.next = handle
         } else {
-            queue.first = handle
+            held.values[index].first = handle
         }
-        queue.last = handle
-        held[key] = queue
+        held.values[index].last = handle
         return .queued
     }
 
@@ -53,14 +52,13 @@ package struct KeyOrder<Item> {
     /// The message that held this key has ended. The next one is to be run now and holds the key until it is released
     /// in turn; nil when none waited, and the key is free.
     package mutating func release(_ key: OrderKey?) -> Item? {
-        guard let key, var queue = held[key] else { return nil }
-        guard let first = queue.first, let next = waiting.remove(first) else {
-            held[key] = nil
+        guard let key, let index = held.index(forKey: key) else { return nil }
+        guard let first = held.values[index].first, let next = waiting.remove(first) else {
+            held.remove(at: index)
             return nil
         }
-        queue.first = next.next
-        if queue.first == nil { queue.last = nil }
-        held[key] = queue
+        held.values[index].first = next.next
+        if next.next == nil { held.values[index].last = nil }
         return next.item
     }
 }

@@ -35,16 +35,16 @@ struct ByteReader {
     mutating func expGolomb(order: Int) -> UInt64? {
         var width = order + 1
         while true {
-            guard let bit = bit(), width < 63 else { return nil }
+            guard let bit = bit(), width <= UInt64.bitWidth else { return nil }
             if bit == 1 { break }
             width += 1
         }
         var number: UInt64 = 1
-        for _ in 1..<max(width, 1) {
+        for _ in 1..<width {
             guard let bit = bit() else { return nil }
             number = number << 1 | UInt64(bit)
         }
-        return number - 1 << UInt64(order)
+        return number - (1 << UInt64(order))
     }
 
     /// Goes on at the next whole byte; false when the bits skipped are not zero.

@@ -17,14 +17,14 @@ struct ByteWriter {
 
     /// Exp-Golomb: as many zeros as the number that follows, value + 2^order, has bits above its order.
     mutating func write(expGolomb value: UInt64, order: Int) {
-        let number = value + 1 << UInt64(order)
+        let number = value + (1 << UInt64(order))
         let width = UInt64.bitWidth - number.leadingZeroBitCount
-        for _ in order + 1..<max(width, order + 1) { write(bit: 0) }
+        for _ in order + 1..<width { write(bit: 0) }
         for shift in (0..<width).reversed() { write(bit: UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 1) }
     }
 
     static func size(ofExpGolomb value: UInt64, order: Int) -> Int {
-        let width = UInt64.bitWidth - (value + 1 << UInt64(order)).leadingZeroBitCount
+        let width = UInt64.bitWidth - (value + (1 << UInt64(order))).leadingZeroBitCount
         return 2 * width - order - 1
     }
 

@@ -18,6 +18,8 @@ package struct OffsetLedger: Sendable {
         case full
     }
 
+    /// Half a megabyte of bits a partition at worst.
+    package static let spanLimit = 1 << 22
     /// Offsets beyond it are refused as `full`, so that no arithmetic here can overflow.
     private static let highest: Int64 = 1 << 62
 
@@ -39,7 +41,7 @@ package struct OffsetLedger: Sendable {
     /// `position` is the committed one; a negative one, which means that there is none, lets the first record decide.
     /// Of `completed`, which is in ascending order, only what lies within the limit is kept. At most `spanLimit` offsets
     /// (rounded up to a power of two) are held between position and last taken, at one bit each.
-    package init(startingAt position: Int64, completed: [Range<Int64>] = [], spanLimit: Int = 1 << 22) {
+    package init(startingAt position: Int64, completed: [Range<Int64>] = [], spanLimit: Int = Self.spanLimit) {
         let position = min(max(0, position), Self.highest)
         limit = spanLimit
         done = OffsetRing(at: position)

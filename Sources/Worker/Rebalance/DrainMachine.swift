@@ -32,7 +32,9 @@ where Instant.Duration == Duration {
 
     private var state: State = .idle
     private var requests: [Request] = []
-    /// Assigned, their committed positions not yet read; the number is that of the assignment.
+    /// Handed out by `assign` and not yet given back.
+    private var owned: Set<Partition> = []
+    /// Those of them whose committed positions are not yet read; the number is that of the assignment.
     private var starting: [Partition: Int] = [:]
     private var assignments = 0
     private var attempts = 0
@@ -69,22 +71,19 @@ where Instant.Duration == Duration {
         return next(now: now)
     }
 
-    /// `bound` runs from when its turn comes. Those that are leaving already are answered by that.
+    /// `bound` runs from when its turn comes.
     package mutating func revoked(_ partitions: [Partition], bound: Duration, now: Instant) -> Action {
-        let leaving = Set(leaving)
-        let others = partitions.filter { !leaving.contains($0) }
-        if !others.isEmpty { requests.append(.revoke(others, bound: bound)) }
+        requests.append(.revoke(partitions, bound: bound))
         return next(now: now)
     }
 
     /// Whatever was going on with them is over, and nothing of them is committed.
     package mutating func lost(_ partitions: [Partition]) -> Action {
         let gone = Set(partitions)
-        var unstarted = gone.intersection(starting.keys)
+        let unstarted = partitions.filter { !owned.contains($0) || starting[$0] != nil }
         requests = requests.compactMap { request in
             switch request {
             case .assign(let waiting):
-                unstarted.formUnion(gone.intersection(waiting))
                 let rest = waiting.filter { !gone.contains($0) }
                 return rest.isEmpty && !waiting.isEmpty ? nil : .assign(rest)
             case .revoke(let waiting, let bound):
@@ -92,6 +91,7 @@ where Instant.Duration == Duration {
                 return rest.isEmpty ? nil : .revoke(rest, bound: bound)
             }
         }
+        owned.subtract(gone)
         for partition in gone { starting[partition] = nil }
         let rest = leaving.filter { !gone.contains($0) }
         switch state {
@@ -102,23 +102,29 @@ where Instant.Duration == Duration {
         case .idle, .draining, .committing:
             state = .idle
         }
-        return .unassign(partitions, unstarted: partitions.filter(unstarted.contains))
+        return .unassign(partitions, unstarted: unstarted)
     }
 
     /// The next request, when none is being answered.
     package mutating func next(now: Instant) -> Action {
-        guard case .idle = state, !requests.isEmpty else { return .none }
-        switch requests.removeFirst() {
-        case .assign(let partitions):
-            assignments += 1
-            for partition in partitions { starting[partition] = assignments }
-            return .assign(partitions, number: assignments)
-        case .revoke(let partitions, let bound):
-            let running = running(of: partitions)
-            guard !running.isEmpty else { return unassign(partitions) }
-            state = .draining(partitions, deadline: now.advanced(by: bound))
-            return .drain(running)
+        while case .idle = state, !requests.isEmpty {
+            switch requests.removeFirst() {
+            case .assign(let partitions):
+                assignments += 1
+                owned.formUnion(partitions)
+                for partition in partitions { starting[partition] = assignments }
+                return .assign(partitions, number: assignments)
+            case .revoke(let named, let bound):
+                // What an earlier revocation has given back meanwhile needs no second answer.
+                let partitions = named.filter(owned.contains)
+                guard !partitions.isEmpty else { continue }
+                let running = running(of: partitions)
+                guard !running.isEmpty else { return unassign(partitions) }
+                state = .draining(partitions, deadline: now.advanced(by: bound))
+                return .drain(running)
+            }
         }
+        return .none
     }
 
     // What came of the actions.
@@ -176,6 +182,7 @@ where Instant.Duration == Duration {
 
     private mutating func unassign(_ partitions: [Partition]) -> Action {
         state = .idle
+        owned.subtract(partitions)
         let unstarted = partitions.filter { starting[$0] != nil }
         for partition in unstarted { starting[partition] = nil }
         return .unassign(partitions, unstarted: unstarted)

@@ -1,7 +1,7 @@
 /// From the first SIGTERM to the end: stop intake, drain, flush, commit, leave the group. All of it within the grace, of
 /// which four fifths are for draining, so that what is given up then can still be committed around.
 package struct ShutdownMachine<Instant: InstantProtocol>: ~Copyable where Instant.Duration == Duration {
-    package enum Action: Equatable, Sendable {
+    package enum Action: Hashable, Sendable {
         case none
         /// Take no more records, and report `intakeStopped`.
         case stopIntake

@@ -3,46 +3,161 @@ import Testing
 
 @Suite("A notification's content")
 struct NotificationContentTests {
-    @Test("What is not edited is rendered byte for byte")
-    func untouched() throws {
-        let json = " { \"aps\" : {\"alert\":\"h\\u00e9\\/\" , \"x\":1e2}, \"n\":12345678901234567890 }\n"
-        let content = try NotificationContent(json)
-        #expect(!content.isEdited)
-        #expect(rendered(content) == json)
+    @Test(
+        "is refused where it cannot be a notification",
+        arguments: [
+            ("[1,2]", .notAnObject), ("null", .notAnObject), (#""aps""#, .notAnObject), ("{}", .withoutAps),
+            (#"{"x":{"aps":{}}}"#, .withoutAps), (#"{"aps":"x"}"#, .withoutAps),
+            (#"{"aps":{},"aps":null}"#, .withoutAps),
+            (#"{"aps":"#, .notJSON(offset: 7, fault: .unexpectedEnd)),
+        ] as [(String, PayloadError)])
+    func refused(_ json: String, error: PayloadError) {
+        #expect(throws: error) { try NotificationContent(json) }
     }
 
-    @Test("A text set takes the place of its loc-key and loc-args")
-    func localizationRemoved() throws {
-        var content = try NotificationContent(
-            #"{"aps":{"alert":{"loc-key":"K", "title" : "t" ,"loc-args":["a"]},"mutable-content":1}, "d":1}"#)
-        #expect(content.isMutable && content.hasAlertText)
-        content.body = "Grüße \"x\"\n"
-        #expect(
-            rendered(content)
-                == #"{"aps":{"alert":{"title" : "t","body":"Grüße \"x\"\n"},"mutable-content":1}, "d":1}"#)
-        #expect(content.body == "Grüße \"x\"\n")
+    @Test("is read anew after a refusal")
+    func readAnew() throws {
+        var content = try NotificationContent(#"{"x":[1,2,3],"aps":{"y":1,"alert":"a"}}"#)
+        for refused in ["{}", "[", "[]", ""] {
+            #expect(throws: PayloadError.self) { try content.read(refused) }
+            #expect(!content.hasAlertText && !content.isMutable && content.body == nil)
+        }
+        try content.read(#"{"aps":{"alert":"b"}}"#)
+        #expect(content.body == "b")
     }
 
-    @Test("A subtitle turns a string alert into a dictionary, a body leaves it a string")
-    func stringAlert() throws {
-        var content = try NotificationContent(#"{"aps":{"alert":"h\u00e9"}}"#)
+    @Test(
+        "says whether the alert would show text",
+        arguments: [
+            (#""alert":"x""#, true), (#""alert":"""#, false), (#""alert":{}"#, false),
+            (#""alert":{"title":"x"}"#, true),
+            (#""alert":{"subtitle":"x"}"#, true), (#""alert":{"body":"x"}"#, true), (#""alert":{"loc-key":"x"}"#, true),
+            (#""alert":{"title-loc-key":"x"}"#, true), (#""alert":{"subtitle-loc-key":"x"}"#, true),
+            (#""alert":{"body":""}"#, false),
+            (#""alert":{"body":"","title-loc-key":"K"}"#, true), (#""alert":{"loc-key":""}"#, false),
+            (#""alert":{"body":1}"#, false),
+            (#""alert":{"loc-args":["x"],"launch-image":"x"}"#, false), (#""alert":null"#, false),
+            (#""alert":1"#, false),
+            (#""alert":["x"]"#, false), (#""alert":"","alert":"x""#, true), (#""alert":{"body":"x","body":""}"#, false),
+            (#""sound":"x""#, false), (#""\u0061lert":"x""#, true),
+        ])
+    func alertText(_ member: String, hasText: Bool) throws {
+        #expect(try NotificationContent("{\"aps\":{\(member)}}").hasAlertText == hasText)
+    }
+
+    @Test(
+        "is mutable where mutable-content is 1",
+        arguments: [
+            ("1", true), ("1.0", true), ("0", false), ("2", false), ("true", false), (#""1""#, false), ("null", false),
+        ])
+    func mutable(_ value: String, isMutable: Bool) throws {
+        #expect(try NotificationContent("{\"aps\":{\"mutable-content\":\(value)}}").isMutable == isMutable)
+    }
+
+    @Test(
+        "sets a text in the place where it belongs, and removes what would be shown in its stead",
+        arguments: [
+            (.body, #"{"body":"old"}"#, #"{"body":"x"}"#), (.body, "{}", #"{"body":"x"}"#), (.body, #""old""#, #""x""#),
+            (.title, #""h\u00e9""#, #"{"body":"h\u00e9","title":"x"}"#),
+            (.subtitle, #""""#, #"{"body":"","subtitle":"x"}"#),
+            (.subtitle, "null", #"{"subtitle":"x"}"#), (.body, "[1]", #"{"body":"x"}"#),
+            (.body, #"{"loc-key":"K"}"#, #"{"body":"x"}"#),
+            (.body, #"{"loc-key":"K", "title" : "t" ,"loc-args":["a"]}"#, #"{"title" : "t","body":"x"}"#),
+            (.title, #"{"title-loc-args":[],"title-loc-key":"K","loc-key":"L"}"#, #"{"loc-key":"L","title":"x"}"#),
+            (.subtitle, #"{"subtitle-loc-key":"K","subtitle":"","subtitle-loc-key":"L"}"#, #"{"subtitle":"x"}"#),
+            (.title, #"{"title":1,"title":2}"#, #"{"title":1,"title":"x"}"#),
+        ] as [(AlertText, String, String)])
+    func setsText(_ text: AlertText, alert: String, expected: String) throws {
+        var content = try NotificationContent("{\"aps\":{\"alert\":\(alert), \"badge\":1}}")
+        content.setText(text, to: "x")
+        #expect(content.rendered == "{\"aps\":{\"alert\":\(expected), \"badge\":1}}")
+        #expect(content.text(text) == "x")
+        content.setText(text, to: Array("é".utf8).span)
+        #expect(content.text(text) == "é")
+    }
+
+    @Test(
+        "removes a text with its loc-key and loc-args",
+        arguments: [
+            (.body, #"{"body":"b", "loc-key":"K","title":"t","loc-args":[]}"#, #""alert":{"title":"t"},"#),
+            (.title, #"{"title":"t","body":"b"}"#, #""alert":{"body":"b"},"#), (.title, #""b""#, #""alert":"b","#),
+            (.body, #""b""#, ""),
+            (.subtitle, "null", #""alert":null,"#),
+        ] as [(AlertText, String, String)])
+    func removesText(_ text: AlertText, alert: String, expected: String) throws {
+        var content = try NotificationContent("{\"aps\":{\"alert\":\(alert),\"badge\":1}}")
+        content.setText(text, to: nil)
+        #expect(content.rendered == "{\"aps\":{\(expected)\"badge\":1}}")
+        #expect(content.text(text) == nil)
+    }
+
+    @Test("makes the alert, and aps itself, where there is none")
+    func makesAlert() throws {
+        var content = try NotificationContent(#"{"aps":{}}"#)
+        content.title = "t"
+        #expect(content.rendered == #"{"aps":{"alert":{"title":"t"}}}"#)
+        content.remove(try #require(JSONPointer("/aps")))
+        #expect(content.rendered == "{}")
+        #expect(content.title == nil && !content.hasAlertText)
+        content.badge = 2
+        content.body = "b"
+        #expect(content.rendered == #"{"aps":{"badge":2,"alert":{"body":"b"}}}"#)
+    }
+
+    @Test("finds aps and the alert after they have been replaced")
+    func replaced() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"a","alert":{"body":"b"}}}"#)
         let mark = content.mark()
-        content.subtitle = "s"
-        #expect(rendered(content) == #"{"aps":{"alert":{"body":"h\u00e9","subtitle":"s"}}}"#)
+        #expect(content.body == "b")
+        content.set(json: Array(#"{"alert":{"body":"c"}}"#.utf8).span, at: try #require(JSONPointer("/aps")))
+        #expect(content.body == "c")
+        content.set("d", at: try #require(JSONPointer("/aps/alert")))
+        #expect(content.body == "d")
+        content.set("e", at: try #require(JSONPointer("/aps/alert/body")))
+        #expect(content.rendered == #"{"aps":{"alert":"e"}}"#)
         content.rollback(to: mark)
-        #expect(!content.isEdited)
-        content.body = "x"
-        #expect(rendered(content) == #"{"aps":{"alert":"x"}}"#)
-        content.badge = 3
-        #expect(rendered(content) == #"{"aps":{"alert":"x","badge":3}}"#)
-        content.body = nil
-        #expect(rendered(content) == #"{"aps":{"badge":3}}"#)
+        #expect(content.body == "b")
     }
 
-    private func rendered(_ content: NotificationContent) -> String {
-        var output: [UInt8] = []
-        content.render(into: &output)
-        #expect(output.count == content.renderedByteCount)
-        return String(decoding: output, as: UTF8.self)
+    @Test("a pointer to one of the alert's texts means that text")
+    func textPointers() throws {
+        let body = try #require(JSONPointer("/aps/alert/body"))
+        let title = try #require(JSONPointer("/aps/alert/title"))
+        var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
+        #expect(content.string(at: body) == "a")
+        #expect(content.string(at: title) == nil)
+        content.set("b", at: body)
+        #expect(content.rendered == #"{"aps":{"alert":"b"}}"#)
+        content.set(Array("t".utf8).span, at: title)
+        #expect(content.rendered == #"{"aps":{"alert":{"body":"b","title":"t"}}}"#)
+        #expect(content.remove(body) == true)
+        #expect(content.remove(body) == false)
+        #expect(content.rendered == #"{"aps":{"alert":{"title":"t"}}}"#)
+    }
+
+    @Test("gives and sets what stands in aps")
+    func apsMembers() throws {
+        var content = try NotificationContent(#"{"aps":{"badge":3,"category":"c","thread-id":"t"}}"#)
+        #expect(content.badge == 3 && content.category == "c" && content.threadIdentifier == "t")
+        content.badge = 4
+        content.category = nil
+        content.threadIdentifier = "u"
+        #expect(content.rendered == #"{"aps":{"badge":4,"thread-id":"u"}}"#)
+        content.badge = nil
+        #expect(content.badge == nil && content.category == nil)
+        #expect(content.rendered == #"{"aps":{"thread-id":"u"}}"#)
+    }
+
+    @Test("gives the keys and arguments of texts to localize")
+    func localization() throws {
+        let content = try NotificationContent(
+            #"{"aps":{"alert":{"title-loc-key":"T","title-loc-args":["a\n",2],"loc-key":1,"loc-args":"x"}}}"#)
+        #expect(content.localizationKey(of: .title) == "T")
+        #expect(content.localizationKey(of: .body) == nil && content.localizationKey(of: .subtitle) == nil)
+        let arguments = try #require(content.localizationArguments(of: .title))
+        var strings: [String?] = []
+        content.document.forEachChild(of: arguments) { strings.append(content.document.string(of: $0)) }
+        #expect(strings == ["a\n", nil])
+        #expect(content.localizationArguments(of: .body) == nil)
     }
 }

@@ -1,0 +1,112 @@
+extension RecordEnvelope {
+    /// Reads a line. What is missing has its default, but there must be a payload, if only null.
+    package init(line: [UInt8]) throws(EnvelopeError) {
+        var reader = EnvelopeReader()
+        do throws(PayloadError) {
+            try reader.read(line)
+        } catch {
+            throw .notJSON(error)
+        }
+        guard reader.isObject else { throw .notAnObject }
+        try reader.read("topic") { topic = String(decoding: $0, as: UTF8.self) }
+        try reader.read("tstype") { timestampType = String(decoding: $0, as: UTF8.self) }
+        partition = try reader.integer("partition") ?? partition
+        offset = try reader.integer("offset") ?? offset
+        timestamp = try reader.integer("ts") ?? timestamp
+        try reader.read("key") { key = $0 }
+        headers = try reader.headers()
+        guard reader.has("payload") else { throw .withoutPayload }
+        try reader.read("payload") { payload = $0 }
+    }
+}
+
+/// The members of an envelope; a name with `_b64` comes before the one without.
+private struct EnvelopeReader {
+    private var document = JSONDocument()
+    /// Bytes that are no UTF-8 stand in the line as they are, as `kcat` leaves them: it was read as Latin-1.
+    private var isLatin = false
+
+    mutating func read(_ line: [UInt8]) throws(PayloadError) {
+        isLatin = !isUTF8(line)
+        var text = line
+        if isLatin { text = line.flatMap { Array(UTF8.encode(Unicode.Scalar($0)) ?? UTF8.encodedReplacementCharacter) } }
+        let result: Result<Void, PayloadError> = text.withUnsafeBytes { bytes in
+            do throws(PayloadError) {
+                return .success(try document.read(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    var isObject: Bool { document.kind(of: document.root) == .object }
+
+    func has(_ name: StaticString) -> Bool { encoded(name) != nil || document.member(name, of: document.root) != nil }
+
+    /// Gives the bytes of a member, unless it is missing or null.
+    func read(_ name: StaticString, _ body: ([UInt8]) -> Void) throws(EnvelopeError) {
+        let node = encoded(name) ?? document.member(name, of: document.root)
+        guard let node, document.kind(of: node) != .null else { return }
+        guard let bytes = bytes(of: node, isEncoded: encoded(name) != nil) else { throw .malformed("\(name)") }
+        body(bytes)
+    }
+
+    func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
+        guard let node = document.member(name, of: document.root), document.kind(of: node) != .null else { return nil }
+        guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else { throw .malformed("\(name)") }
+        return number
+    }
+
+    /// A flat array: a name, its value or null, the next name.
+    func headers() throws(EnvelopeError) -> [RecordEnvelope.Header] {
+        let isEncoded = encoded("headers") != nil
+        guard let node = encoded("headers") ?? document.member("headers", of: document.root),
+            document.kind(of: node) != .null
+        else { return [] }
+        var headers: [RecordEnvelope.Header] = []
+        var name: [UInt8]?
+        var isSound = document.kind(of: node) == .array && document.childCount(of: node).isMultiple(of: 2)
+        document.forEachChild(of: node) { item in
+            let bytes = bytes(of: item, isEncoded: isEncoded)
+            if let known = name {
+                if bytes == nil, document.kind(of: item) != .null { isSound = false }
+                headers.append(RecordEnvelope.Header(name: known, value: bytes))
+                name = nil
+            } else {
+                if bytes == nil { isSound = false }
+                name = bytes ?? []
+            }
+        }
+        guard isSound else { throw .malformed("headers") }
+        return headers
+    }
+
+    /// The member of this name with `_b64`, unless it is null.
+    private func encoded(_ name: StaticString) -> JSONNode? {
+        guard let pointer = JSONPointer("/\(name)_b64"), let node = document.node(at: pointer),
+            document.kind(of: node) != .null
+        else { return nil }
+        return node
+    }
+
+    private func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
+        guard document.kind(of: node) == .string else { return nil }
+        var bytes: [UInt8] = []
+        guard isEncoded else {
+            document.withText(of: node) { text in text.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+            return isLatin ? latin(bytes) : bytes
+        }
+        let isSound = document.withText(of: node) { Base64.decode($0, into: &bytes) }
+        return isSound == true ? bytes : nil
+    }
+
+    private func latin(_ bytes: [UInt8]) -> [UInt8]? {
+        var latin: [UInt8] = []
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return nil }
+            latin.append(byte)
+        }
+        return latin
+    }
+}

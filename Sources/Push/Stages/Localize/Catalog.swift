@@ -1,0 +1,57 @@
+/// The translations of an app, one table for each locale. Immutable: a reload makes a new one.
+package final class Catalog: Sendable {
+    let tables: [LocaleTable]
+    private let matcher: LocaleMatcher
+    /// For each table those to ask in turn: itself, its truncations, the default.
+    private let searches: [[LocaleTable]]
+    /// Whose wishes cannot be served gets this one.
+    let defaultTable: Int
+
+    /// Reads a folder; throws everything that is wrong with it.
+    package init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
+        let content = CatalogFolder(folder)
+        guard content.problems.isEmpty else { throw CatalogError(problems: content.problems) }
+        let tables = content.tables
+        guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
+            let message = "nothing in the default locale \(defaultLocale)"
+            throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
+        }
+        self.tables = tables
+        self.defaultTable = defaultTable
+        matcher = LocaleMatcher(tables.map(\.locale))
+        searches = tables.map { table in
+            let truncations = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
+            let ownLanguage = [table] + truncations
+            let last = tables[defaultTable]
+            return ownLanguage.contains { $0 === last } ? ownLanguage : ownLanguage + [last]
+        }
+    }
+
+    /// The table for a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
+    func table(for wishes: UnsafeBufferPointer<UInt8>) -> Int {
+        // No person's list is longer.
+        guard !wishes.isEmpty, wishes.count <= 512 else { return defaultTable }
+        return matcher.bestMatch(for: wishes) ?? defaultTable
+    }
+
+    /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
+    func localize(
+        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>, table: Int,
+        to output: inout FormatOutput
+    ) -> Localization {
+        let hash = KeyIndex.hash(key)
+        for table in searches[table] {
+            guard let entry = table.entry(key, hash: hash) else { continue }
+            return table.append(entry, arguments, to: &output) ? .ok : .wrongArguments
+        }
+        return .missing
+    }
+}
+
+enum Localization {
+    case ok
+    /// No locale that counts here has the key.
+    case missing
+    /// Too few, too many, or not the numbers that the translation needs.
+    case wrongArguments
+}

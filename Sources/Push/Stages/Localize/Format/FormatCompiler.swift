@@ -1,0 +1,194 @@
+/// Compiles one translation. Variables are compiled where they are used, because their arguments depend on it.
+struct FormatCompiler {
+    /// Expansion within expansion; and the size of what comes of it, since one may name the next many times.
+    private static let maximumDepth = 8
+    private static let maximumPieces = 4096
+
+    private let template: Template
+    private let source: SourceText
+    private var programs: FormatPrograms
+    private var signature = FormatSignature()
+    private var pieceCount = 0
+
+    static func compile(
+        _ template: Template, from source: SourceText, into programs: inout FormatPrograms
+    ) throws(CatalogProblem) -> (program: UInt32, signature: FormatSignature) {
+        var compiler = FormatCompiler(template: template, source: source, programs: exchange(&programs, with: .init()))
+        defer { programs = compiler.programs }
+        let program = try compiler.compile(template.text)
+        return (program, compiler.signature)
+    }
+
+    private init(template: Template, source: SourceText, programs: consuming FormatPrograms) {
+        self.template = template
+        self.source = source
+        self.programs = programs
+    }
+
+    private mutating func compile(_ text: Template.Text) throws(CatalogProblem) -> UInt32 {
+        switch text {
+        case .plain(let text):
+            return try compile(text, Context())
+        case .plural(let forms):
+            let argument = numberArgument(of: forms.other)
+            let plural = try compile(forms, argument: argument, Context())
+            return programs.append(program: [plural])
+        }
+    }
+
+    /// Where a format stands: what its first specifier without a position refers to, and in which variable.
+    private struct Context {
+        var argument = 0
+        var path: [Template.Variable] = []
+
+        var variable: Template.Variable? { path.last }
+    }
+
+    private mutating func compile(_ format: SourceString, _ context: Context) throws(CatalogProblem) -> UInt32 {
+        let text = format.bytes
+        var pieces: [FormatPiece] = []
+        var argument = context.argument
+        var literal: [UInt8] = []
+        var at = text.startIndex
+
+        func flush(_ programs: inout FormatPrograms) {
+            guard !literal.isEmpty else { return }
+            let start = programs.append(literal)
+            pieces.append(FormatPiece(kind: .literal, start: start, count: UInt32(literal.count)))
+            literal.removeAll(keepingCapacity: true)
+        }
+
+        while at < text.endIndex {
+            let percent = text[at...].firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
+            literal += text[at..<percent]
+            guard percent < text.endIndex else { break }
+            switch FormatSpecifier.parse(text, at: percent + 1) {
+            case .literal:
+                literal.append(UInt8(ascii: "%"))
+                at = percent + 1
+            case .unknown(let specifier):
+                throw source.problem(at: format.offset, "unknown specifier \(specifier)")
+            case .specifier(let specifier, let end):
+                at = end
+                if case .percent = specifier.conversion {
+                    literal.append(UInt8(ascii: "%"))
+                    continue
+                }
+                flush(&programs)
+                pieces.append(try piece(for: specifier, &argument, in: format, context))
+            }
+        }
+        flush(&programs)
+        pieceCount += pieces.count
+        guard pieceCount <= Self.maximumPieces else {
+            throw source.problem(at: format.offset, "the variables expand to too much")
+        }
+        return programs.append(program: pieces)
+    }
+
+    /// `argument` is the next one in order, from 0.
+    private mutating func piece(
+        for specifier: FormatSpecifier, _ argument: inout Int, in format: SourceString, _ context: Context
+    ) throws(CatalogProblem) -> FormatPiece {
+        if case .variable(let name) = specifier.conversion {
+            let variable = try variable(named: name, in: format, context)
+            let position = specifier.position ?? variable.argument
+            let index = position.map { $0 - 1 } ?? argument
+            argument = position == nil ? index + 1 : max(argument, index + 1)
+            let inner = Context(argument: index, path: context.path + [variable])
+            return try compile(variable.forms, argument: try checked(index, format), inner)
+        }
+        var specifier = specifier
+        if case .argument = specifier.conversion {
+            guard let variable = context.variable, let argument = try argumentSpecifier(of: variable, format) else {
+                return FormatPiece(kind: .unservable)
+            }
+            specifier = argument
+            specifier.position = context.argument + 1
+        }
+        let index = specifier.position.map { $0 - 1 } ?? argument
+        if specifier.position == nil { argument += 1 }
+        let kind: FormatPiece.Kind
+        let use: FormatSignature.Kind
+        switch specifier.conversion {
+        case .text: (kind, use) = (.text, .text)
+        case .integer: (kind, use) = (.integer, .integer)
+        case .float: (kind, use) = (.float, .float)
+        case .percent, .variable, .argument, .unservable: return FormatPiece(kind: .unservable)
+        }
+        signature.use(try checked(index, format), as: use)
+        return FormatPiece(kind: kind, argument: UInt8(index), layout: specifier.layout)
+    }
+
+    private func checked(_ index: Int, _ format: SourceString) throws(CatalogProblem) -> Int {
+        guard index < FormatArgument.maximumCount else {
+            throw source.problem(at: format.offset, "more than \(FormatArgument.maximumCount) arguments")
+        }
+        return index
+    }
+
+    private mutating func compile(
+        _ forms: PluralForms, argument: Int, _ context: Context
+    ) throws(CatalogProblem) -> FormatPiece {
+        var starts: [UInt32] = []
+        for category in PluralCategory.allCases {
+            guard let form = forms[category] else {
+                starts.append(FormatPrograms.absent)
+                continue
+            }
+            starts.append(try compile(form, context))
+        }
+        signature.use(argument, as: .integer)
+        return FormatPiece(kind: .plural, argument: UInt8(argument), start: programs.append(choices: starts))
+    }
+
+    private func variable(
+        named name: ArraySlice<UInt8>, in format: SourceString, _ context: Context
+    ) throws(CatalogProblem) -> Template.Variable {
+        guard let variable = template.variables.first(where: { $0.name.bytes == name }) else {
+            let name = String(decoding: name, as: UTF8.self)
+            throw source.problem(at: format.offset, "%#@\(name)@ names no variable of this key")
+        }
+        guard !context.path.contains(where: { $0.name.bytes == name }) else {
+            throw source.problem(at: format.offset, "the variable \(variable.name.string) contains itself")
+        }
+        guard context.path.count < Self.maximumDepth else {
+            throw source.problem(at: format.offset, "variables within variables, deeper than \(Self.maximumDepth)")
+        }
+        return variable
+    }
+
+    /// What `%arg` stands for; nil for a value type that no push can serve.
+    private func argumentSpecifier(
+        of variable: Template.Variable, _ format: SourceString
+    ) throws(CatalogProblem) -> FormatSpecifier? {
+        guard let text = variable.specifier else { return FormatSpecifier(conversion: .integer) }
+        guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text.bytes, at: text.bytes.startIndex),
+            end == text.bytes.endIndex
+        else { throw source.problem(at: text.offset, "unknown specifier %\(text.string)") }
+        switch specifier.conversion {
+        case .integer, .float, .text: return specifier
+        case .unservable: return nil
+        case .percent, .variable, .argument:
+            throw source.problem(at: text.offset, "%\(text.string) is no type of a value")
+        }
+    }
+
+    /// The argument that chooses among forms without a variable of their own: the first number in them.
+    private func numberArgument(of format: SourceString) -> Int {
+        let text = format.bytes
+        var argument = 0
+        var at = text.startIndex
+        while let percent = text[at...].firstIndex(of: UInt8(ascii: "%")) {
+            at = percent + 1
+            guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text, at: at) else { continue }
+            at = end
+            switch specifier.conversion {
+            case .integer, .float: return specifier.position.map { $0 - 1 } ?? argument
+            case .percent: break
+            case .text, .variable, .argument, .unservable: if specifier.position == nil { argument += 1 }
+            }
+        }
+        return 0
+    }
+}

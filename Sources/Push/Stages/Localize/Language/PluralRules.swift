@@ -1,0 +1,31 @@
+import CICU
+
+/// One language's way to choose a plural form, by ICU.
+// Unchecked: the handle is not changed after `init`, and ICU's selection only reads it.
+package final class PluralRules: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    /// Nil only if ICU lacks its data.
+    package init?(locale: LocaleName) {
+        var status = U_ZERO_ERROR
+        guard let handle = pushmill_icu_plural_rules_open(locale.icuName, &status), status.rawValue <= 0 else {
+            return nil
+        }
+        self.handle = handle
+    }
+
+    deinit { pushmill_icu_plural_rules_close(handle) }
+
+    package func category(of number: Double) -> PluralCategory {
+        PluralCategory(rawValue: UInt8(truncatingIfNeeded: pushmill_icu_plural_category(handle, number))) ?? .other
+    }
+
+    /// The rules look at no more than the last six digits of a whole number, and at its being small: beyond what a
+    /// double holds exactly, those are kept.
+    package func category(ofMagnitude magnitude: UInt64) -> PluralCategory {
+        category(of: Double(magnitude < 1 << 53 ? magnitude : 1_000_000 + magnitude % 1_000_000))
+    }
+
+    /// What counts up to a thousand need. Some languages have further forms, for fractions and for whole millions.
+    package var usualCategories: Set<PluralCategory> { Set((0...1000).map { category(of: Double($0)) }) }
+}

@@ -1,0 +1,39 @@
+/// The translations of one locale, compiled. Immutable, and shared by all lanes.
+final class LocaleTable: Sendable {
+    let locale: LocaleName
+    private let index: KeyIndex
+    private let renderer: FormatRenderer
+
+    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer) {
+        self.locale = locale
+        self.index = index
+        self.renderer = renderer
+    }
+
+    var rules: PluralRules { renderer.rules }
+    var count: Int { index.entries.count }
+
+    /// `hash` is the key's by `KeyIndex.hash`.
+    func entry(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64) -> KeyIndex.Entry? {
+        index.find(key, hash: hash, in: renderer.programs.text).map { index.entries[$0] }
+    }
+
+    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs.
+    func append(
+        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
+    ) -> Bool {
+        arguments.count == entry.signature.count
+            && renderer.append(program: entry.program, arguments, to: &output)
+    }
+
+    // MARK: - For reports
+
+    var keys: some Sequence<(key: ArraySlice<UInt8>, entry: KeyIndex.Entry)> {
+        index.entries.lazy.map { [index, text = renderer.programs.text] in (index.key(of: $0, in: text), $0) }
+    }
+
+    /// The categories that each plural of a translation has forms for.
+    func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
+        renderer.programs.pluralForms(from: entry.program)
+    }
+}

@@ -1,0 +1,81 @@
+/// A catalog file as UTF-8, whatever encoding it was saved in, able to say where a byte stands.
+struct SourceText {
+    let file: String
+    /// Valid UTF-8 without a byte order mark, except in a binary property list.
+    let bytes: [UInt8]
+
+    /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.
+    init(file: String, contents: [UInt8]) throws(CatalogProblem) {
+        self.file = file
+        switch (contents.first, contents.dropFirst().first) {
+        case (0xFE, 0xFF): bytes = try Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: true, file: file)
+        case (0xFF, 0xFE): bytes = try Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: false, file: file)
+        case (0, .some): bytes = try Self.utf8(fromUTF16: contents[...], isBigEndian: true, file: file)
+        case (.some, 0): bytes = try Self.utf8(fromUTF16: contents[...], isBigEndian: false, file: file)
+        default: bytes = contents.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(contents.dropFirst(3)) : contents
+        }
+        guard bytes.count < UInt32.max / 2 else { throw CatalogProblem(file: file, message: "the file is too large") }
+        guard !isBinary else { return }
+        do {
+            _ = try UTF8Span(validating: bytes.span)
+        } catch {
+            throw problem(at: error.byteOffsets.lowerBound, "the text is neither UTF-8 nor UTF-16")
+        }
+    }
+
+    /// A binary property list, which has no lines.
+    var isBinary: Bool { bytes.starts(with: "bplist".utf8) }
+
+    func problem(at offset: Int, _ message: String) -> CatalogProblem {
+        CatalogProblem(file: file, place: isBinary ? nil : place(of: offset), message: message)
+    }
+
+    /// Any of LF, CR and CR LF ends a line.
+    private func place(of offset: Int) -> SourcePlace {
+        var line = 1
+        var column = 1
+        var previous: UInt8 = 0
+        for byte in bytes.prefix(offset) {
+            switch byte {
+            case UInt8(ascii: "\n") where previous == UInt8(ascii: "\r"): break
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                line += 1
+                column = 1
+            case 0x80..<0xC0: break
+            default: column += 1
+            }
+            previous = byte
+        }
+        return SourcePlace(line: line, column: column)
+    }
+
+    private static func utf8(
+        fromUTF16 encoded: ArraySlice<UInt8>, isBigEndian: Bool, file: String
+    ) throws(CatalogProblem) -> [UInt8] {
+        let units = stride(from: encoded.startIndex, to: encoded.endIndex - 1, by: 2).lazy.map { index in
+            let (first, second) = (UInt16(encoded[index]), UInt16(encoded[index + 1]))
+            return isBigEndian ? first << 8 | second : second << 8 | first
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(encoded.count)
+        let isBroken = transcode(units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: true) {
+            text.append($0)
+        }
+        guard !isBroken, encoded.count.isMultiple(of: 2) else {
+            throw CatalogProblem(file: file, message: "the UTF-16 text is cut off or has half a surrogate pair")
+        }
+        return text
+    }
+}
+
+/// A text out of a catalog file, unescaped, and where it stands there.
+struct SourceString {
+    let bytes: ArraySlice<UInt8>
+    let offset: Int
+
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    static func == (left: SourceString, right: StaticString) -> Bool {
+        left.bytes.elementsEqual(UnsafeBufferPointer(start: right.utf8Start, count: right.utf8CodeUnitCount))
+    }
+}

@@ -1,0 +1,182 @@
+/// Reads property lists in XML.
+struct XMLPropertyReader {
+    private let source: SourceText
+    private var at = 0
+    private var tree = PropertyTree()
+
+    static func read(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
+        var reader = XMLPropertyReader(source: source)
+        try reader.readFile()
+        return reader.tree
+    }
+
+    private init(source: SourceText) { self.source = source }
+
+    private struct Tag {
+        let name: ArraySlice<UInt8>
+        let offset: Int
+        let isClosing: Bool
+        /// `<dict/>`
+        let isEmpty: Bool
+
+        func isNamed(_ name: String) -> Bool { self.name.elementsEqual(name.utf8) }
+    }
+
+    private var next: UInt8? { at < source.bytes.count ? source.bytes[at] : nil }
+
+    private mutating func readFile() throws(CatalogProblem) {
+        let outer = try readTag()
+        guard outer.isNamed("plist"), !outer.isClosing, !outer.isEmpty else {
+            throw source.problem(at: outer.offset, "expected <plist>")
+        }
+        try readValue(try readTag(), depth: 0)
+        try close("plist")
+        try skipMisc()
+        if next != nil { throw source.problem(at: at, "text after </plist>") }
+    }
+
+    private mutating func close(_ name: String) throws(CatalogProblem) {
+        let tag = try readTag()
+        guard tag.isClosing, tag.isNamed(name) else { throw source.problem(at: tag.offset, "expected </\(name)>") }
+    }
+
+    private mutating func readValue(_ tag: Tag, depth: Int) throws(CatalogProblem) {
+        guard depth < PropertyTree.maximumDepth else { throw source.problem(at: tag.offset, "nested too deep") }
+        let name = String(decoding: tag.name, as: UTF8.self)
+        guard !tag.isClosing else { throw source.problem(at: tag.offset, "</\(name)> where a value was expected") }
+        switch name {
+        case "dict": try readContainer(.dictionary, tag, depth: depth)
+        case "array": try readContainer(.array, tag, depth: depth)
+        case "string": try readText(.string, tag)
+        case "integer", "real", "date", "data", "true", "false": try readText(.other, tag)
+        default: throw source.problem(at: tag.offset, "<\(name)> is no property list value")
+        }
+    }
+
+    private mutating func readContainer(
+        _ kind: PropertyTree.Kind, _ tag: Tag, depth: Int
+    ) throws(CatalogProblem) {
+        let container = tree.begin(kind, at: tag.offset)
+        defer { tree.end(container) }
+        guard !tag.isEmpty else { return }
+        while true {
+            let child = try readTag()
+            if child.isClosing {
+                guard child.name == tag.name else { break }
+                return
+            }
+            if kind == .dictionary {
+                guard child.isNamed("key") else { throw source.problem(at: child.offset, "expected <key>") }
+                try readText(.string, child)
+                try readValue(try readTag(), depth: depth + 1)
+            } else {
+                try readValue(child, depth: depth + 1)
+            }
+        }
+        throw source.problem(at: tag.offset, "the container is closed by another's tag")
+    }
+
+    private mutating func readText(_ kind: PropertyTree.Kind, _ tag: Tag) throws(CatalogProblem) {
+        let value = tree.begin(kind, at: tag.offset)
+        defer { tree.end(value) }
+        guard !tag.isEmpty else { return }
+        while let byte = next {
+            if byte == UInt8(ascii: "&") {
+                try readEntity()
+            } else if byte != UInt8(ascii: "<") {
+                tree.append(byte)
+                at += 1
+            } else if skip("<![CDATA[") {
+                let start = at
+                while !skip("]]>") {
+                    guard let byte = next else { throw source.problem(at: start, "the CDATA section does not end") }
+                    tree.append(byte)
+                    at += 1
+                }
+            } else if !(try skipComment()) {
+                return try close(String(decoding: tag.name, as: UTF8.self))
+            }
+        }
+        throw source.problem(at: tag.offset, "the element does not end")
+    }
+
+    private mutating func readEntity() throws(CatalogProblem) {
+        let start = at
+        // The longest is &#1114111;
+        guard let end = source.bytes[at...].prefix(12).firstIndex(of: UInt8(ascii: ";")) else {
+            throw source.problem(at: start, "& begins an entity; write &amp;")
+        }
+        let name = String(decoding: source.bytes[start + 1..<end], as: UTF8.self)
+        at = end + 1
+        switch name {
+        case "lt": tree.append(UInt8(ascii: "<"))
+        case "gt": tree.append(UInt8(ascii: ">"))
+        case "amp": tree.append(UInt8(ascii: "&"))
+        case "quot": tree.append(UInt8(ascii: "\""))
+        case "apos": tree.append(UInt8(ascii: "'"))
+        default:
+            let code =
+                name.hasPrefix("#x")
+                ? UInt32(name.dropFirst(2), radix: 16)
+                : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+            guard let code, let scalar = Unicode.Scalar(code) else {
+                throw source.problem(at: start, "unknown entity &\(name);")
+            }
+            tree.append(scalar)
+        }
+    }
+
+    /// The next tag, with nothing but white space before it.
+    private mutating func readTag() throws(CatalogProblem) -> Tag {
+        try skipMisc()
+        let start = at
+        guard next == UInt8(ascii: "<") else {
+            throw source.problem(at: at, next == nil ? "expected a tag, but the file ends" : "expected a tag")
+        }
+        at += 1
+        let isClosing = skip("/")
+        let rest = source.bytes[at...]
+        guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
+            throw source.problem(at: start, "the tag does not end")
+        }
+        at = end + 1
+        let content = rest[..<end]
+        let name = content.prefix { $0 > 0x20 && $0 != UInt8(ascii: "/") }
+        return Tag(name: name, offset: start, isClosing: isClosing, isEmpty: content.last == UInt8(ascii: "/"))
+    }
+
+    /// White space, comments, the XML declaration and the document type.
+    private mutating func skipMisc() throws(CatalogProblem) {
+        while let byte = next {
+            if byte <= 0x20 {
+                at += 1
+            } else if source.bytes[at...].starts(with: "<?".utf8) {
+                try skip(to: "?>")
+            } else if source.bytes[at...].starts(with: "<!DOCTYPE".utf8) {
+                try skip(to: ">")
+            } else if !(try skipComment()) {
+                return
+            }
+        }
+    }
+
+    private mutating func skipComment() throws(CatalogProblem) -> Bool {
+        guard source.bytes[at...].starts(with: "<!--".utf8) else { return false }
+        try skip(to: "-->")
+        return true
+    }
+
+    private mutating func skip(_ text: String) -> Bool {
+        guard source.bytes[at...].starts(with: text.utf8) else { return false }
+        at += text.utf8.count
+        return true
+    }
+
+    private mutating func skip(to end: String) throws(CatalogProblem) {
+        let start = at
+        while !skip(end) {
+            guard next != nil else { throw source.problem(at: start, "the file ends before \(end)") }
+            at += 1
+        }
+    }
+}

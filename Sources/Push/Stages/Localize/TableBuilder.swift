@@ -1,0 +1,38 @@
+/// A locale's table in the making.
+struct TableBuilder {
+    private var programs = FormatPrograms()
+    private var index = KeyIndex()
+    /// Which file each entry is from.
+    private var origins: [Int] = []
+
+    /// Compiles a translation. An earlier file's comes first; that a file has a key twice is a mistake.
+    mutating func add(
+        _ template: Template, for key: SourceString, from source: SourceText, number file: Int
+    ) throws(CatalogProblem) {
+        let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
+        if let place = key.bytes.withUnsafeBufferPointer({ index.find($0, hash: hash, in: programs.text) }) {
+            guard origins[place] != file else {
+                throw source.problem(at: key.offset, "the key \"\(key.string)\" comes twice")
+            }
+            return
+        }
+        let (program, signature) = try FormatCompiler.compile(template, from: source, into: &programs)
+        guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
+            throw CatalogProblem(file: source.file, message: "more text than a locale may have")
+        }
+        let start = programs.append(key.bytes)
+        let entry = KeyIndex.Entry(
+            keyStart: start, keyCount: UInt32(key.bytes.count), program: program, signature: signature)
+        index.insert(entry, hash: hash, in: programs.text)
+        origins.append(file)
+    }
+
+    /// Nil only if ICU does not work.
+    consuming func finish(_ locale: LocaleName) -> LocaleTable? {
+        guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
+        programs.trim()
+        index.trim()
+        return LocaleTable(
+            locale: locale, index: index, renderer: FormatRenderer(programs: programs, numbers: numbers, rules: rules))
+    }
+}

@@ -1,0 +1,67 @@
+/// Where a stage finds a text of the message: `recipient`, `key`, `header:NAME`, or a member by its JSON Pointer.
+public enum ValueSource: Sendable, Hashable {
+    /// The header `recipient`, else the key.
+    case recipient
+    case key
+    /// By the name's UTF-8.
+    case header([UInt8])
+    case member(JSONPointer)
+
+    /// Nil for none of these forms.
+    public init?(_ text: String) {
+        if text == "recipient" {
+            self = .recipient
+        } else if text == "key" {
+            self = .key
+        } else if text.hasPrefix("header:"), text != "header:" {
+            self = .header(Array(text.utf8.dropFirst("header:".utf8.count)))
+        } else if let pointer = JSONPointer(text), !text.isEmpty {
+            self = .member(pointer)
+        } else {
+            return nil
+        }
+    }
+
+    /// Calls the body with the text's bytes; nil where there is none, or an empty one. A member has to be a string.
+    public func withBytes<R>(
+        _ content: NotificationContent, _ context: StageContext, _ body: (UnsafeBufferPointer<UInt8>) -> R
+    ) -> R? {
+        let bytes: UnsafeRawBufferPointer?
+        switch self {
+        case .recipient: bytes = context.recipientBytes
+        case .key: bytes = context.keyBytes
+        case .header(let name): bytes = context.headerBytes(name.span)
+        case .member(let pointer):
+            return content.withText(at: pointer) { text in
+                text.withUnsafeBufferPointer { $0.isEmpty ? nil : body($0) }
+            } ?? nil
+        }
+        guard let bytes, !bytes.isEmpty else { return nil }
+        return bytes.withMemoryRebound(to: UInt8.self) { body($0) }
+    }
+}
+
+extension ValueSource: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .recipient: "recipient"
+        case .key: "key"
+        case .header(let name): "header:" + String(decoding: name, as: UTF8.self)
+        case .member(let pointer): pointer.description
+        }
+    }
+}
+
+extension SettingFormat where Value == ValueSource {
+    /// `recipient`, `key`, `header:NAME` or a JSON Pointer.
+    public static var source: Self {
+        Self(
+            parse: { text throws(SettingMismatch) in
+                guard let source = ValueSource(text) else {
+                    let expected = "a JSON Pointer such as /from, header:NAME, recipient or key"
+                    throw SettingMismatch(expected: expected, candidates: ["recipient", "key"])
+                }
+                return source
+            }, render: \.description)
+    }
+}

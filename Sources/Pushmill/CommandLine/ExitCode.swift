@@ -1,0 +1,10 @@
+/// What the process tells its caller; numbers as in `sysexits.h`.
+package enum ExitCode: Int32, Sendable {
+    case success = 0
+    /// A comparison found differences.
+    case different = 1
+    case usage = 64
+    case badData = 65
+    case internalFailure = 70
+    case configuration = 78
+}

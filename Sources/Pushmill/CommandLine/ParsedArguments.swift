@@ -1,0 +1,62 @@
+import Push
+
+/// A command's arguments, told apart by its options.
+struct ParsedArguments {
+    private(set) var values: [String: [String]] = [:]
+    private(set) var wantsHelp = false
+
+    init(_ arguments: some Sequence<String>, for command: Command) throws(ProgramError) {
+        var operands = command.options.filter { $0.kind == .operand }[...]
+        var rest = Array(arguments)[...]
+        var onlyOperands = false
+        while let argument = rest.popFirst() {
+            if argument == "--", !onlyOperands {
+                onlyOperands = true
+            } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
+                try readOption(argument, &rest, command)
+            } else if let operand = operands.popFirst() {
+                values[operand.name] = [argument]
+            } else {
+                throw .usage("'\(argument)' is one argument too many for '\(command.name)'")
+            }
+        }
+        guard !wantsHelp else { return }
+        for option in command.options where option.isRequired && values[option.name] == nil {
+            throw .usage("'\(command.name)' needs \(option.label)")
+        }
+    }
+
+    private mutating func readOption(
+        _ argument: String, _ rest: inout ArraySlice<String>, _ command: Command
+    ) throws(ProgramError) {
+        let (typed, attached) = Self.split(argument)
+        if typed == "--help" || typed == "-h" {
+            wantsHelp = true
+            return
+        }
+        let option = command.options.first { $0.kind != .operand && "--\($0.name)" == typed }
+        guard let option else {
+            let known = command.options.filter { $0.kind != .operand }.map { "--\($0.name)" }
+            throw .usage("'\(command.name)' has no option \(typed)" + Spelling.question(typed, known + ["--help"]))
+        }
+        guard option.kind != .flag else {
+            if attached != nil { throw .usage("\(typed) takes no value") }
+            values[option.name] = []
+            return
+        }
+        if option.kind == .value, values[option.name] != nil { throw .usage("\(typed) is given twice") }
+        guard let value = attached ?? Self.value(&rest) else { throw .usage("\(option.label): the value is missing") }
+        values[option.name, default: []].append(value)
+    }
+
+    /// `--name=value` in its parts.
+    private static func split(_ argument: String) -> (name: String, value: String?) {
+        guard let equals = argument.unicodeScalars.firstIndex(of: "=") else { return (argument, nil) }
+        return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+    }
+
+    /// The next argument, unless it is an option itself; such a value has to be attached.
+    private static func value(_ rest: inout ArraySlice<String>) -> String? {
+        rest.first?.hasPrefix("--") == true ? nil : rest.popFirst()
+    }
+}

@@ -1,0 +1,33 @@
+package import Push
+
+/// Why a command ends early.
+package enum ProgramError: Error {
+    /// The command line makes no sense.
+    case usage(String)
+    case unreadableConfiguration(String)
+    /// In the order of the file, those of variables last.
+    case configuration([SettingProblem])
+    /// What was given to read cannot be read.
+    case badData(String)
+    case internalFailure(String)
+
+    package var exitCode: ExitCode {
+        switch self {
+        case .usage: .usage
+        case .unreadableConfiguration, .configuration: .configuration
+        case .badData: .badData
+        case .internalFailure: .internalFailure
+        }
+    }
+}
+
+extension ProgramError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .usage(let message), .unreadableConfiguration(let message), .badData(let message),
+            .internalFailure(let message):
+            "pushmill: \(message)"
+        case .configuration(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
+}

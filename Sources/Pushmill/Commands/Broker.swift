@@ -1,0 +1,47 @@
+import Glibc
+import Kafka
+import Push
+
+extension Command {
+    static let broker = Command(
+        "broker", "Runs the embedded broker alone, for trying things with kcat",
+        details: """
+            Prints its address in the first line, listens on loopback, and forgets
+            everything when it ends. It keeps 5 MB a partition, and makes any topic that
+            is asked for, with four partitions.
+            """,
+        options: [.topics]
+    ) { invocation throws(ProgramError) in
+        let topics = try invocation.texts(.topics).map(TopicRequest.init)
+        let signals = Signals.take([SIGTERM, SIGINT])
+        let cluster: MockCluster
+        do throws(KafkaError) {
+            cluster = try MockCluster()
+            for topic in topics { try cluster.createTopic(topic.name, partitions: topic.partitions) }
+        } catch {
+            throw .internalFailure("the embedded broker cannot run: \(error)")
+        }
+        invocation.surroundings.console.output(cluster.bootstrapServers)
+        for await _ in signals { break }
+        withExtendedLifetime(cluster) {}
+        return .success
+    }
+}
+
+extension Option {
+    fileprivate static let topics = Option.repeated(
+        "topic", "NAME:PARTITIONS", "a topic to begin with; may be given more than once")
+}
+
+private struct TopicRequest {
+    let name: String
+    let partitions: Int
+
+    init(_ text: String) throws(ProgramError) {
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let count = Int(text[text.index(after: colon)...]), (1...10_000).contains(count)
+        else { throw .usage("--topic: expected NAME:PARTITIONS, found '\(text)'") }
+        name = String(text[..<colon])
+        partitions = count
+    }
+}

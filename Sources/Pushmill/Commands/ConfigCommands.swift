@@ -1,0 +1,26 @@
+extension Command {
+    static let configCheck = Command(
+        "config check", "Finds every mistake in a configuration at once",
+        details: """
+            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Files that
+            the configuration names are not opened.
+            """,
+        options: [.config]
+    ) { invocation throws(ProgramError) in
+        _ = try invocation.configuration()
+        invocation.surroundings.console.output("\(try invocation.required(.config)): ok")
+        return .success
+    }
+
+    static let configShow = Command(
+        "config show", "Prints the configuration as it takes effect",
+        details: """
+            Every default is filled in, environment variables are applied, paths are
+            complete, and secrets are hidden.
+            """,
+        options: [.config]
+    ) { invocation throws(ProgramError) in
+        invocation.surroundings.console.output(YAMLText.render(try invocation.configuration().effective))
+        return .success
+    }
+}

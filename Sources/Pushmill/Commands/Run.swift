@@ -1,0 +1,36 @@
+import Glibc
+import Telemetry
+
+extension Command {
+    static let run = Command(
+        "run", "Runs the service until it is told to end",
+        details: """
+            SIGTERM or Ctrl-C finishes what is in flight, commits and exits with 0; a
+            second one leaves at once. SIGHUP reads keys and catalogs again.
+            """,
+        options: [.config]
+    ) { invocation throws(ProgramError) in
+        let configuration = try invocation.configuration()
+        let signals = Signals.take([SIGTERM, SIGINT, SIGHUP])
+        let log = Log(level: configuration.log.level)
+        let writer: LogWriter
+        do throws(TelemetryError) {
+            writer = try LogWriter(log, format: LogFormat(configuration.log.format))
+        } catch {
+            throw .internalFailure("no log can be written: \(error)")
+        }
+        defer { writer.close() }
+        return try await Service(configuration, log: log).run(signals)
+    }
+}
+
+extension LogFormat {
+    init(_ format: LogSettings.Format) {
+        self =
+            switch format {
+            case .auto: .auto
+            case .json: .json
+            case .text: .text
+            }
+    }
+}

@@ -1,0 +1,11 @@
+/// The version of the product; there is no other place that names it.
+package enum Version {
+    package static let current = "0.1.0"
+}
+
+extension Command {
+    static let version = Command("version", "Prints the version") { invocation throws(ProgramError) in
+        invocation.surroundings.console.output("pushmill \(Version.current)")
+        return .success
+    }
+}

@@ -1,0 +1,17 @@
+import Glibc
+public import Push
+
+/// The whole program. An executable with stages of its own calls it with them:
+///
+///     await Program.main(stages: [StageEntry("lottery", read: LotteryStage.read)])
+public enum Program {
+    public static func main(stages: [StageEntry] = []) async -> Never {
+        let surroundings = Surroundings(
+            registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard,
+            checkProperty: KafkaProperties.problem)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        exit(await commands.run(arguments, surroundings).rawValue)
+    }
+
+    static let commands = CommandTable(commands: [.run, .broker, .configCheck, .configShow, .version])
+}

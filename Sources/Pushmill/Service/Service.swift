@@ -1,0 +1,115 @@
+import Glibc
+import Kafka
+import Push
+import Telemetry
+import Worker
+
+/// A running service, put together from a configuration.
+final class Service: Sendable {
+    let log: Log
+    let metrics: ServiceMetrics
+    private let worker: Worker
+    private let watcher: FileWatcher
+    /// Where the configuration says `embedded`.
+    private let broker: MockCluster?
+
+    /// Throws what keeps it from starting.
+    init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
+        self.log = log
+        var settings = WorkerSettings(configuration)
+        broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
+        if let broker {
+            settings.consumer["bootstrap.servers"] = broker.bootstrapServers
+            settings.producer["bootstrap.servers"] = broker.bootstrapServers
+            log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
+        }
+        try Startup.check(settings, log)
+        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
+        let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
+        let links = try await Self.build(configuration.stages, resources)
+        metrics = ServiceMetrics.make(MetricRegistry(shards: settings.lanes + 1), links)
+        let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
+            log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
+        }
+        do {
+            worker = try Worker(
+                settings, chain: chain, checkpoint: GroupCheckpoint(log: log), metrics: metrics, log: log)
+        } catch {
+            throw .internalFailure("the service cannot start: \(error)")
+        }
+        self.watcher = watcher
+        watcher.start()
+    }
+
+    private static func startBroker() throws(ProgramError) -> MockCluster {
+        do throws(KafkaError) {
+            return try MockCluster()
+        } catch {
+            throw .internalFailure("\(error)")
+        }
+    }
+
+    private static func build(
+        _ stages: [ConfiguredStage], _ resources: StageResources
+    ) async throws(ProgramError) -> [ChainLink] {
+        var links: [ChainLink] = []
+        var problems: [SettingProblem] = []
+        for stage in stages {
+            do throws(SettingProblem) {
+                links.append(
+                    ChainLink(try await stage.build(resources), condition: stage.condition, budget: stage.budget))
+            } catch {
+                problems.append(error)
+            }
+        }
+        guard problems.isEmpty else { throw .configuration(problems) }
+        return links
+    }
+
+    /// Runs until a signal has ended it.
+    func run(_ signals: AsyncStream<Int32>) async -> ExitCode {
+        let ended = Task.detached { [worker] in worker.wait() }
+        let listening = Task { [worker, watcher, log] in
+            for await number in signals {
+                if number == SIGHUP {
+                    log.info("reloading files")
+                    watcher.reloadAll()
+                } else {
+                    worker.terminate()
+                }
+            }
+        }
+        await ended.value
+        listening.cancel()
+        if let failure = worker.status.failure {
+            log.error("the service could not go on", [.error(failure)])
+            return .internalFailure
+        }
+        log.info("ended in order")
+        return .success
+    }
+
+    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ log: Log) {
+        switch outcome {
+        case .unchanged: break
+        case .reloaded: log.info("a file was read again", [.path(path)])
+        case .failed(let reason):
+            log.error("a file cannot be read again: what was read before stays", [.path(path), .error(text: reason)])
+        }
+    }
+
+    private static func tell(_ severity: StageResources.Severity, _ message: String, _ log: Log) {
+        log.log(LogLevel(severity), "a stage says", [.error(text: message)])
+    }
+}
+
+extension LogLevel {
+    init(_ severity: StageResources.Severity) {
+        self =
+            switch severity {
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            }
+    }
+}

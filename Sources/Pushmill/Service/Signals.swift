@@ -1,0 +1,55 @@
+import Glibc
+import Synchronization
+
+/// The signals by which a service is told what to do, as values for one reader.
+package enum Signals {
+    /// The end of the pipe that the handler writes to.
+    private static let pipe = Atomic<Int32>(-1)
+
+    /// From now on these signals do not end the process; each becomes a value for the reader. Once a process.
+    package static func take(_ signals: [Int32]) -> AsyncStream<Int32> {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
+        pipe.store(ends[1], ordering: .sequentiallyConsistent)
+        signal(SIGPIPE, SIG_IGN)
+        for number in signals { signal(number, Self.handle) }
+        let (stream, continuation) = AsyncStream<Int32>.makeStream()
+        let source = ends[0]
+        // A thread that only waits, for as long as the process lives.
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(Reader(source, continuation))
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Reader>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        if code == 0 { pthread_detach(thread) } else { context.release() }
+        return stream
+    }
+
+    /// On whatever thread the system interrupts: writes one byte and nothing else.
+    private static let handle: @convention(c) (Int32) -> Void = { number in
+        var byte = UInt8(truncatingIfNeeded: number)
+        _ = write(pipe.load(ordering: .relaxed), &byte, 1)
+    }
+
+    private final class Reader: Sendable {
+        let source: Int32
+        let continuation: AsyncStream<Int32>.Continuation
+
+        init(_ source: Int32, _ continuation: AsyncStream<Int32>.Continuation) {
+            self.source = source
+            self.continuation = continuation
+        }
+
+        func run() {
+            var byte: UInt8 = 0
+            while true {
+                let count = read(source, &byte, 1)
+                if count == 1 { continuation.yield(Int32(byte)) } else if count == 0 || errno != EINTR { return }
+            }
+        }
+    }
+}

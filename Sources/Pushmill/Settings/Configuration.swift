@@ -1,0 +1,81 @@
+import Worker
+package import Push
+
+/// All settings of a service, checked.
+package struct Configuration: Sendable {
+    package let kafka: KafkaSettings
+    package let topics: TopicSettings
+    package let delivery: DeliverySettings
+    package let state: StateSettings
+    package let stages: [ConfiguredStage]
+    package let admin: AdminSettings
+    package let log: LogSettings
+    /// As it took effect: every default filled in, secrets hidden.
+    package let effective: Setting
+
+    /// Somebody's counts depend on the order of events, and have to survive.
+    package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
+
+    init(from settings: inout SettingReader, registry: StageRegistry, checkProperty: PropertyCheck) {
+        kafka = settings.map("kafka", KafkaSettings.init)
+        topics = settings.map("topics", TopicSettings.init)
+        delivery = settings.map("delivery", DeliverySettings.init)
+        state = settings.map("state", StateSettings.init)
+        stages = registry.read("stages", from: &settings)
+        admin = settings.map("admin", AdminSettings.init)
+        log = settings.map("log", LogSettings.init)
+        effective = settings.effective
+        checkProperties(checkProperty, &settings)
+        checkTopics(&settings)
+        checkOrder(&settings)
+    }
+
+    /// Asks librdkafka whether it knows a property and takes its value; answers with what is wrong.
+    package typealias PropertyCheck =
+        @Sendable (_ section: KafkaSettings.Section, _ name: String, _ value: String) -> String?
+}
+
+/// What one section cannot know of another.
+extension Configuration {
+    private func checkProperties(_ check: PropertyCheck, _ settings: inout SettingReader) {
+        let sections: [(KafkaSettings.Section, [SettingProperty])] = [
+            (.common, kafka.common), (.consumer, kafka.consumer), (.producer, kafka.producer),
+        ]
+        for (section, properties) in sections {
+            for property in properties {
+                guard let place = property.place else { continue }
+                let message =
+                    ReservedProperties.refusal(of: property, delivery.guarantee)
+                    ?? check(section, property.name, property.value)
+                guard let message else { continue }
+                let path = "\(section.rawValue).\(property.name)"
+                settings.report(SettingProblem(place: place, path: path, message: message))
+            }
+        }
+    }
+
+    private func checkTopics(_ settings: inout SettingReader) {
+        var uses = topics.input.map { (name: $0, use: "input") }
+        var others = [("output", topics.output), ("dead-letter", topics.deadLetter)]
+        if delivery.guarantee == .exactlyOnce { others.append(("badge-changelog", topics.badgeChangelog)) }
+        for (use, name) in others {
+            if let other = uses.first(where: { $0.name == name }) {
+                settings.report(at: ["topics", use], "\(name) is the \(other.use) topic already")
+            }
+            uses.append((name, use))
+        }
+    }
+
+    private func checkOrder(_ settings: inout SettingReader) {
+        guard countsBadges else { return }
+        if delivery.ordering == .none {
+            settings.report(
+                at: ["delivery", "ordering"], "the badge stage counts, and counting needs order: key or partition")
+        }
+        if delivery.guarantee == .exactlyOnce, topics.input.count > 1 {
+            settings.report(
+                at: ["topics", "input"],
+                "with exactly-once the badge stage takes one topic: its counts live at the number of a partition")
+        }
+    }
+}

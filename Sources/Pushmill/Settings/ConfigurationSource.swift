@@ -1,0 +1,51 @@
+package import Push
+
+/// Everything a configuration is made from, its file aside.
+package struct ConfigurationSource {
+    private let registry: StageRegistry
+    private let overrides: SettingOverrides
+    private let checkProperty: Configuration.PropertyCheck
+
+    package init(
+        registry: StageRegistry, environment: [String: String],
+        checkProperty: @escaping Configuration.PropertyCheck
+    ) {
+        self.registry = registry
+        self.checkProperty = checkProperty
+        overrides = SettingOverrides(
+            prefix: "PUSHMILL", variables: environment.filter { !Self.isForeign($0.key, $0.value) })
+    }
+
+    package func read(file path: String) throws(ProgramError) -> Configuration {
+        let file = try ConfigurationFile(path)
+        return try read(file.bytes, name: path, folder: file.folder)
+    }
+
+    /// `name` is what problems call the file; relative paths start at `folder`.
+    package func read(_ yaml: [UInt8], name: String, folder: String) throws(ProgramError) -> Configuration {
+        let document = YAMLDocument(yaml, file: name)
+        guard let root = document.root else { throw .configuration(document.problems) }
+        var settings = SettingReader(root, folder: folder, overrides: overrides)
+        let configuration = Configuration(from: &settings, registry: registry, checkProperty: checkProperty)
+        settings.finish()
+        let problems = document.problems + settings.problems + settings.overrides.problems
+        guard problems.isEmpty else { throw .configuration(problems.sorted { $0.place < $1.place }) }
+        return configuration
+    }
+
+    /// Kubernetes and Docker set variables for a service called pushmill in every container; tests have their own.
+    private static func isForeign(_ name: String, _ value: String) -> Bool {
+        if name.hasPrefix("PUSHMILL_TEST_") { return true }
+        if name.hasSuffix("_SERVICE_HOST") { return true }
+        let parts = name.split(separator: "_")
+        return parts.indices.dropFirst().contains { index in
+            guard parts[index] == "PORT" else { return false }
+            if parts[index - 1] == "SERVICE" { return true }
+            let rest = parts[(index + 1)...].prefix(2)
+            guard let number = rest.first, let transport = rest.dropFirst().first else {
+                return rest.isEmpty && value.contains("://")
+            }
+            return number.allSatisfy(\.isNumber) && ["TCP", "UDP", "SCTP"].contains(transport)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package import Push
+
+/// Properties for librdkafka by its own names, defaults included.
+package struct KafkaSettings: Sendable {
+    package enum Section: String, Sendable {
+        case common = "kafka"
+        case consumer = "kafka.consumer"
+        case producer = "kafka.producer"
+    }
+
+    package let common: [SettingProperty]
+    package let consumer: [SettingProperty]
+    package let producer: [SettingProperty]
+
+    /// The broker is to run in this process.
+    package var isEmbedded: Bool { common.contains { $0.name == "bootstrap.servers" && $0.value == "embedded" } }
+
+    init(from settings: inout SettingReader) {
+        let common = settings.properties(
+            besides: ["consumer", "producer"], defaults: KafkaDefaults.common, format: KafkaSettings.format)
+        func read(_ key: String, _ defaults: [(name: String, value: String)]) -> [SettingProperty] {
+            // What is set for both clients is not undone by a default for one of them.
+            let open = defaults.filter { standard in !common.contains { $0.name == standard.name } }
+            return settings.map(key) { $0.properties(defaults: open, format: KafkaSettings.format) }
+        }
+        self.common = common
+        consumer = read("consumer", KafkaDefaults.consumer)
+        producer = read("producer", KafkaDefaults.producer)
+    }
+
+    /// What a section's client gets: the common properties, then its own, which may replace them.
+    package func properties(for section: Section) -> [SettingProperty] {
+        switch section {
+        case .common: common
+        case .consumer: common + consumer
+        case .producer: common + producer
+        }
+    }
+
+    private static func format(_ name: String) -> SettingFormat<String> {
+        let secrets = ["password", "secret", ".pem", "oauthbearer.config"]
+        if secrets.contains(where: name.contains) { return .text.hidden }
+        let isFile = name.hasSuffix(".location") || name.hasSuffix(".keytab")
+        // `probe` makes librdkafka look where systems keep their certificates.
+        return isFile ? .file(besides: ["probe"]) : .text
+    }
+}

@@ -1,0 +1,96 @@
+import CMicrohttpd
+import Glibc
+
+/// Drives libmicrohttpd. Everything in here, handlers and streams included, runs on the one thread that calls `run`.
+final class AdminLoop {
+    /// How often streams that wait are asked again, in nanoseconds.
+    private static let interval: Int64 = 100_000_000
+
+    let router: Router
+    let limits: AdminLimits
+    private(set) var isClosing = false
+    /// Streams whose connection is suspended until they are asked again.
+    private var waiting: [StreamBody] = []
+    private var nextRound: Int64 = 0
+    private var openStreams = 0
+    fileprivate var hasClosedConnection = false
+    private var daemon: OpaquePointer?
+
+    init(_ socket: ListeningSocket, _ router: Router, _ limits: AdminLimits) throws(TelemetryError) {
+        self.router = router
+        self.limits = limits
+        daemon = mhd_start(
+            socket.descriptor, limits.connections, limits.idleSeconds, limits.headBytes, handleRequest, completeRequest,
+            noteConnection, Unmanaged.passUnretained(self).toOpaque())
+        guard daemon != nil else { throw .cannotListen("\(socket.address)", errno) }
+    }
+
+    /// The daemon calls back into this object, so it goes first.
+    deinit {
+        if let daemon { MHD_stop_daemon(daemon) }
+    }
+
+    func run(until stop: Waker) {
+        while true {
+            repeat {
+                hasClosedConnection = false
+                MHD_run(daemon)
+                // At the limit the port is not listened to; only another run does so again.
+            } while hasClosedConnection
+            var events = [
+                pollfd(fd: mhd_descriptor(daemon), events: Int16(POLLIN), revents: 0),
+                pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            poll(&events, 2, timeout)
+            if events[1].revents != 0 { break }
+            let now = nanoseconds(of: CLOCK_MONOTONIC)
+            guard now >= nextRound else { continue }
+            nextRound = now + Self.interval
+            resumeStreams()
+        }
+        isClosing = true
+        resumeStreams()
+        MHD_run(daemon)
+        MHD_stop_daemon(daemon)
+        daemon = nil
+    }
+
+    /// In milliseconds, at most until the streams are to be asked again.
+    private var timeout: Int32 {
+        var milliseconds: UInt64 = 0
+        let daemons = MHD_get_timeout(daemon, &milliseconds) == .YES ? Int32(clamping: milliseconds) : -1
+        guard !waiting.isEmpty else { return daemons }
+        let left = Int32(clamping: max(0, nextRound - nanoseconds(of: CLOCK_MONOTONIC)) / 1_000_000 + 1)
+        return daemons < 0 ? left : min(left, daemons)
+    }
+
+    private func resumeStreams() {
+        let resumed = waiting
+        waiting = []
+        for body in resumed { MHD_resume_connection(body.connection) }
+    }
+
+    /// The stream has nothing to send: its connection sleeps until the next round.
+    func suspend(_ body: StreamBody) {
+        waiting.append(body)
+        MHD_suspend_connection(body.connection)
+    }
+
+    /// False when there are as many as there may be.
+    func openStream() -> Bool {
+        guard openStreams < limits.streams else { return false }
+        openStreams += 1
+        return true
+    }
+
+    func closeStream() { openStreams -= 1 }
+}
+
+/// Called when a connection begins and, for what matters here, when it is gone.
+private func noteConnection(
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+    _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
+) {
+    guard let context, code == .CONNECTION_NOTIFY_CLOSED else { return }
+    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().hasClosedConnection = true
+}

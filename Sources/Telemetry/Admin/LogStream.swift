@@ -1,0 +1,61 @@
+/// Lines of the log for one client: the most recent ones, then, if it follows, those to come. Keeps one line of its own
+/// and otherwise reads the log's ring, so a slow reader costs nothing; it is told how many lines it has missed.
+final class LogStream: AdminStream {
+    private let ring: LogRing
+    private let filter: LogFilter
+    private var cursor: Int
+    /// Where it ends; nil for one that follows.
+    private let end: Int?
+    private var line: [UInt8] = []
+    private var sent = 0
+
+    /// Starts with the last `recent` lines that match.
+    init(_ ring: LogRing, _ filter: LogFilter, recent: Int, follows: Bool) {
+        self.ring = ring
+        self.filter = filter
+        var next = 0
+        let lines = ring.read(from: &next).lines
+        end = follows ? nil : next
+        var index = lines.endIndex
+        var wanted = recent
+        while wanted > 0 && index > lines.startIndex {
+            index -= 1
+            if filter.matches(lines[index]) { wanted -= 1 }
+        }
+        cursor = next - (lines.endIndex - index)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> AdminStreamStep {
+        var filled = 0
+        while filled < buffer.count {
+            if sent == line.count && !takeLine() { break }
+            let piece = line[sent..<min(line.count, sent + buffer.count - filled)]
+            buffer[filled...].copyBytes(from: piece)
+            filled += piece.count
+            sent += piece.count
+        }
+        if filled > 0 { return .wrote(filled) }
+        if end != nil { return .end }
+        guard isQuiet, !buffer.isEmpty else { return .waiting }
+        // An empty line: how a client that is gone is noticed.
+        buffer[0] = UInt8(ascii: "\n")
+        return .wrote(1)
+    }
+
+    /// False when there is nothing more for now.
+    private func takeLine() -> Bool {
+        line = []
+        sent = 0
+        while line.isEmpty && cursor < end ?? .max {
+            let (lines, missed) = ring.read(from: &cursor, limit: 1)
+            guard let next = lines.first else { return false }
+            if missed > 0 {
+                cursor -= 1
+                line = LogLine.loss(of: missed, time: next.time).json
+            } else if filter.matches(next) {
+                line = next.json
+            }
+        }
+        return !line.isEmpty
+    }
+}

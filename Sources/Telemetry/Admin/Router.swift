@@ -1,0 +1,73 @@
+/// An exact path, the methods it answers, and who answers.
+package struct AdminRoute: Sendable {
+    package enum Access: Sendable {
+        /// Probes and metrics, for machines that know no token.
+        case open
+        case token
+    }
+
+    let method: String
+    let path: String
+    let access: Access
+    /// The media types that it can answer with, the preferred one first; empty answers whatever is asked for.
+    let offers: [String]
+    /// Gets the index of the offer that the client prefers. Runs on the server's thread and must not block.
+    let handler: @Sendable (AdminRequest, Int) -> AdminResponse
+
+    package init(
+        _ method: String, _ path: String, access: Access = .token, offers: [String],
+        handler: @escaping @Sendable (AdminRequest, Int) -> AdminResponse
+    ) {
+        self.method = method
+        self.path = path
+        self.access = access
+        self.offers = offers
+        self.handler = handler
+    }
+}
+
+/// Finds who answers a request.
+package struct Router: Sendable {
+    private let routes: [AdminRoute]
+    private let token: AccessToken?
+
+    /// Without a token everyone is let in.
+    package init(_ routes: [AdminRoute], token: AccessToken? = nil) {
+        self.routes = routes
+        self.token = token
+    }
+
+    /// A `HEAD` is answered as a `GET`; the server leaves the body out.
+    package func respond(to request: AdminRequest) -> AdminResponse {
+        let method = request.method == "HEAD" ? "GET" : request.method
+        let here = routes.filter { $0.path == request.path }
+        let isOpen = here.contains { $0.access == .open }
+        // Asked before anything else, so that a stranger does not learn which paths there are.
+        if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
+        guard !here.isEmpty else { return .text(status: 404, "There is nothing at this path.\n") }
+        guard let route = here.first(where: { $0.method == method }) else {
+            return .methodNotAllowed(here.map(\.method))
+        }
+        guard !route.offers.isEmpty else { return route.handler(request, 0) }
+        guard let offer = Accept(request.accept).preferred(of: route.offers) else {
+            return .text(status: 406, "Available here: \(route.offers.joined(separator: ", "))\n")
+        }
+        return route.handler(request, offer)
+    }
+}
+
+extension AdminResponse {
+    /// A browser asks for a password, a program sends the token.
+    fileprivate static var unauthorized: Self {
+        .text(
+            status: 401, "A token is needed here.\n",
+            headers: [
+                ("WWW-Authenticate", "Bearer realm=\"pushmill\""), ("WWW-Authenticate", "Basic realm=\"pushmill\""),
+            ])
+    }
+
+    fileprivate static func methodNotAllowed(_ methods: [String]) -> Self {
+        let allowed = methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.joined(separator: ", ")
+        return .text(status: 405, "Allowed here: \(allowed)\n", headers: [("Allow", allowed)])
+    }
+}

@@ -1,0 +1,141 @@
+import Kafka
+import Push
+import Telemetry
+
+/// The polling thread: records in, rebalances answered, and the way to the end. It waits for nothing but the poll.
+final class Poller {
+    private static let batchSize = 1000
+    /// How long intake may be blocked before partitions are paused, which drops what was prefetched of them.
+    private static let patience: UInt64 = 200_000_000
+
+    let consumer: Consumer
+    let flow: Flow
+    let committer: Mailbox<Committer.Request>
+    let outputs: Outputs
+    let settings: WorkerSettings
+    let metrics: ServiceMetrics
+    let log: Log
+    let status: WorkerStatus
+    let messages: Mailbox<PollerMessage>
+
+    var intake: Intake
+    var rebalances = DrainMachine<TopicPartition, ContinuousClock.Instant>()
+    var shutdown: ShutdownMachine<ContinuousClock.Instant>
+    var hasEnded = false
+    /// Assignments whose committed positions are being read.
+    var startsAwaited = 0
+    private var paused: [TopicPartition] = []
+    private var blockedSince: Instant?
+    private let topics: InputTopics
+    private var knownTopics: UInt32 = 0
+
+    init(
+        consumer: Consumer, flow: Flow, committer: Mailbox<Committer.Request>, outputs: Outputs, topics: InputTopics,
+        lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>, settings: WorkerSettings,
+        metrics: ServiceMetrics, log: Log, status: WorkerStatus
+    ) {
+        self.consumer = consumer
+        self.flow = flow
+        self.committer = committer
+        self.outputs = outputs
+        self.topics = topics
+        self.messages = messages
+        self.settings = settings
+        self.metrics = metrics
+        self.log = log
+        self.status = status
+        intake = Intake(
+            flow: flow, lanes: lanes, ordering: settings.ordering, metrics: metrics, log: log,
+            nameOf: consumer.topicName)
+        shutdown = ShutdownMachine(grace: settings.shutdownGrace)
+    }
+
+    /// The thread's life: from subscription until the group has been left.
+    func serve() {
+        var batch = RecordBatch(capacity: Self.batchSize)
+        var inbox: [PollerMessage] = []
+        while !hasEnded {
+            takeMessages(&inbox)
+            for message in inbox { handle(message) }
+            inbox.removeAll(keepingCapacity: true)
+            // Blocked and not paused, a poll could bring records that there is no room for.
+            if !hasEnded, !intake.isBlocked || !paused.isEmpty {
+                let polled = consumer.poll(milliseconds: patience, into: &batch)
+                receive(batch.records)
+                for event in polled.rebalances { answer(event) }
+                for error in polled.errors { report(error) }
+            }
+            intake.admit(TimeSource.system.now)
+            balance()
+            keepTime()
+        }
+    }
+
+    /// Short while something is under way that no record announces.
+    private var patience: Int32 {
+        if intake.isBlocked { return 0 }
+        return rebalances.deadline == nil && shutdown.isRunning && startsAwaited == 0 ? 100 : 10
+    }
+
+    private func takeMessages(_ inbox: inout [PollerMessage]) {
+        guard intake.isBlocked else { return messages.take(into: &inbox, until: .past) }
+        flow.wantRoom()
+        messages.take(into: &inbox, until: TimeSource.system.now + .milliseconds(20))
+    }
+
+    private func receive(_ records: [Record]) {
+        for record in records where record.topic >= knownTopics {
+            topics.learn(record.topic, consumer.topicName(record.topic))
+            knownTopics = record.topic + 1
+        }
+        intake.receive(records)
+    }
+
+    private func report(_ error: KafkaError) {
+        log.error("the input cannot be read", [.error(error)])
+        guard let fatal = consumer.fatalError else { return }
+        status.fail(fatal)
+        perform(shutdown.terminate(now: ContinuousClock.now))
+    }
+
+    // MARK: Room
+
+    /// Pauses partitions when room does not come soon, so that the poll goes on; resumes them when it has come.
+    private func balance() {
+        let now = TimeSource.system.now
+        if intake.isBlocked {
+            let since = blockedSince ?? now
+            blockedSince = since
+            if paused.isEmpty, now.nanoseconds(since: since) > Self.patience { pause(intake.served.places) }
+        } else {
+            blockedSince = nil
+            if !paused.isEmpty { resume() }
+        }
+        for (place, offset) in intake.newlyStalled() {
+            consumer.pause([place])
+            log.warning(
+                "a message hangs with too many finished ones behind it: intake from its partition waits",
+                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+        }
+        for (place, offset) in intake.endedStalls() {
+            _ = consumer.seek(to: [Position(place, offset: offset)], milliseconds: 0)
+            consumer.resume([place])
+        }
+    }
+
+    private func pause(_ places: [TopicPartition]) {
+        paused = places
+        consumer.pause(places)
+        for place in places { intake.served[place]?.metrics.paused.set(1) }
+        let inFlight = flow.inFlight
+        log.warning("too much is in flight: intake is paused", [.count(inFlight.count)])
+    }
+
+    private func resume() {
+        let places = paused.filter { intake.served[$0] != nil && !intake.isStalled($0) }
+        paused = []
+        consumer.resume(places)
+        for place in places { intake.served[place]?.metrics.paused.set(0) }
+        log.info("intake goes on")
+    }
+}

@@ -1,0 +1,79 @@
+import Kafka
+import Push
+
+/// One message on its way through a lane, with what it must not lose on the way. Used again for later messages.
+///
+/// Unchecked because, like its delivery, it belongs to one thread at a time: the lane's, but for a message that another
+/// thread publishes because the lane's is stuck.
+final class Carrier: DeliveryHost, @unchecked Sendable {
+    private(set) lazy var delivery = Delivery(host: self)
+    private unowned let lane: Lane
+    private(set) var item: LaneItem?
+    /// The record is still librdkafka's; nil when its bytes were copied or it was published.
+    private var lent: Record?
+    var timer: DeadlineQueue<Instant, Carrier>.Ticket?
+    /// The message has left while a stage of it was still running: this carrier is the stage's now.
+    var isOrphan = false
+    var isSuspended = false
+    /// Later messages of its key wait for it.
+    private(set) var holdsKey = false
+    /// False while the recipient's count could not be read.
+    var hasBegun = true
+
+    init(_ lane: Lane) { self.lane = lane }
+
+    var taken: Instant { item?.taken ?? .never }
+
+    /// Takes a message up.
+    func load(_ item: LaneItem, topic: SourceTopic, holdsKey: Bool) {
+        self.item = item
+        self.holdsKey = holdsKey
+        lent = item.record
+        isOrphan = false
+        isSuspended = false
+        hasBegun = true
+        timer = nil
+        delivery.clear()
+        item.record.fill(delivery.record, topic: topic)
+    }
+
+    /// The headers as they came, moved from the record where it is still there.
+    func takeHeaders() -> Headers {
+        if let lent { return lent.detachHeaders() }
+        var headers = Headers()
+        for header in delivery.record.headers { headers.add(header.name, header.value) }
+        return headers
+    }
+
+    /// Gives the record back to librdkafka.
+    func release() {
+        lent?.destroy()
+        lent = nil
+        item = nil
+    }
+
+    func count(_ delivery: Delivery) -> Int32? { 0 }
+
+    func willWait(_ delivery: Delivery) {
+        lent?.destroy()
+        lent = nil
+        lane.assumeIsolated { $0.expectWait(of: self) }
+    }
+}
+
+extension Record {
+    /// Lends the record's bytes to an input record.
+    func fill(_ input: InputRecord, topic: SourceTopic) {
+        input.source = Source(topic: topic, partition: partition, offset: offset)
+        input.timestamp = timestamp
+        input.key = key
+        input.value = value
+        input.recipient = key
+        guard let headers else { return }
+        for index in 0..<headers.count {
+            guard let (name, value) = headers.entry(index) else { break }
+            input.headers.append(RecordHeader(name: name, value: value))
+        }
+        if let recipient = headers.last("recipient") { input.recipient = recipient }
+    }
+}

@@ -1,0 +1,173 @@
+import Kafka
+import Push
+import Telemetry
+
+/// One thread that takes messages through the chain, one after the other. A message whose stage suspends steps aside,
+/// holding back only the later ones of its own key.
+actor Lane {
+    nonisolated let executor = LaneExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    nonisolated let watch = LaneWatch()
+
+    let chain: Chain
+    let time: TimeSource
+    private let inputTopics: InputTopics
+    /// The intake waits for room, which there is now.
+    private let onRoom: @Sendable () -> Void
+    var metrics: MetricsShard
+    var publisher: Publisher
+
+    var order = KeyOrder<LaneItem>()
+    var timers = DeadlineQueue<Instant, Carrier>()
+    var suspended: [ObjectIdentifier: Carrier] = [:]
+    private var spare: [Carrier] = []
+    private var topics: [SourceTopic] = []
+
+    /// What runs next: those whose key was released, then the batch from `next` on.
+    var released: [LaneItem] = []
+    /// The item taken up last was one of those, and so holds its key already.
+    private var wasReleased = false
+    private var batch: [LaneItem] = []
+    private var next = 0
+    /// The message that the current task is at.
+    var current: Carrier?
+    var now: Instant
+    private var wallClock: Int64 = 0
+
+    init(
+        chain: Chain, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource,
+        onRoom: @escaping @Sendable () -> Void
+    ) {
+        self.chain = chain
+        self.publisher = publisher
+        inputTopics = topics
+        self.metrics = metrics
+        self.time = time
+        self.onRoom = onRoom
+        now = time.now
+    }
+
+    /// The thread's life: ends with `LaneMessage.stop`.
+    nonisolated func serve() {
+        executor.adoptThread()
+        var messages: [LaneMessage] = []
+        var wakeUp = Instant.never
+        while true {
+            executor.mailbox.take(into: &messages, until: wakeUp)
+            assumeIsolated { $0.beginTurn() }
+            for message in messages {
+                switch message {
+                case .items(let items): assumeIsolated { $0.run(items) }
+                case .job(let job): executor.run(job)
+                case .giveUp(let slots): assumeIsolated { $0.giveUp(slots) }
+                case .stop: return
+                }
+            }
+            messages.removeAll(keepingCapacity: true)
+            wakeUp = assumeIsolated { $0.endTurn() }
+        }
+    }
+
+    private func beginTurn() {
+        now = time.now
+        wallClock = SystemTime.milliseconds
+        watch.begin(now)
+    }
+
+    private func endTurn() -> Instant {
+        fireTimers()
+        run([])
+        watch.clear()
+        watch.end()
+        if publisher.settle() { onRoom() }
+        return timers.earliest ?? .never
+    }
+
+    private func run(_ items: [LaneItem]) {
+        batch = items
+        next = 0
+        while next < batch.count || !released.isEmpty {
+            let task = Task.immediate { await self.runMessages() }
+            if let carrier = current.take() { stepAside(carrier, in: task) }
+        }
+        batch = []
+    }
+
+    /// Runs until there is nothing left, or until a message has suspended: then another task goes on, and this one is
+    /// that message's own.
+    private func runMessages() async {
+        while let carrier = takeUp() {
+            current = carrier
+            let verdict = await chain.run(carrier.delivery)
+            if carrier.isSuspended { return resumed(carrier, verdict) }
+            current = nil
+            if let verdict { finish(carrier, verdict) } else { release(carrier.item?.key) }
+        }
+    }
+
+    /// The next message that needs its stages; those that end before are carried out here.
+    private func takeUp() -> Carrier? {
+        while let item = nextItem() {
+            if publisher.isLate(item.slot) {
+                item.record.destroy()
+                publisher.abandon(item.ticket)
+                release(item.key)
+                continue
+            }
+            let carrier = spare.popLast() ?? Carrier(self)
+            carrier.load(item, topic: topic(of: item), holdsKey: wasReleased)
+            switch begin(carrier) {
+            case .ended(let verdict): finish(carrier, verdict)
+            case .run: return carrier
+            case .notYet: retryLater(carrier)
+            }
+        }
+        return nil
+    }
+
+    func begin(_ carrier: Carrier) -> Chain.Step {
+        chain.begin(carrier.delivery, taken: carrier.taken, now: now, wallClock: wallClock)
+    }
+
+    private func nextItem() -> LaneItem? {
+        if let item = released.popLast() {
+            wasReleased = true
+            return item
+        }
+        wasReleased = false
+        while next < batch.count {
+            let item = batch[next]
+            next += 1
+            if order.isEmpty { return item }
+            switch order.admit(item.key, item) {
+            case .run: return item
+            case .queued: continue
+            }
+        }
+        return nil
+    }
+
+    private func topic(of item: LaneItem) -> SourceTopic {
+        let number = Int(item.record.topic)
+        if number >= topics.count { topics = inputTopics.all }
+        return topics[number]
+    }
+
+    /// The message's last step on this lane; without a verdict it is given up.
+    func finish(_ carrier: Carrier, _ verdict: Verdict?) {
+        let key = carrier.item?.key
+        let ended = time.now
+        metrics.messageSeconds.observe(nanoseconds: Int64(clamping: ended.nanoseconds(since: now)))
+        now = ended
+        if let verdict { publisher.publish(verdict, of: carrier) }
+        carrier.release()
+        if !carrier.isOrphan { spare.append(carrier) }
+        release(key)
+    }
+
+    /// Lets the next message of this key run.
+    private func release(_ key: OrderKey?) {
+        guard !order.isEmpty, let item = order.release(key) else { return }
+        released.append(item)
+    }
+}

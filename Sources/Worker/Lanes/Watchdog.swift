@@ -1,0 +1,46 @@
+import Push
+import Synchronization
+import Telemetry
+
+/// The thread that publishes messages whose deadline has come while a stage holds their lane's thread.
+final class Watchdog: Sendable {
+    /// How late such a message may leave.
+    private static let period = Duration.milliseconds(20)
+
+    private let lanes: [LaneWatch]
+    private let chain: Chain
+    private let outputs: Outputs
+    private let flow: Flow
+    private let log: Log
+    private let stop = Mailbox<Void>()
+
+    init(lanes: [LaneWatch], chain: Chain, outputs: Outputs, flow: Flow, log: Log) {
+        self.lanes = lanes
+        self.chain = chain
+        self.outputs = outputs
+        self.flow = flow
+        self.log = log
+    }
+
+    func end() { stop.post(()) }
+
+    /// The thread's life: ends with `end`.
+    func serve() {
+        var publisher = Publisher(outputs: outputs, flow: flow, log: log)
+        var ended: [Void] = []
+        while ended.isEmpty {
+            let now = TimeSource.system.now
+            for (lane, watch) in lanes.enumerated() {
+                guard let carrier = watch.overdue(now),
+                    let verdict = chain.expireFromOutside(carrier.delivery, now: now)
+                else { continue }
+                log.error(
+                    "a stage has blocked its lane beyond the deadline: its message leaves without it",
+                    [.lane(lane), .source("\(carrier.delivery.record.source)")])
+                publisher.publish(verdict, of: carrier)
+                _ = publisher.settle()
+            }
+            stop.take(into: &ended, until: now + Self.period)
+        }
+    }
+}

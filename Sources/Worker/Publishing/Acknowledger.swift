@@ -1,0 +1,63 @@
+import Kafka
+import Push
+import Synchronization
+import Telemetry
+
+/// The thread that polls the producer: acknowledged outputs complete their records, the others go to `Refusals`.
+final class Acknowledger: Sendable {
+    private let outputs: Outputs
+    private let flow: Flow
+    private let refusals: Refusals
+    private let metrics: ServiceMetrics
+    private let shard: Int
+    private let onRoom: @Sendable () -> Void
+    private let isStopping = Atomic<Bool>(false)
+
+    init(
+        outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, shard: Int,
+        onRoom: @escaping @Sendable () -> Void
+    ) {
+        self.outputs = outputs
+        self.flow = flow
+        self.refusals = refusals
+        self.metrics = metrics
+        self.shard = shard
+        self.onRoom = onRoom
+    }
+
+    func stop() { isStopping.store(true, ordering: .relaxed) }
+
+    /// The thread's life: ends with `stop`.
+    func serve() {
+        let counters = metrics.shard(shard)
+        var reports: [DeliveryReport] = []
+        var done: [InFlightTable.Ticket] = []
+        while !isStopping.load(ordering: .relaxed) {
+            outputs.producer.poll(milliseconds: 100, into: &reports)
+            metrics.producerQueueMessages.set(outputs.producer.queued)
+            guard !reports.isEmpty else { continue }
+            let now = SystemTime.milliseconds
+            for report in reports {
+                let tag = DeliveryTag(rawValue: report.opaque)
+                if let error = report.error {
+                    refusals.take(report, tag, error)
+                } else {
+                    count(tag, report.timestamp, now, counters)
+                    done.append(tag.ticket)
+                }
+            }
+            outputs.reported(reports.count)
+            if flow.complete(done) { onRoom() }
+            done.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func count(_ tag: DeliveryTag, _ timestamp: Int64, _ now: Int64, _ counters: MetricsShard) {
+        if let reason = tag.reason {
+            counters.deadLetters[reason.rawValue].add()
+        }
+        counters.published[(tag.outcome ?? .deadLetter).rawValue].add()
+        let took = now.subtractingReportingOverflow(timestamp).partialValue
+        counters.endToEndSeconds.observe(nanoseconds: took.multipliedReportingOverflow(by: 1_000_000).partialValue)
+    }
+}

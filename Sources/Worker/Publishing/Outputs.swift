@@ -1,0 +1,24 @@
+import Kafka
+import Push
+import Synchronization
+
+/// The two topics that the worker writes to, for every thread that publishes.
+final class Outputs: Sendable {
+    let producer: Producer
+    let output: ProducerTopic
+    let deadLetters: ProducerTopic
+    /// Published and not yet reported on.
+    private let unacknowledged = Atomic<Int>(0)
+
+    init(_ producer: Producer, output: String, deadLetters: String) throws(KafkaError) {
+        self.producer = producer
+        self.output = try producer.topic(output)
+        self.deadLetters = try producer.topic(deadLetters)
+    }
+
+    func published(_ count: Int) { unacknowledged.wrappingAdd(count, ordering: .relaxed) }
+
+    func reported(_ count: Int) { unacknowledged.wrappingSubtract(count, ordering: .relaxed) }
+
+    var waiting: Int { unacknowledged.load(ordering: .relaxed) }
+}

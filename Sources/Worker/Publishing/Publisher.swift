@@ -1,0 +1,97 @@
+import Glibc
+import Kafka
+import Push
+import Telemetry
+
+/// Carries out verdicts for one thread.
+struct Publisher {
+    private let outputs: Outputs
+    private let flow: Flow
+    private let log: Log
+    /// Counted since the last `settle`.
+    private var published = 0
+    /// Done without an output.
+    private var settled: [InFlightTable.Ticket] = []
+    /// Given up, because their partition is no longer ours.
+    private var abandoned: [InFlightTable.Ticket] = []
+    /// How many slots had been fenced when this thread began; while there are no more, none needs to be asked for.
+    private let closings: Int
+
+    init(outputs: Outputs, flow: Flow, log: Log) {
+        self.outputs = outputs
+        self.flow = flow
+        self.log = log
+        closings = flow.closings
+    }
+
+    /// What becomes of a message of a slot that is fenced does not count: another will do it again.
+    func isLate(_ slot: PartitionSlot) -> Bool { flow.closings != closings && !flow.isOpen(slot) }
+
+    mutating func publish(_ verdict: Verdict, of carrier: Carrier) {
+        guard let item = carrier.item else { return }
+        if isLate(item.slot) {
+            abandon(item.ticket)
+        } else if verdict.destination == .nowhere {
+            settled.append(item.ticket)
+        } else {
+            publish(verdict, carrier.delivery, headers: carrier.takeHeaders(), item.ticket)
+        }
+    }
+
+    mutating func publish(
+        _ verdict: Verdict, _ delivery: Delivery, headers: consuming Headers, _ ticket: InFlightTable.Ticket
+    ) {
+        var headers = headers
+        delivery.output.forEachRemovedHeader { headers.remove(zeroTerminated: $0) }
+        delivery.output.forEachAddedHeader { headers.add($0, $1) }
+        let topic = verdict.destination == .deadLetters ? outputs.deadLetters : outputs.output
+        let tag = DeliveryTag(ticket, verdict)
+        let (key, timestamp) = (delivery.record.key, delivery.record.timestamp)
+        published += 1
+        guard
+            let error = delivery.output.withValue({
+                send(to: topic, key, $0, &headers, timestamp, tag)
+            })
+        else { return }
+        // librdkafka itself refuses what is larger than `message.max.bytes`: where it stands is all that can be told.
+        log.error(
+            "a record is too large to be published: its dead letter names it and has no value",
+            [.source("\(delivery.record.source)"), .error(error)])
+        var names = Headers()
+        delivery.output.forEachAddedHeader { names.add($0, $1) }
+        if let error = send(to: outputs.deadLetters, nil, nil, &names, timestamp, tag) {
+            log.error("a dead letter cannot be published: its record stays unfinished", [.error(error)])
+            published -= 1
+        }
+    }
+
+    /// Waits while librdkafka's queue is full: that is back-pressure, and the intake feels it next.
+    private func send(
+        to topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
+        _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag
+    ) -> KafkaError? {
+        while true {
+            switch outputs.producer.publish(
+                to: topic, key: key, value: value, headers: &headers, timestamp: timestamp, opaque: tag.rawValue)
+            {
+            case .queued: return nil
+            case .refused(let error): return error
+            case .full: usleep(1000)
+            }
+        }
+    }
+
+    mutating func abandon(_ ticket: InFlightTable.Ticket) { abandoned.append(ticket) }
+
+    /// Tells the others what was done since the last time; once for each batch. True when the intake waits for the room
+    /// that there is now.
+    mutating func settle() -> Bool {
+        if published > 0 { outputs.published(published) }
+        if !abandoned.isEmpty { flow.abandon(abandoned) }
+        let isRelieved = !settled.isEmpty && flow.complete(settled)
+        published = 0
+        abandoned.removeAll(keepingCapacity: true)
+        settled.removeAll(keepingCapacity: true)
+        return isRelieved
+    }
+}

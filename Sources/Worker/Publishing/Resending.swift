@@ -1,0 +1,122 @@
+import Kafka
+import Push
+import Telemetry
+
+/// The ways in which an output that was not stored goes on. For the thread of `Refusals`.
+final class Resending: Sendable {
+    private static let patience: Int32 = 5000
+
+    private let outputs: Outputs
+    private let flow: Flow
+    private let chain: Chain
+    private let settings: WorkerSettings
+    private let log: Log
+    private let onKafkaLog: KafkaLogSink
+    private let onRoom: @Sendable () -> Void
+
+    init(
+        outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, log: Log,
+        onKafkaLog: @escaping KafkaLogSink, onRoom: @escaping @Sendable () -> Void
+    ) {
+        self.outputs = outputs
+        self.flow = flow
+        self.chain = chain
+        self.settings = settings
+        self.log = log
+        self.onKafkaLog = onKafkaLog
+        self.onRoom = onRoom
+    }
+
+    /// The same output by the same way.
+    func again(_ refusal: Refusal) {
+        let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
+        if let error = publish(refusal, to: destination, by: outputs.producer) {
+            log.error("an output cannot be sent again", [.error(error)])
+        } else {
+            outputs.published(1)
+        }
+    }
+
+    /// The same output in a batch of its own, waiting for the brokers' word: nil when they have stored it.
+    func alone(_ refusal: Refusal) -> KafkaError? {
+        do throws(KafkaError) {
+            var properties = settings.producer
+            properties["batch.num.messages"] = "1"
+            properties["linger.ms"] = "0"
+            let producer = try Producer(properties, log: onKafkaLog)
+            let name = refusal.tag.reason == nil ? settings.output : settings.deadLetters
+            let topic = try producer.topic(name)
+            while true {
+                if let error = publish(refusal, to: topic, by: producer) { return error }
+                guard let error = report(from: producer) else {
+                    if flow.complete(CollectionOfOne(refusal.tag.ticket)) { onRoom() }
+                    return nil
+                }
+                guard error.isTimeOut else { return error }
+            }
+        } catch {
+            return error
+        }
+    }
+
+    private func report(from producer: Producer) -> KafkaError? {
+        var reports: [DeliveryReport] = []
+        while reports.isEmpty { producer.poll(milliseconds: Self.patience, into: &reports) }
+        return reports[0].error
+    }
+
+    private func publish(_ refusal: Refusal, to topic: ProducerTopic, by producer: Producer) -> KafkaError? {
+        var headers = refusal.returned.headers
+        let result = refusal.returned.key.withBytes { key in
+            refusal.returned.value.withBytes { value in
+                producer.publish(
+                    to: topic, key: key, value: value, headers: &headers, timestamp: refusal.timestamp,
+                    opaque: refusal.tag.rawValue)
+            }
+        }
+        switch result {
+        case .queued: return nil
+        case .full: return KafkaError("the producer's queue is full")
+        case .refused(let error): return error
+        }
+    }
+
+    /// The record as it came goes to the dead letters; when these too refuse it, what is left is where it was.
+    func deadLetter(_ refusal: Refusal, _ error: KafkaError) {
+        guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
+        log.error(
+            "the brokers have refused an output for good: it becomes a dead letter",
+            [.source("\(origin.partition)/\(origin.offset)"), .error(error)])
+        let original = refusal.tag.reason == nil ? fetch(origin) : nil
+        defer { original?.destroy() }
+        let delivery = Delivery()
+        if let original {
+            original.fill(delivery.record, topic: SourceTopic(origin.partition.topic))
+        } else {
+            delivery.record.source = Source(
+                topic: SourceTopic(origin.partition.topic), partition: origin.partition.partition,
+                offset: origin.offset)
+            delivery.record.timestamp = refusal.timestamp
+        }
+        let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
+        var publisher = Publisher(outputs: outputs, flow: flow, log: log)
+        publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket)
+        _ = publisher.settle()
+    }
+
+    private func fetch(_ origin: Position) -> Record? {
+        do throws(KafkaError) {
+            return try RecordFetcher(settings.consumer, log: onKafkaLog).fetch(origin, milliseconds: Self.patience)
+        } catch {
+            log.warning("the record of a refused output could not be read again", [.error(error)])
+            return nil
+        }
+    }
+}
+
+extension [UInt8]? {
+    fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let self else { return body(nil) }
+        return self.withUnsafeBytes { body($0) }
+    }
+}

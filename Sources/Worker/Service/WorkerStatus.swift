@@ -1,0 +1,37 @@
+package import Kafka
+import Synchronization
+
+/// What readiness and the end of the process are judged by.
+package final class WorkerStatus: Sendable {
+    private struct State {
+        var hasJoined = false
+        var isEnding = false
+        var canPublish = true
+        var failure: KafkaError?
+    }
+
+    private let state = Mutex(State())
+
+    func joined() { state.withLock { $0.hasJoined = true } }
+
+    func ending() { state.withLock { $0.isEnding = true } }
+
+    func publishing(_ works: Bool) { state.withLock { $0.canPublish = works } }
+
+    /// The worker cannot go on.
+    func fail(_ error: KafkaError) { state.withLock { $0.failure = $0.failure ?? error } }
+
+    package var failure: KafkaError? { state.withLock { $0.failure } }
+
+    /// Why no traffic should be expected of this instance; empty when it is ready.
+    package var reasons: [String] {
+        state.withLock { state in
+            var reasons: [String] = []
+            if state.isEnding { reasons.append("ending") }
+            if !state.hasJoined { reasons.append("not-joined") }
+            if !state.canPublish { reasons.append("cannot-publish") }
+            if state.failure != nil { reasons.append("failed") }
+            return reasons
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Push
+
+@Suite("Checks after the chain")
+struct CheckTests {
+    /// Of exactly so many bytes, with nearly all of them in a member that is not shown.
+    private func payload(bytes: Int, badge: Int? = nil) -> String {
+        let badge = badge.map { #","badge":\#($0)"# } ?? ""
+        let frame = #"{"aps":{"alert":{"body":"Hello"},"mutable-content":1\#(badge)},"x":""}"#
+        return frame.replacing(#""x":""#, with: #""x":""# + String(repeating: "x", count: bytes - frame.utf8.count))
+    }
+
+    private func chain(body: String?) -> Chain {
+        let setting = ScriptedStage("s", isImmediate: true) { content, _ in
+            content.body = body
+            return .ok
+        }
+        return Chain([ChainLink(setting)])
+    }
+
+    @Test("Without alert text the original leaves", arguments: [nil, ""])
+    func noText(_ body: String?) async {
+        let published = await Message().publish(chain(body: body))
+        #expect(published?.outcome == .original)
+        #expect(published?.value == Message.text)
+        #expect(published?.stages == "s=ok")
+    }
+
+    @Test("A text that is too long is shortened to the limit", arguments: [("alert", 4096), ("voip", 5120)])
+    func shortened(_ type: String, _ limit: Int) async {
+        let body = String(repeating: "é", count: 3000)
+        let published = await Message(Message.text, ["apns-push-type": type]).publish(chain(body: body))
+        #expect(published?.outcome == .modified)
+        #expect(published?.value?.utf8.count == limit || published?.value?.utf8.count == limit - 1)
+        #expect(published?.value?.contains("é…\"") == true)
+    }
+
+    @Test("Where no text is long enough the original leaves")
+    func tooLargeToShorten() async {
+        let growing = ScriptedStage("g", isImmediate: true) { content, _ in
+            guard let pointer = JSONPointer("/y") else { return .skipped }
+            content.set(String(repeating: "y", count: 4000), at: pointer)
+            return .ok
+        }
+        let payload = payload(bytes: 3000)
+        let published = await Message(payload).publish(Chain([ChainLink(growing)]))
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload)
+    }
+
+    @Test(
+        "What is too large even as it came is a dead letter, whether the chain applies or not",
+        arguments: [("", 4096, false), ("", 4097, true), ("voip", 5120, false), ("voip", 5121, true)])
+    func tooLarge(_ type: String, _ bytes: Int, _ isDead: Bool) async {
+        let headers: KeyValuePairs = ["apns-push-type": type]
+        let gated = await Message(payload(bytes: bytes), headers).publish(chain(body: ""))
+        #expect(gated?.outcome == (isDead ? .deadLetter : .original))
+        let silent = payload(bytes: bytes).replacing(":1}", with: ":0}")
+        let passed = await Message(silent, headers).publish(chain(body: ""))
+        #expect(passed?.outcome == (isDead ? .deadLetter : .passed))
+        #expect(passed?.value == silent)
+    }
+
+    @Test("An original that its count would make too large leaves without a badge")
+    func badgeTooLong() async {
+        let payload = payload(bytes: 4096, badge: 1)
+        let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
+            content.body = nil
+            return .ok
+        }
+        let chain = Chain([ChainLink(emptying), ChainLink(ScriptedCounter())])
+        let published = await Message(payload).publish(chain, host: TestHost(count: 9))
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload.replacing(#","badge":1"#, with: ""))
+        #expect(published?.badgeOperation == .add(1))
+    }
+}

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import Push
+
+@Suite("A stage's condition")
+struct ConditionTests {
+    private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"category":"CHAT"},"media":{"url":null}}"#
+
+    private func condition(_ settings: KeyValuePairs<String, [String]>) -> StageCondition {
+        let place = Place.file("test", line: 1, column: 1)
+        let members = settings.map { key, values in
+            let items = values.map { Setting(place: place, value: .scalar($0)) }
+            let value = key == "has" ? items[0].value : .list(items)
+            return Setting.Member(key: key, place: place, value: Setting(place: place, value: value))
+        }
+        var reader = SettingReader(Setting(place: place, value: .map(members)), folder: "/")
+        return StageCondition(from: &reader)
+    }
+
+    @Test(
+        "The stage runs where everything asked for is there",
+        arguments: [
+            ([:], true),
+            (["category": ["CALL", "CHAT"]], true),
+            (["category": ["CALL"]], false),
+            (["apns-topic": ["com.x"]], true),
+            (["apns-topic": ["com.x.voip"]], false),
+            (["push-type": ["alert", "voip"]], true),
+            (["push-type": ["voip"]], false),
+            (["has": ["/media/url"]], true),
+            (["has": ["/media/id"]], false),
+            (["category": ["CHAT"], "has": ["/media"], "apns-topic": ["com.x"]], true),
+            (["category": ["CHAT"], "has": ["/nothing"]], false),
+        ] as [(KeyValuePairs<String, [String]>, Bool)])
+    func table(_ settings: KeyValuePairs<String, [String]>, _ runs: Bool) async {
+        let chain = Chain([ChainLink(ScriptedStage.marking("a"), condition: condition(settings))])
+        let message = Message(payload, ["apns-topic": "com.x", "apns-push-type": "alert"])
+        #expect(await message.publish(chain)?.stages == (runs ? "a=ok" : "a=skipped"))
+    }
+
+    @Test("It looks at what earlier stages have made of the content, and counts in the last chance too")
+    func inOrder() async {
+        let adding = ScriptedStage(
+            "add", isImmediate: true,
+            receive: { content, _ in
+                content.category = "ADDED"
+                return .ok
+            },
+            expire: { content, _ in
+                content.category = "LATE"
+                return .expired
+            })
+        let chain = Chain([
+            ChainLink(adding),
+            ChainLink(ScriptedStage.marking("a"), condition: condition(["category": ["ADDED"]])),
+            ChainLink(ScriptedStage.marking("b"), condition: condition(["category": ["LATE"]])),
+        ])
+        #expect(await Message(payload).publish(chain)?.stages == "add=ok,a=ok,b=skipped")
+        let delivery = Delivery()
+        _ = Message(payload).begin(chain, delivery, now: Instant(nanoseconds: 30_000_000_000))
+        #expect(
+            RecordEnvelope(output: delivery).headers[2].value.map { String(decoding: $0, as: UTF8.self) }
+                == "add=expired,a=skipped,b=expired")
+    }
+
+    @Test(
+        "A message without the header or the category is not the one asked for", arguments: ["apns-topic", "push-type"])
+    func absent(_ key: String) async {
+        let chain = Chain([
+            ChainLink(
+                ScriptedStage.marking("a"),
+                condition: condition(key == "push-type" ? ["push-type": ["alert"]] : ["apns-topic": ["com.x"]])),
+            ChainLink(ScriptedStage.marking("b"), condition: condition(["category": ["CHAT"]])),
+        ])
+        #expect(await Message().publish(chain)?.stages == "a=skipped,b=skipped")
+    }
+}

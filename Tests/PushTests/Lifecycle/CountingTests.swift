@@ -1,0 +1,99 @@
+import Testing
+
+@testable import Push
+
+@Suite("Counting in the life of a message")
+struct CountingTests {
+    private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
+    private let counter = ChainLink(ScriptedCounter())
+
+    private func emptying(_ links: ChainLink...) -> Chain {
+        let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
+            content.body = nil
+            return .ok
+        }
+        return Chain([ChainLink(emptying)] + links)
+    }
+
+    @Test("The count before the message is there when the chain begins")
+    func counted() async {
+        let published = await Message(payload).publish(Chain([counter]), host: TestHost(count: 5))
+        #expect(published?.value == payload.replacing("2", with: "7"))
+        #expect(published?.badgeOperation == .add(2))
+    }
+
+    @Test("While it cannot be read the message does not begin")
+    func notYet() async {
+        let host = TestHost(count: nil)
+        let chain = Chain([counter])
+        let delivery = Delivery(host: host)
+        #expect(Message(payload).begin(chain, delivery) == .notYet)
+        host.setCount(5)
+        #expect(chain.begin(delivery, taken: delivery.deadline, now: delivery.deadline, wallClock: 0) == .run)
+        #expect(await chain.run(delivery)?.outcome == .modified)
+        #expect(delivery.badgeOperation == .add(2))
+    }
+
+    @Test("It is not asked for where nothing counts", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
+    func notAsked(_ silent: String) async {
+        #expect(await Message(silent).publish(Chain([counter]), host: TestHost(count: nil))?.outcome == .passed)
+        let uncounted = Chain([ChainLink(ScriptedStage.marking("a"))])
+        #expect(await Message(payload).publish(uncounted, host: TestHost(count: nil))?.outcome == .modified)
+    }
+
+    @Test("Without a recipient there is no count", arguments: [nil, ""])
+    func noRecipient(_ key: String?) async {
+        let message = Message(payload, key: key)
+        #expect(
+            await message.publish(Chain([counter]), host: TestHost(count: 5))?.stages == "badge=failed:no-recipient")
+    }
+
+    @Test("The original gets the badge that was counted, once")
+    func original() async {
+        let published = await Message(payload).publish(emptying(counter), host: TestHost(count: 5))
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload.replacing("2", with: "7"))
+        #expect(published?.badgeOperation == .add(2))
+    }
+
+    @Test("The original is as it came where no badge was counted")
+    func originalUncounted() async {
+        let text = payload.replacing("2", with: "2.5")
+        let published = await Message(text).publish(emptying(counter), host: TestHost(count: 5))
+        #expect(published?.outcome == .original)
+        #expect(published?.value == text)
+        #expect(published?.badgeOperation == nil)
+    }
+
+    @Test("The last chance counts too")
+    func lastChance() {
+        let delivery = Delivery(host: TestHost(count: 5))
+        let chain = Chain([counter])
+        let step = Message(payload).begin(chain, delivery, now: Instant(nanoseconds: 30_000_000_000))
+        #expect(step == .ended(Verdict(.bestAttempt)))
+        #expect(delivery.badgeOperation == .add(2))
+    }
+
+    @Test(
+        "A clearing push passes untouched and resets the count",
+        arguments: [
+            (#"{"aps":{"badge":0}}"#, true), (#"{"aps":{"badge":0,"mutable-content":1}}"#, true),
+            (#"{"aps":{"badge":0,"alert":""}}"#, true), (#"{"aps":{"badge":0,"alert":"Hi"}}"#, false),
+            (#"{"aps":{"badge":1}}"#, false),
+        ])
+    func clearing(_ payload: String, _ resets: Bool) async {
+        let published = await Message(payload).publish(Chain([counter]), host: TestHost(count: 5))
+        #expect(published?.outcome == .passed)
+        #expect(published?.value == payload)
+        #expect(published?.badgeOperation == (resets ? .set(0) : nil))
+    }
+
+    @Test("A dead letter is not counted")
+    func deadLetter() async {
+        let large = payload.replacing(#"}}"#, with: #"},"x":"\#(String(repeating: "x", count: 4096))"}"#)
+        let published = await Message(large).publish(emptying(counter), host: TestHost(count: 5))
+        #expect(published?.reason == .tooLarge)
+        #expect(published?.badgeOperation == nil)
+        #expect(published?["pushmill-counted"] == nil)
+    }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Push
+
+@Suite("Dead letters")
+struct DeadLetterTests {
+    private let chain = Chain([])
+
+    @Test("A letter says what was wrong and where it came from")
+    func headers() async {
+        let published = await Message(#"{"aps":"#).publish(chain)
+        let expected = [
+            "pushmill-outcome": "dead-letter", "pushmill-source": "push.events/3/42",
+            "pushmill.error.reason": "not-json",
+            "pushmill.error.message": "not JSON: unexpected end at byte 7", "pushmill.error.stage": "decode",
+            "pushmill.error.topic": "push.events", "pushmill.error.partition": "3", "pushmill.error.offset": "42",
+            "pushmill.error.attempt": "1",
+        ]
+        for (name, value) in expected { #expect(published?[name] == value) }
+        #expect(published?.envelope.headers.count == expected.count)
+    }
+
+    @Test("A second letter replaces the headers of the first")
+    func replaced() async throws {
+        var message = Message("x", ["traceparent": "00-1", "pushmill-stages": "a=ok", "pushmill.error.reason": "old"])
+        let first = try #require(await message.publish(chain))
+        message.envelope = first.envelope
+        message.envelope.headers.append(RecordEnvelope.Header(name: Array("pushmill-attempt".utf8), value: [0x31]))
+        let second = try #require(await message.publish(chain))
+        #expect(second["pushmill.error.reason"] == "not-json")
+        #expect(second["pushmill.error.attempt"] == "2")
+        #expect(second["traceparent"] == "00-1")
+        #expect(second["pushmill-stages"] == nil)
+        #expect(second.envelope.headers.count == first.envelope.headers.count + 1)
+    }
+
+    @Test(
+        "The attempt is one more than the header says, if it says a number",
+        arguments: [("0", "1"), ("41", "42"), ("x", "1"), ("-5", "1"), ("", "1")])
+    func attempt(_ given: String, _ attempt: String) async {
+        #expect(await Message("x", ["pushmill-attempt": given]).publish(chain)?["pushmill.error.attempt"] == attempt)
+    }
+
+    @Test("What the broker refuses for good becomes a letter with the input's value, which says that it was counted")
+    func publishFailed() async {
+        let delivery = Delivery()
+        _ = Message().begin(chain, delivery)
+        _ = await chain.run(delivery)
+        let message = String(repeating: "é", count: 600)
+        let verdict = chain.deadLetter(delivery, .publishFailed, message: message, counted: true)
+        let published = Published(verdict, delivery)
+        #expect(published.value == Message.text)
+        #expect(published["pushmill-outcome"] == "dead-letter")
+        #expect(published["pushmill-counted"] == "true")
+        #expect(published["pushmill.error.stage"] == "publish")
+        #expect(published["pushmill.error.message"] == String(repeating: "é", count: 256))
+    }
+
+    @Test("A stage is told that the badge was counted before", arguments: [true, false])
+    func counted(_ wasCounted: Bool) async {
+        let asking = ScriptedStage("a") { content, context in
+            content.body = "\(context.wasCounted)"
+            return .ok
+        }
+        let message = wasCounted ? Message(Message.text, ["pushmill-counted": "true"]) : Message()
+        let published = await message.publish(Chain([ChainLink(asking)]))
+        #expect(published?.value == Message.text.replacing("Hello", with: "\(wasCounted)"))
+    }
+}

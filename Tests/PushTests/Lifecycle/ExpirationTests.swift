@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Push
+
+@Suite("Expiration")
+struct ExpirationTests {
+    private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
+    private let links = [ChainLink(ScriptedStage.marking("a")), ChainLink(ScriptedCounter())]
+
+    @Test(
+        "Seconds since 1970 expire when they have passed; 0 and what cannot be read never do",
+        arguments: [
+            ("1699999999", Outcome.expired), ("1700000000", .expired), ("1700000001", .modified), ("0", .modified),
+            ("", .modified), ("soon", .modified), ("-1", .modified), ("1e3", .modified), (" 1", .modified),
+            ("99999999999999999999", .modified), ("9223372036854775807", .modified), ("1", .expired),
+        ])
+    func table(_ expiration: String, _ outcome: Outcome) async {
+        let message = Message(payload, ["apns-expiration": expiration])
+        #expect(await message.publish(Chain(links))?.outcome == outcome)
+    }
+
+    @Test("It is published with its badge counted and set, otherwise as it came")
+    func published() async {
+        let published = await Message(payload, ["apns-expiration": "1"]).publish(Chain(links), host: TestHost(count: 5))
+        #expect(published?.destination == .output)
+        #expect(published?.value == payload.replacing("2", with: "7"))
+        #expect(published?.stages == "a=skipped,badge=ok")
+        #expect(published?.badgeOperation == .add(2))
+    }
+
+    @Test("A badge that is not the chain's business stays as it came")
+    func notGatedIn() async {
+        let silent = #"{"aps":{"badge":2}}"#
+        let published = await Message(silent, ["apns-expiration": "1"]).publish(Chain(links), host: TestHost(count: 5))
+        #expect(published?.outcome == .expired)
+        #expect(published?.value == silent)
+        #expect(published?.badgeOperation == nil)
+    }
+
+    @Test("Or it is dropped and not counted")
+    func dropped() async {
+        var settings = Chain.Settings()
+        settings.publishesExpired = false
+        let chain = Chain(links, settings: settings)
+        let published = await Message(payload, ["apns-expiration": "1"]).publish(chain, host: TestHost(count: 5))
+        #expect(published?.outcome == .expired)
+        #expect(published?.destination == .nowhere)
+        #expect(published?.badgeOperation == nil)
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import Push
+
+@Suite("Gate")
+struct GateTests {
+    private let chain = Chain([ChainLink(ScriptedStage.marking("a"))])
+
+    @Test(
+        "The chain applies where an extension may change a text that shows",
+        arguments: [
+            #"{"aps":{"alert":"Hi","mutable-content":1}}"#,
+            #"{"aps":{"alert":{"body":"Hi"},"mutable-content":1}}"#,
+            #"{"aps":{"alert":{"title":"Hi"},"mutable-content":1.0}}"#,
+            #"{"aps":{"alert":{"subtitle-loc-key":"K"},"mutable-content":1}}"#,
+            #"{"aps":{"alert":{"loc-key":"K"},"mutable-content":1}}"#,
+        ])
+    func applies(_ payload: String) async {
+        #expect(await Message(payload).publish(chain)?.outcome == .modified)
+    }
+
+    @Test(
+        "Anything else passes byte for byte",
+        arguments: [
+            #"{ "aps" : {"content-available":1 , "x":1e2}, "n":12345678901234567890 }"#,
+            #"{"aps":{"alert":"Hi"}}"#,
+            #"{"aps":{"alert":"Hi","mutable-content":0}}"#,
+            #"{"aps":{"alert":"Hi","mutable-content":"1"}}"#,
+            #"{"aps":{"alert":"Hi","mutable-content":true}}"#,
+            #"{"aps":{"alert":"","mutable-content":1}}"#,
+            #"{"aps":{"alert":{},"mutable-content":1}}"#,
+            #"{"aps":{"alert":{"body":"","title":5,"launch-image":"a.png"},"mutable-content":1}}"#,
+            #"{"aps":{"sound":"default","mutable-content":1}}"#,
+            #"{"aps":{}}"#,
+        ])
+    func passes(_ payload: String) async {
+        let published = await Message(payload).publish(chain)
+        #expect(published?.outcome == .passed)
+        #expect(published?.value == payload)
+        #expect(published?.stages == "a=skipped")
+    }
+
+    @Test("A chain without stages names none and changes nothing")
+    func emptyChain() async {
+        let published = await Message().publish(Chain([]))
+        #expect(published?.outcome == .modified)
+        #expect(published?.value == Message.text)
+        #expect(published?.stages == "")
+    }
+
+    @Test(
+        "A record that cannot be a notification is a dead letter, as it came",
+        arguments: [
+            (nil, DeadLetterReason.nullValue), ("", .notJSON), (#"{"aps":"#, .notJSON), (#"{"aps":{},}"#, .notJSON),
+            ("[1]", .notObject), ("null", .notObject), (#"{"x":1}"#, .noAps), (#"{"aps":"x"}"#, .noAps),
+            (#"{"aps":null}"#, .noAps),
+            (
+                #"{"aps":{},"x":"# + String(repeating: "[", count: 200) + String(repeating: "]", count: 200) + "}",
+                .tooDeep
+            ),
+            (#"{"aps":{"alert":"a"},"x":""# + String(repeating: "y", count: 4096) + #""}"#, .tooLarge),
+        ])
+    func deadLetters(_ payload: String?, _ reason: DeadLetterReason) async {
+        let published = await Message(payload, ["x": "y"]).publish(chain)
+        #expect(published?.outcome == .deadLetter)
+        #expect(published?.destination == .deadLetters)
+        #expect(published?.reason == reason)
+        #expect(published?.value == payload)
+        #expect(published?["pushmill-outcome"] == "dead-letter")
+        #expect(published?["pushmill.error.reason"] == "\(reason.name)")
+        #expect(published?["x"] == "y")
+    }
+}

@@ -1,0 +1,36 @@
+@testable import Push
+
+/// A record for tests, and its way through a chain.
+struct Message {
+    static let text = #"{"aps":{"alert":{"body":"Hello"},"mutable-content":1}}"#
+
+    var envelope = RecordEnvelope()
+    var taken = Instant(nanoseconds: 0)
+
+    init(_ payload: String? = Self.text, _ headers: KeyValuePairs<String, String> = [:], key: String? = "anna") {
+        envelope.topic = "push.events"
+        envelope.partition = 3
+        envelope.offset = 42
+        envelope.timestamp = 1_700_000_000_000
+        envelope.key = key.map { Array($0.utf8) }
+        envelope.payload = payload.map { Array($0.utf8) }
+        envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
+    }
+
+    /// Fills the delivery and begins.
+    func begin(_ chain: Chain, _ delivery: Delivery, now: Instant = Instant(nanoseconds: 0)) -> Chain.Step {
+        delivery.clear()
+        delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
+        return chain.begin(delivery, taken: taken, now: now, wallClock: envelope.timestamp)
+    }
+
+    /// Goes the whole way, for chains that nothing holds up.
+    func publish(_ chain: Chain, host: (any DeliveryHost)? = nil) async -> Published? {
+        let delivery = Delivery(host: host)
+        switch begin(chain, delivery) {
+        case .ended(let verdict): return Published(verdict, delivery)
+        case .notYet: return nil
+        case .run: return await chain.run(delivery).map { Published($0, delivery) }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Synchronization
+
+@testable import Push
+
+/// Remembers what a chain says of its stages, as text.
+final class RecordingObserver: ChainObserver {
+    let measuresStages: Bool
+    private let recorded = Mutex<[String]>([])
+
+    init(measuresStages: Bool = false) { self.measuresStages = measuresStages }
+
+    var events: [String] { recorded.withLock { $0 } }
+
+    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
+        let time = measuresStages ? " \(nanoseconds)" : ""
+        recorded.withLock { $0.append("\(stage) \(result)\(time)") }
+    }
+
+    func stageAbandoned(_ stage: Int) { recorded.withLock { $0.append("\(stage) abandoned") } }
+
+    func abandonedStageEnded(_ stage: Int) { recorded.withLock { $0.append("\(stage) came late") } }
+}

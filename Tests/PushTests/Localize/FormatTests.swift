@@ -1,0 +1,114 @@
+import Testing
+
+@testable import Push
+
+@Suite("Formats")
+struct FormatTests {
+    /// A catalog in which `K` has this format.
+    private func text(_ format: String, _ arguments: [String], locale: String = "en") throws -> String {
+        let fixture = try CatalogFixture(["\(locale).lproj/Localizable.strings": "K = \"\(format)\";"])
+        return try fixture.catalog(defaultLocale: locale).text("K", arguments, locale)
+    }
+
+    @Test(
+        "Arguments come in order or by position",
+        arguments: [
+            ("%@ and %@", ["a", "b"], "a and b"), ("%2$@ %1$@", ["a", "b"], "b a"), ("%1$@%1$@", ["a"], "aa"),
+            ("%@", [""], ""), ("%@", ["{contact:c1} %@ 50%"], "{contact:c1} %@ 50%"), ("plain", [], "plain"),
+            ("%2$@ %@", ["a", "b"], "b a"), ("%@", ["1e2"], "1e2"), ("👍 %@ é", ["ü"], "👍 ü é"),
+        ])
+    func arguments(format: String, arguments: [String], expected: String) throws {
+        #expect(try text(format, arguments) == expected)
+    }
+
+    @Test(
+        "A percent sign is doubled, or stands in prose",
+        arguments: [
+            ("%@: 50%% off", ["Shop"], "Shop: 50% off"), ("100%", [], "100%"),
+            ("50 % rabais %@", ["x"], "50 % rabais x"),
+            ("100%. Done", [], "100%. Done"), ("(5%)", [], "(5%)"), ("5%, %@", ["x"], "5%, x"),
+            ("%%%@%%", ["x"], "%x%"),
+            ("20% when %@", ["x"], "20% when x"),
+        ])
+    func percent(format: String, arguments: [String], expected: String) throws {
+        #expect(try text(format, arguments) == expected)
+    }
+
+    @Test(
+        "Integers are grouped, padded and signed as printf has it",
+        arguments: [
+            ("%d", "1234567", "1,234,567"), ("%i", "-5", "-5"), ("%ld", "0", "0"),
+            ("%lld", "-9223372036854775808", "-9,223,372,036,854,775,808"),
+            ("%u", "18446744073709551615", "18,446,744,073,709,551,615"), ("%5d|", "42", "   42|"),
+            ("%-5d|", "42", "42   |"),
+            ("%05d", "42", "00042"), ("%05d", "-42", "-0042"), ("%+d", "42", "+42"), ("% d", "42", " 42"),
+            ("%+d", "-42", "-42"),
+            ("%.3d", "7", "007"), ("%6.3d", "-7", "  -007"), ("%08d", "1234567", "01234567"), ("%3d", "1234", "1,234"),
+            ("%d", "+7", "7"), ("%d", "-0", "0"), ("%d", "1e3", "1,000"), ("%d", "12.0", "12"),
+            ("%'d", "1234", "1,234"),
+            ("%hhd", "300", "300"), ("%qd", "1", "1"), ("%zd", "1", "1"), ("%-05d|", "42", "42   |"),
+        ])
+    func integers(format: String, argument: String, expected: String) throws {
+        #expect(try text(format, [argument]) == expected)
+    }
+
+    @Test(
+        "Fractions are rounded as printf does",
+        arguments: [
+            ("%f", "1.5", "1.500000"), ("%.2f", "1234.5", "1,234.50"), ("%.0f", "2.5", "2"), ("%.0f", "3.5", "4"),
+            ("%.1f", "-0.05", "-0.1"), ("%8.2f|", "3.14159", "    3.14|"), ("%08.2f", "-3.14159", "-0003.14"),
+            ("%-8.1f|", "3.14159", "3.1     |"), ("%+.1f", "2", "+2.0"), ("%.2f", "1e2", "100.00"),
+            ("%.3f", "7", "7.000"),
+            ("%.f", "7.6", "8"), ("%.2F", "0.125", "0.12"),
+        ])
+    func fractions(format: String, argument: String, expected: String) throws {
+        #expect(try text(format, [argument]) == expected)
+    }
+
+    @Test("The largest numbers fit")
+    func largest() throws {
+        #expect(try text("%.99f", ["1e308"]).utf8.count == 309 + 102 + 1 + 99)
+        #expect(try text("%255.99f", ["-1e308"]).hasPrefix("-100"))
+    }
+
+    @Test(
+        "Texts are padded and cut by characters",
+        arguments: [
+            ("%5@|", "é", "    é|"), ("%-5@|", "日本", "日本   |"), ("%.2@", "日本語", "日本"), ("%4.1@|", "ab", "   a|"),
+        ])
+    func paddedTexts(format: String, argument: String, expected: String) throws {
+        #expect(try text(format, [argument]) == expected)
+    }
+
+    @Test(
+        "Numbers look as the locale writes them",
+        arguments: [
+            ("de", "%d %.2f", ["1234567", "-1234.5"], "1.234.567 -1.234,50"), ("ar", "%d", ["1234"], "١٬٢٣٤"),
+            ("hi", "%d", ["1234567"], "12,34,567"), ("fa", "%05d", ["42"], "۰۰۰۴۲"),
+            ("sv", "%d", ["-1234"], "−1\u{A0}234"),
+            ("ar", "%5d|", ["-7"], "  \u{61C}-٧|"),
+        ])
+    func localNumbers(locale: String, format: String, arguments: [String], expected: String) throws {
+        #expect(try text(format, arguments, locale: locale) == expected)
+    }
+
+    @Test(
+        "Too few, too many or wrong arguments leave the key to the device",
+        arguments: [
+            ("%@ %@", ["a"]), ("%@", []), ("%@", ["a", "b"]), ("plain", ["a"]), ("%3$@", ["a", "b"]), ("%d", ["many"]),
+            ("%d", ["1.5"]), ("%d", [""]), ("%d", ["-"]), ("%d", ["1 "]), ("%d", ["0x1F"]), ("%f", ["nan"]),
+            ("%f", ["inf"]),
+            ("%f", ["1e999"]), ("%d", ["99999999999999999999"]), ("%x", ["1"]), ("%c", ["a"]), ("%*d", ["1", "2"]),
+            ("%s", ["a"]),
+            ("%@", [String](repeating: "a", count: 40)),
+        ])
+    func wrongArguments(format: String, arguments: [String]) throws {
+        #expect(try text(format, arguments) == "[arguments]")
+    }
+
+    @Test("Thirty-two arguments are the most")
+    func manyArguments() throws {
+        let texts = (1...32).map { "\($0)" }
+        #expect(try text(texts.map { "%\($0)$@" }.joined(separator: " "), texts) == texts.joined(separator: " "))
+    }
+}

@@ -1,0 +1,91 @@
+import Testing
+
+@testable import Push
+
+@Suite("Languages, held against other implementations")
+struct LanguageTests {
+    private let reference: LocalizeReference
+
+    init() throws { reference = try LocalizeReference.read() }
+
+    @Test("Plural categories are those of CLDR in every language")
+    func plurals() throws {
+        #expect(reference.plurals.count >= 20)
+        for (tag, categories) in reference.plurals {
+            let rules = try #require(PluralRules(locale: try locale(tag)))
+            for (number, expected) in categories {
+                let text = Array(number.utf8)
+                let category = try text.withUnsafeBufferPointer { try #require(FormatNumber($0)).category(by: rules) }
+                #expect(category.name == expected, "\(number) in \(tag)")
+            }
+        }
+    }
+
+    @Test(
+        "Integers beyond what a double holds choose by their last digits",
+        arguments: [
+            ("ru", "9007199254740993001", PluralCategory.one), ("ru", "9007199254740993002", .few),
+            ("ru", "9007199254740993011", .many), ("fr", "9000000000000000000", .many), ("pl", "-3", .few),
+        ])
+    func largeNumbers(tag: String, number: String, expected: PluralCategory) throws {
+        let rules = try #require(PluralRules(locale: try locale(tag)))
+        let category = try Array(number.utf8).withUnsafeBufferPointer {
+            try #require(FormatNumber($0)).category(by: rules)
+        }
+        #expect(category == expected)
+    }
+
+    @Test("The locale is the one that uloc_acceptLanguage chooses")
+    func choices() throws {
+        #expect(reference.choices.count >= 40)
+        let locales = try reference.catalog.map { try locale($0) }
+        let matcher = LocaleMatcher(locales)
+        for (wishes, expected) in reference.choices {
+            let match = Array(wishes.utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) }
+            #expect(match.map { locales[$0].description } == expected, "for \(wishes)")
+        }
+    }
+
+    @Test("Lists that are none match nothing", arguments: ["", " ", "garbage!!", "de;q=abc", "*", ",", "\0en", "é"])
+    func unreadableLists(wishes: String) throws {
+        let matcher = LocaleMatcher([try locale("en"), try locale("de")])
+        #expect(Array(wishes.utf8).withUnsafeBufferPointer { matcher.bestMatch(for: $0) } == nil)
+    }
+
+    @Test("Numbers have the digits, groups and signs that ICU gives them")
+    func numbers() throws {
+        for (tag, texts) in reference.numbers {
+            let symbols = try #require(NumberSymbols(locale: try locale(tag)))
+            for (number, expected) in texts {
+                let text = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { memory in
+                    var output = FormatOutput(memory)
+                    if number.contains(".") {
+                        symbols.append(Double(number) ?? .nan, FormatLayout(precision: 2), to: &output)
+                    } else {
+                        symbols.append(
+                            UInt64(abs(Int(number) ?? 0)), isNegative: number.hasPrefix("-"), .init(), to: &output)
+                    }
+                    return String(decoding: output.text, as: UTF8.self)
+                }
+                #expect(text == expected, "\(number) in \(tag)")
+            }
+        }
+    }
+
+    @Test(
+        "Names of locales are tags, with underscores too, and shorten from the end",
+        arguments: [
+            ("zh-Hant-HK", ["zh-Hant", "zh"]), ("pt_BR", ["pt"]), ("en", []),
+        ])
+    func truncations(tag: String, shorter: [String]) throws {
+        #expect(try locale(tag).truncations.map(\.description) == shorter)
+    }
+
+    @Test("Two spellings of a locale are one", arguments: [("zh_hant", "zh-Hant"), ("en-us", "en-US")])
+    func canonicalNames(left: String, right: String) throws {
+        #expect(try locale(left) == locale(right))
+    }
+
+    @Test("What is no tag is no locale", arguments: ["", "x y", "français", "en-", "a-very-long-tag-but-not-one"])
+    func noLocales(text: String) { #expect(LocaleName(text) == nil) }
+}

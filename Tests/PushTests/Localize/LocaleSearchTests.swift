@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Push
+
+@Suite("Where a translation is looked for")
+struct LocaleSearchTests {
+    private let catalog: Catalog
+
+    init() throws {
+        catalog = try CatalogFixture([
+            "en.lproj/Localizable.strings": "A = \"en %@\"; B = en; C = en;",
+            "en-GB.lproj/Localizable.strings": "A = \"gb %@\";",
+            "pt.lproj/Localizable.strings": "A = \"pt %@\"; B = pt;",
+            "pt-PT.lproj/Localizable.strings": "A = \"pt-PT %@\";",
+            "zh-Hant.lproj/Localizable.strings": "A = \"繁 %@\";", "zh-Hans.lproj/Localizable.strings": "A = \"简 %@\";",
+        ]).catalog()
+    }
+
+    @Test(
+        "The recipient's list is matched as ICU does",
+        arguments: [
+            ("en-IN", "gb x"), ("en", "en x"), ("zh-TW", "繁 x"), ("zh", "简 x"), ("pt-AO", "pt-PT x"), ("pt-BR", "pt x"),
+            ("xx, pt;q=0.8, en;q=0.5", "pt x"), ("en_GB", "gb x"),
+        ])
+    func match(wishes: String, expected: String) { #expect(catalog.text("A", ["x"], wishes) == expected) }
+
+    @Test(
+        "Who cannot be served gets the default",
+        arguments: ["", "ko", "\u{1}", "*", String(repeating: "ko,", count: 999)])
+    func unserved(wishes: String) { #expect(catalog.text("A", ["x"], wishes) == "en x") }
+
+    @Test("A key that a locale lacks is its truncation's, then the default's")
+    func lacking() {
+        #expect(catalog.text("B", [], "pt-PT") == "pt")
+        #expect(catalog.text("C", [], "pt-PT") == "en")
+        #expect(catalog.text("C", [], "zh-TW") == "en")
+        #expect(catalog.text("D", [], "pt-PT") == "[missing]")
+        #expect(catalog.text("", [], "pt-PT") == "[missing]")
+    }
+
+    @Test("A choice is remembered for the very list, and the memory is bounded")
+    func choices() {
+        var choices = LocaleChoices()
+        for number in 0..<100_000 {
+            Array("x-\(number)".utf8).withUnsafeBufferPointer { list in
+                #expect(choices.table(for: list) == nil)
+                choices.remember(number % 7, for: list)
+                #expect(choices.table(for: list) == number % 7)
+            }
+        }
+        let remembered = (0..<100_000).filter { number in
+            Array("x-\(number)".utf8).withUnsafeBufferPointer { choices.table(for: $0) } != nil
+        }
+        #expect(remembered.count <= 4096)
+    }
+}

@@ -1,0 +1,209 @@
+import Testing
+
+@testable import Push
+
+/// In these tables `‸` stands where the problem is, and is not part of the file.
+@Suite("Malformed catalogs")
+struct MalformedCatalogTests {
+    private static let strings = "en.lproj/Localizable.strings"
+    private static let dict = "en.lproj/Localizable.stringsdict"
+    private static let xcstrings = "Localizable.xcstrings"
+
+    private func problems(_ path: String, _ contents: [UInt8]) throws -> [String] {
+        let fixture = try CatalogFixture(["en.lproj/Sound.strings": "sound = yes;"])
+        try fixture.write(path, contents)
+        return fixture.problems()
+    }
+
+    private func check(_ path: String, _ marked: String, _ message: String) throws {
+        let parts = marked.split(separator: "‸", omittingEmptySubsequences: false)
+        try #require(parts.count == 2)
+        let lines = parts[0].replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+        let place = "\(lines.count):\((lines.last?.unicodeScalars.count ?? 0) + 1)"
+        #expect(try problems(path, Array(parts.joined().utf8)) == ["\(path):\(place): \(message)"])
+    }
+
+    @Test(
+        "A .strings file that cannot be read says where",
+        arguments: [
+            ("\"a\" = \"b\"\n‸\"c\" = \"d\";", "expected ;"), ("a = b;\n\n  c ‸b;", "expected ="),
+            ("a = ‸\"b;\n", "the string does not end"), ("a = b; ‸/* c", "the comment does not end"),
+            ("{ a = b;‸", "expected a key or }, but the file ends"), ("a = b; ‸}", "expected a key"),
+            ("a =‸", "expected a value, but the file ends"), ("a = ‸(b, c);", "expected a string or a dictionary"),
+            ("a = ‸<00>;", "expected a string or a dictionary"), ("‸é = b;", "expected a key"),
+            ("a = \"é‸\\U12\";", "\\U needs four hexadecimal digits of a character"),
+            ("a = \"‸\\Ud83d\";", "\\U needs four hexadecimal digits of a character"),
+            ("a = \"‸\\Ud83d\\U0041\";", "\\U needs four hexadecimal digits of a character"),
+            ("a = \"‸\\377\";", "an octal escape beyond \\177; write the character itself"),
+            ("a = b;\r\nc = d;\r\n‸a = e;", "the key \"a\" comes twice"),
+            ("a = ‸{ b = c; };", "no NSStringLocalizedFormatKey"), ("a = ‸\"x %y\";", "unknown specifier %y"),
+            ("a = ‸\"%1$z\";", "unknown specifier %1$z"), ("a = ‸\"%33$@\";", "unknown specifier %33$@"),
+            ("a = ‸\"%999d\";", "unknown specifier %999d"), ("a = ‸\"%#@n\";", "unknown specifier %#"),
+            ("a = ‸\"100%l\";", "unknown specifier %l"), ("a = ‸\"%#@n@\";", "%#@n@ names no variable of this key"),
+            (String(repeating: "a = { ", count: 15) + "a = ‸{", "nested too deep"),
+        ])
+    func strings(marked: String, message: String) throws { try check(Self.strings, marked, message) }
+
+    @Test("So does one in the wrong encoding, if it has lines")
+    func encodings() throws {
+        let latin1 = Array("a = b;\nc = \"".utf8) + [0xE9, 0x22, 0x3B]
+        #expect(
+            try problems(Self.strings, latin1) == ["\(Self.strings):2:6: the text is neither UTF-8 nor UTF-16"])
+        let cut = ["\(Self.strings): the UTF-16 text is cut off or has half a surrogate pair"]
+        #expect(try problems(Self.strings, [0xFE, 0xFF, 0, 0x61, 0]) == cut)
+        #expect(try problems(Self.strings, [0xFF, 0xFE, 0x3D, 0xD8, 0x61, 0]) == cut)
+        #expect(try problems(Self.strings, [0xFF, 0xFE]) == [])
+        #expect(try problems(Self.strings, []) == [])
+        let binary = Array("bplist00 and no more".utf8)
+        #expect(try problems(Self.strings, binary) == ["\(Self.strings): not a sound binary property list"])
+    }
+
+    @Test(
+        "A broken XML property list says where",
+        arguments: [
+            ("<plist><dict>\n<key>a</key>‸<string>b", "the element does not end"),
+            ("<plist><dict>\n<key>a</key>‸", "expected a tag, but the file ends"),
+            ("<plist><dict><key>a</key><string>b‸</strin>", "expected </string>"),
+            ("<plist><dict>‸<string>b</string>", "expected <key>"), ("‸<html/>", "expected <plist>"),
+            ("‸<plist/>", "expected <plist>"),
+            ("<plist>‸<dict></array></plist>", "the container is closed by another's tag"),
+            ("<plist><dict/></plist> ‸x", "text after </plist>"),
+            ("<plist><dict><key>a</key>‸text</dict>", "expected a tag"),
+            ("<plist><dict><key>a</key><string>‸&nope;</string>", "unknown entity &nope;"),
+            ("<plist><dict><key>a</key><string>a ‸& b</string>", "& begins an entity; write &amp;"),
+            ("<plist><dict><key>a</key><string>‸&#xD800;</string>", "unknown entity &#xD800;"),
+            ("‸<!-- x", "the file ends before -->"),
+            ("<plist><dict><key>a</key>‸<what/></dict>", "<what> is no property list value"),
+            ("‸<plist", "the tag does not end"),
+            ("<plist><dict><key>a</key>‸</dict>", "</dict> where a value was expected"),
+            ("<plist><dict><key>a</key><string><![CDATA[‸x</string>", "the CDATA section does not end"),
+            ("<plist>" + String(repeating: "<array>", count: 16) + "‸<array>", "nested too deep"),
+            ("<plist><dict><key>a</key>‸<integer>1</integer></dict></plist>", "expected a string or a dictionary"),
+        ])
+    func xml(marked: String, message: String) throws { try check(Self.dict, marked, message) }
+
+    @Test(
+        "A .stringsdict that makes no sense says where",
+        arguments: [
+            ("%d", "‸<dict></dict>", "the variable n has no NSStringFormatSpecTypeKey of plurals"),
+            ("%#@n@", "‸<dict>TYPE<key>one</key><string>1</string></dict>", "n has no form \"other\""),
+            ("%#@n@", "<dict>TYPE‸<key>ones</key><string>1</string></dict>", "ones is no plural form"),
+            ("%#@n@", "<dict>TYPE<key>one</key>‸<dict/></dict>", "the form one is no string"),
+            ("%#@n@", "<dict>TYPE<key>other</key>‸<string>%#@n@</string></dict>", "the variable n contains itself"),
+            (
+                "%#@n@", "<dict>TYPE<key>other</key>‸<string>%#@m@</string></dict>",
+                "%#@m@ names no variable of this key"
+            ),
+            ("%#@n@", "<dict>TYPE<key>other</key>‸<string>%k</string></dict>", "unknown specifier %k"),
+            (
+                "%#@n@",
+                "<dict>TYPE<key>NSStringFormatValueTypeKey</key>‸<string>k</string><key>other</key><string>%arg</string></dict>",
+                "unknown specifier %k"
+            ),
+            (
+                "%#@n@", "<dict>TYPE<key>other</key><string>a</string>‸<key>other</key><string>b</string></dict>",
+                "the form other comes twice"
+            ),
+        ])
+    func stringsdict(format: String, variable: String, message: String) throws {
+        let type = "<key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>"
+        let marked = """
+            <plist><dict>
+            <key>K</key><dict><key>NSStringLocalizedFormatKey</key><string>\(format)</string>
+            <key>n</key>\(variable.replacing("TYPE", with: type))</dict></dict></plist>
+            """
+        try check(Self.dict, marked, message)
+    }
+
+    @Test("Variables that go round in circles, or grow beyond measure, are refused")
+    func recursion() throws {
+        func problems(_ forms: [String]) throws -> [String] {
+            let variables = forms.enumerated().map { level, form in
+                """
+                <key>v\(level)</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+                <key>one</key><string>\(form)</string><key>other</key><string>\(form)</string></dict>
+                """
+            }
+            let format = "<key>NSStringLocalizedFormatKey</key><string>%#@v0@</string>"
+            let file = "<plist><dict><key>K</key><dict>\(format)\(variables.joined())</dict></dict></plist>"
+            return try self.problems(Self.dict, Array(file.utf8)).compactMap {
+                $0.split(separator: ": ").last.map(String.init)
+            }
+        }
+        #expect(try problems(["%#@v1@", "%1$#@v2@", "%1$#@v0@"]) == ["the variable v0 contains itself"])
+        let chain = (1...11).map { "%1$#@v\($0)@" } + ["end"]
+        #expect(try problems(chain) == ["variables within variables, deeper than 8"])
+        let wide = (1...7).map { String(repeating: "%1$#@v\($0)@", count: 16) } + ["%d"]
+        #expect(try problems(wide) == ["the variables expand to too much"])
+    }
+
+    @Test(
+        "A String Catalog that cannot be read says where",
+        arguments: [
+            ("‸", "not JSON: unexpected end"), ("{\n \"a\": ‸}", "not JSON: unexpected byte"),
+            ("‸[]", "no sourceLanguage"),
+            ("‸{}", "no sourceLanguage"), (#"{‸"sourceLanguage": "x y", "strings": {}}"#, "x y is no language tag"),
+            (#"‸{"sourceLanguage": "en"}"#, "no strings"), (#"‸{"sourceLanguage": "en", "strings": []}"#, "no strings"),
+            (String(repeating: "[", count: 128) + "‸[", "nested too deep"),
+        ])
+    func catalog(marked: String, message: String) throws { try check(Self.xcstrings, marked, message) }
+
+    @Test(
+        "A localization that makes no sense says where",
+        arguments: [
+            (#""en": {‸"stringUnit": {"state": "translated"}}"#, "the string unit has no value"),
+            (#""en": {"stringUnit": {‸"value": "%k"}}"#, "unknown specifier %k"),
+            (#""en": {‸"variations": {"width": {}}}"#, "variations are by plural or by device"),
+            (#""en": {"variations": {‸"device": {}}}"#, "no device"),
+            (
+                #""en": {"variations": {‸"plural": {"one": {"stringUnit": {"value": "1"}}}}}"#,
+                "the plural has no form \"other\""
+            ),
+            (#""en": {"variations": {"plural": {‸"ones": {"stringUnit": {"value": "1"}}}}}"#, "ones is no plural form"),
+            (
+                #""en": {"variations": {"plural": {‸"one": {"variations": {"plural": {"other": {"stringUnit": {"value": "1"}}}}}}}}"#,
+                "a plural within a plural"
+            ),
+            (#""en": {"stringUnit": {"value": "x"}, "substitutions": {‸"n": {}}}"#, "the substitution n has no text"),
+            (#""en": {"stringUnit": {"value": "x"}, "substitutions": {"n": {‸"argNum": 0}}}"#, "argNum counts from 1"),
+            (
+                #""en": {"stringUnit": {"value": "%#@n@"}, "substitutions": {"n": {‸"formatSpecifier": "k", "stringUnit": {"value": "%arg"}}}}"#,
+                "unknown specifier %k"
+            ),
+            (
+                #""en": {"stringUnit": {"value": "x"}}, ‸"en": {"stringUnit": {"value": "y"}}"#,
+                "the key \"K\" comes twice"
+            ),
+            (#"‸"fr fr": {}"#, "fr fr is no language tag"),
+        ])
+    func localization(marked: String, message: String) throws {
+        let start = "{\"sourceLanguage\": \"en\",\n \"strings\": {\n  \"K\": {\"localizations\": {\n"
+        try check(Self.xcstrings, start + marked + "}}}}", message)
+    }
+
+    @Test("Everything that is wrong is told at once")
+    func all() throws {
+        let fixture = try CatalogFixture([
+            "en.lproj/Localizable.strings": "a = \"%y\"; b = \"%z \";", "de.lproj/Localizable.strings": "a",
+            "not a tag.lproj/x.strings": "", "Localizable.xcstrings": "{",
+        ])
+        #expect(
+            fixture.problems() == [
+                "not a tag.lproj: the folder's name is no language tag",
+                "Localizable.xcstrings:1:2: not JSON: unexpected end",
+                "de.lproj/Localizable.strings:1:2: expected =, but the file ends",
+                "en.lproj/Localizable.strings:1:5: unknown specifier %y",
+                "en.lproj/Localizable.strings:1:15: unknown specifier %z ",
+            ])
+    }
+
+    @Test("A folder without the default locale, or none at all, is refused")
+    func missing() throws {
+        let fixture = try CatalogFixture(["de.lproj/Localizable.strings": "a = b;"])
+        #expect(throws: CatalogError.self) { try fixture.catalog() }
+        #expect(try fixture.catalog(defaultLocale: "de").text("a", [], "en") == "b")
+        let name = try locale("en")
+        let error = #expect(throws: CatalogError.self) { try Catalog(folder: "/nowhere/at/all", defaultLocale: name) }
+        #expect(error?.description == "/nowhere/at/all: the folder cannot be read")
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import Push
+
+@Suite("Plurals and variables")
+struct PluralTests {
+    private static func stringsdict(_ entries: String) -> String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <plist version="1.0"><dict>\(entries)</dict></plist>
+        """
+    }
+
+    private static func entry(_ key: String, _ format: String, _ variables: String...) -> String {
+        "<key>\(key)</key><dict><key>NSStringLocalizedFormatKey</key><string>\(format)</string>\(variables.joined())</dict>"
+    }
+
+    private static func variable(_ name: String, type: String = "d", _ forms: [(String, String)]) -> String {
+        let forms = forms.map { "<key>\($0)</key><string>\($1)</string>" }.joined()
+        return """
+            <key>\(name)</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+            <key>NSStringFormatValueTypeKey</key><string>\(type)</string>\(forms)</dict>
+            """
+    }
+
+    private let catalog: Catalog
+
+    init() throws {
+        let photos = [("zero", "no photos"), ("one", "%d photo"), ("other", "%d photos")]
+        let english = Self.stringsdict(
+            Self.entry("PHOTOS", "%1$@ sent %2$#@n@", Self.variable("n", photos))
+                + Self.entry(
+                    "NESTED", "%#@files@",
+                    Self.variable("files", [("one", "%d file in %#@folders@"), ("other", "%d files in %#@folders@")]),
+                    Self.variable("folders", [("one", "%d folder"), ("other", "%d folders")]))
+                + Self.entry(
+                    "TWO", "%#@a@, %#@b@ by %@", Self.variable("a", [("one", "%d a"), ("other", "%d as")]),
+                    Self.variable("b", [("one", "%d b"), ("other", "%d bs")]))
+                + Self.entry(
+                    "ARG", "%#@n@", Self.variable("n", type: ".1f", [("one", "%arg mile"), ("other", "%arg miles")]))
+                + Self.entry(
+                    "OUTER", "%2$#@n@", Self.variable("n", [("one", "%1$@ has %2$d"), ("other", "%1$@ have %2$d")])))
+        let polish = Self.stringsdict(
+            Self.entry(
+                "PHOTOS", "%1$@ %2$#@n@",
+                Self.variable("n", [("one", "%d one"), ("few", "%d few"), ("other", "%d other")])))
+        let french = Self.stringsdict(
+            Self.entry("PHOTOS", "%1$@ %2$#@n@", Self.variable("n", [("one", "%d photo"), ("other", "%d photos")])))
+        catalog = try CatalogFixture([
+            "en.lproj/Localizable.stringsdict": english, "pl.lproj/Localizable.stringsdict": polish,
+            "fr.lproj/Localizable.stringsdict": french,
+        ]).catalog()
+    }
+
+    @Test(
+        "A number chooses the form by the language's rules",
+        arguments: [
+            ("en", "1", "Bob sent 1 photo"), ("en", "2", "Bob sent 2 photos"), ("en", "1000", "Bob sent 1,000 photos"),
+            ("pl", "1", "Bob 1 one"), ("pl", "3", "Bob 3 few"), ("fr", "0", "Bob 0 photo"), ("fr", "2", "Bob 2 photos"),
+        ])
+    func forms(locale: String, number: String, expected: String) {
+        #expect(catalog.text("PHOTOS", ["Bob", number], locale) == expected)
+    }
+
+    @Test("A form for zero serves 0 even where the language has none")
+    func zero() {
+        #expect(catalog.text("PHOTOS", ["Bob", "0"]) == "Bob sent no photos")
+        #expect(catalog.text("PHOTOS", ["Bob", "-0"]) == "Bob sent no photos")
+        #expect(catalog.text("PHOTOS", ["Bob", "10"]) == "Bob sent 10 photos")
+    }
+
+    @Test("A form that is not there is the one for other")
+    func other() {
+        #expect(catalog.text("PHOTOS", ["Bob", "5"], "pl") == "Bob 5 other")
+        #expect(catalog.text("PHOTOS", ["Bob", "1000000"], "fr") == "Bob 1\u{202F}000\u{202F}000 photos")
+    }
+
+    @Test("What is no number chooses nothing", arguments: ["many", "", "1,000", "0x1", "١"])
+    func noNumbers(text: String) { #expect(catalog.text("PHOTOS", ["Bob", text]) == "[arguments]") }
+
+    @Test("A variable within a variable goes on with the next argument")
+    func nested() {
+        #expect(catalog.text("NESTED", ["1", "2"]) == "1 file in 2 folders")
+        #expect(catalog.text("NESTED", ["3", "1"]) == "3 files in 1 folder")
+    }
+
+    @Test("Variables and other specifiers take turns")
+    func turns() { #expect(catalog.text("TWO", ["1", "2", "Bob"]) == "1 a, 2 bs by Bob") }
+
+    @Test("%arg is the variable's argument in its own type")
+    func argument() {
+        #expect(catalog.text("ARG", ["1"]) == "1.0 mile")
+        #expect(catalog.text("ARG", ["2.54"]) == "2.5 miles")
+    }
+
+    @Test("A position within a variable counts from the first argument of all")
+    func positions() { #expect(catalog.text("OUTER", ["We", "2"]) == "We have 2") }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Push
+
+@Suite("String Catalogs")
+struct StringCatalogTests {
+    private func catalog(_ strings: String, locale: String = "en") throws -> Catalog {
+        let file = #"{"sourceLanguage": "en", "version": "1.0", "strings": {\#(strings)}}"#
+        return try CatalogFixture(["Localizable.xcstrings": file]).catalog()
+    }
+
+    private static func unit(_ value: String, state: String = "translated") -> String {
+        #"{"stringUnit": {"state": "\#(state)", "value": "\#(value)"}}"#
+    }
+
+    private static func plural(_ one: String, _ other: String) -> String {
+        #"{"plural": {"one": \#(unit(one)), "other": \#(unit(other))}}"#
+    }
+
+    @Test("A key without a value in the source language is its own text")
+    func ownText() throws {
+        let catalog = try catalog(
+            #""Just %@": {}, "Only German": {"localizations": {"de": \#(Self.unit("Nur"))}}, "Empty": {"localizations": {"en": \#(Self.unit("", state: "new"))}}"#
+        )
+        #expect(catalog.text("Just %@", ["me"]) == "Just me")
+        #expect(catalog.text("Only German") == "Only German")
+        #expect(catalog.text("Only German", [], "de") == "Nur")
+        #expect(catalog.text("Just %@", ["me"], "de") == "Just me")
+        #expect(catalog.text("Empty") == "Empty")
+    }
+
+    @Test("What nobody has written yet is not there")
+    func new() throws {
+        let catalog = try catalog(
+            #""K": {"localizations": {"en": \#(Self.unit("text")), "de": \#(Self.unit("", state: "new")), "fr": \#(Self.unit(""))}}"#
+        )
+        #expect(catalog.text("K", [], "de") == "text")
+        #expect(catalog.text("K", [], "fr") == "")
+    }
+
+    @Test("Plural variations choose by the first number, wherever it stands")
+    func plural() throws {
+        let catalog = try catalog(
+            #"""
+            "LIKES": {"localizations": {"en": {"variations": \#(Self.plural("%lld like", "%lld likes"))}}},
+            "WHO": {"localizations": {"en": {"variations": \#(Self.plural("%@ has %lld like", "%@ has %lld likes"))}}},
+            "SWAPPED": {"localizations": {"en": {"variations": \#(Self.plural("%2$lld like of %1$@", "%2$lld likes of %1$@"))}}}
+            """#)
+        #expect(catalog.text("LIKES", ["1"]) == "1 like")
+        #expect(catalog.text("LIKES", ["12"]) == "12 likes")
+        #expect(catalog.text("WHO", ["Bob", "1"]) == "Bob has 1 like")
+        #expect(catalog.text("SWAPPED", ["Bob", "2"]) == "2 likes of Bob")
+        #expect(catalog.text("WHO", ["1", "Bob"]) == "[arguments]")
+    }
+
+    @Test(
+        "The iPhone's text is taken, else the one for other devices, also around a plural",
+        arguments: [
+            (#""mac": M, "iphone": I, "other": O"#, "I"), (#""mac": M, "other": O"#, "O"), (#""mac": M"#, "M"),
+        ])
+    func devices(variations: String, expected: String) throws {
+        var texts = variations
+        for letter in ["M", "I", "O"] { texts = texts.replacing(": \(letter)", with: ": \(Self.unit(letter))") }
+        let catalog = try catalog(
+            #""K": {"localizations": {"en": {"variations": {"device": {\#(texts)}}}}}, "P": {"localizations": {"en": {"variations": {"device": {"iphone": {"variations": \#(Self.plural("%d tap", "%d taps"))}, "other": \#(Self.unit("%d clicks"))}}}}}"#
+        )
+        #expect(catalog.text("K") == expected)
+        #expect(catalog.text("P", ["2"]) == "2 taps")
+    }
+
+    @Test("Substitutions have an argument, a specifier and forms of their own")
+    func substitutions() throws {
+        let catalog = try catalog(
+            #"""
+            "FILES": {"localizations": {"en": {"stringUnit": {"state": "translated", "value": "%#@files@ in %2$@"}, "substitutions": {
+              "files": {"argNum": 1, "formatSpecifier": "lld", "variations": \#(Self.plural("%arg file", "%arg files"))}}}}},
+            "BOTH": {"localizations": {"en": {"stringUnit": {"state": "translated", "value": "%#@a@ and %#@b@"}, "substitutions": {
+              "b": {"argNum": 2, "formatSpecifier": "lld", "variations": \#(Self.plural("%arg dog", "%arg dogs"))},
+              "a": {"argNum": 1, "formatSpecifier": "lld", "variations": \#(Self.plural("%arg cat", "%arg cats"))}}}}},
+            "MIXED": {"localizations": {"en": {"stringUnit": {"state": "translated", "value": "%#@n@ from %@"}, "substitutions": {
+              "n": {"argNum": 1, "variations": \#(Self.plural("one", "%arg"))}}}}}
+            """#)
+        #expect(catalog.text("FILES", ["2", "Docs"]) == "2 files in Docs")
+        #expect(catalog.text("FILES", ["1", "Docs"]) == "1 file in Docs")
+        #expect(catalog.text("BOTH", ["1", "2000"]) == "1 cat and 2,000 dogs")
+        #expect(catalog.text("MIXED", ["3", "Bob"]) == "3 from Bob")
+    }
+}

@@ -1,0 +1,38 @@
+import Push
+import Testing
+
+@Suite("What a payload allocates")
+struct AllocationTests {
+    @Test("The count sees every kind of storage")
+    func counts() {
+        final class Object { var next: Object? }
+        var kept: [Object] = []
+        kept.reserveCapacity(100)
+        let objects = Measurement.allocations { for _ in 0..<100 { kept.append(Object()) } }
+        #expect(objects == 100)
+        var strings: [String] = []
+        strings.reserveCapacity(100)
+        let texts = Measurement.allocations {
+            for number in 0..<100 { strings.append("a string too long to be kept in place, \(number)") }
+        }
+        #expect(texts >= 100)
+        #expect(Measurement.allocations { UnsafeMutablePointer<Int>.allocate(capacity: 1).deallocate() } == 1)
+        #expect(Measurement.allocations {} == 0)
+    }
+
+    @Test("Gate, read, three edits and render keep to their budget", .enabled(if: AllocationBudget.holds))
+    func turn() throws {
+        let payload = Array(PayloadSample.json.utf8)
+        var content = NotificationContent()
+        var output: [UInt8] = []
+        func turns(_ count: Int) throws {
+            try payload.withUnsafeBytes { payload in
+                for _ in 0..<count { try PayloadSample.turn(payload, &content, &output) }
+            }
+        }
+        try turns(3)
+        let allocations = try Measurement.allocations { try turns(1000) }
+        #expect(allocations <= AllocationBudget.payload.rawValue * 1000)
+        #expect(String(decoding: output, as: UTF8.self).contains(#""title":"Zoë Martin in Sailing club""#))
+    }
+}

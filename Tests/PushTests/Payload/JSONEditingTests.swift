@@ -1,0 +1,163 @@
+import Push
+import Testing
+
+@Suite("Editing a document")
+struct JSONEditingTests {
+    @Test(
+        "removes a member with its comma and the space that goes with it",
+        arguments: [
+            (#"{"a":1,"b":2,"c":3}"#, "/a", #"{"b":2,"c":3}"#), (#"{"a":1,"b":2,"c":3}"#, "/b", #"{"a":1,"c":3}"#),
+            (#"{"a":1,"b":2,"c":3}"#, "/c", #"{"a":1,"b":2}"#), (#"{"a":1}"#, "/a", "{}"),
+            ("{ \"a\" : 1 }", "/a", "{}"),
+            ("{\n  \"a\": 1,\n  \"b\": 2\n}", "/a", "{\n  \"b\": 2\n}"),
+            ("{\n  \"a\": 1,\n  \"b\": 2\n}", "/b", "{\n  \"a\": 1\n}"),
+            ("{ \"a\":1 , \"b\":2 ,\t\"c\":3 }", "/b", "{ \"a\":1 ,\t\"c\":3 }"),
+            (#"{"a":1,"b":2,"a":3}"#, "/a", #"{"b":2}"#),
+            (#"{"\u0061":1,"b":2,"a":3}"#, "/a", #"{"b":2}"#), ("[1, 2, 3]", "/0", "[2, 3]"),
+            ("[1, 2, 3]", "/1", "[1, 3]"),
+            ("[1, 2, 3]", "/2", "[1, 2]"), ("[ 1 ]", "/0", "[]"),
+            (#"{"a":{"b":{"c":1}}, "d":2}"#, "/a/b/c", #"{"a":{"b":{}}, "d":2}"#),
+        ])
+    func removes(_ json: String, pointer: String, expected: String) throws {
+        var document = try JSONDocument(json)
+        #expect(document.remove(try #require(JSONPointer(pointer))) == true)
+        #expect(document.text == expected)
+    }
+
+    @Test(
+        "leaves the document alone where an edit is not possible",
+        arguments: ["", "/s/x", "/n/0", "/l/7", "/l/x", "/l/-1", "/l/01"])
+    func impossible(_ pointer: String) throws {
+        let json = #"{"s":"text","n":null,"l":[1]}"#
+        let pointer = try #require(JSONPointer(pointer))
+        var document = try JSONDocument(json)
+        #expect(document.set("x", at: pointer) == false)
+        #expect(document.set(1, at: pointer) == false)
+        #expect(document.set(json: Array("{}".utf8).span, at: pointer) == false)
+        #expect(document.remove(pointer) == false)
+        #expect(!document.isEdited)
+        #expect(document.text == json)
+    }
+
+    @Test(
+        "puts in what was not there",
+        arguments: [
+            ("{}", "/a", #"{"a":"x"}"#), ("{ }", "/a", #"{"a":"x"}"#),
+            ("{\n  \"b\": 1\n}", "/a", "{\n  \"b\": 1,\"a\":\"x\"\n}"),
+            ("{}", "/a/b/c", #"{"a":{"b":{"c":"x"}}}"#), (#"{"a":{}}"#, "/a/b", #"{"a":{"b":"x"}}"#),
+            ("{}", "/a\"b", #"{"a\"b":"x"}"#), ("{}", "/~1~0", #"{"/~":"x"}"#), ("{}", "/", #"{"":"x"}"#),
+            (#"{"l":[]}"#, "/l/0", #"{"l":["x"]}"#), (#"{"l":[1]}"#, "/l/1", #"{"l":[1,"x"]}"#),
+            (#"{"l":[ 1 ]}"#, "/l/-", #"{"l":[ 1,"x" ]}"#), (#"{"l":[1]}"#, "/l/-/a", #"{"l":[1,{"a":"x"}]}"#),
+            (#"{"a":1,"b":2,"a":3}"#, "/a", #"{"a":1,"b":2,"a":"x"}"#),
+        ])
+    func inserts(_ json: String, pointer: String, expected: String) throws {
+        var document = try JSONDocument(json)
+        #expect(document.set("x", at: try #require(JSONPointer(pointer))) == true)
+        #expect(document.text == expected)
+    }
+
+    @Test(
+        "escapes no more than it must",
+        arguments: [
+            ("a/b", #""a/b""#), ("\"\\", #""\"\\""#), ("\u{8}\u{9}\u{A}\u{C}\u{D}", #""\b\t\n\f\r""#),
+            ("\0\u{1}\u{B}\u{1F}", #""\u0000\u0001\u000b\u001f""#),
+            ("\u{7F}é漢👩‍👩‍👧\u{2028}", "\"\u{7F}é漢👩‍👩‍👧\u{2028}\""), ("1234567\"", #""1234567\"""#),
+            ("12345678\n", #""12345678\n""#), ("", #""""#),
+        ])
+    func escapes(_ text: String, json: String) throws {
+        var document = JSONDocument()
+        let pointer = try #require(JSONPointer("/a"))
+        document.set(text, at: pointer)
+        #expect(document.text.utf8.elementsEqual("{\"a\":\(json)}".utf8))
+        document.set(Array(text.utf8).span, at: pointer)
+        #expect(document.text.utf8.elementsEqual("{\"a\":\(json)}".utf8))
+        let node = try #require(document.node(at: pointer))
+        #expect(document.string(of: node).map { Array($0.utf8) } == Array(text.utf8))
+    }
+
+    @Test(
+        "writes U+FFFD for what is not UTF-8",
+        arguments: [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xF5, 0x80]] as [[UInt8]])
+    func invalidUTF8(_ bytes: [UInt8]) throws {
+        var document = JSONDocument()
+        document.set(([0x61] + bytes + [0x62]).span, at: try #require(JSONPointer("/a")))
+        let again = try JSONDocument(document.text)
+        let replaced = "a" + String(repeating: "\u{FFFD}", count: bytes.count) + "b"
+        #expect(again.text == "{\"a\":\"\(replaced)\"}")
+    }
+
+    @Test("writes integers to the ends of their range", arguments: [0, 7, -1, 10, 100, 1_234_567_890, .max, .min])
+    func integers(_ number: Int) throws {
+        var document = JSONDocument()
+        document.set(number, at: try #require(JSONPointer("/a")))
+        #expect(document.text == "{\"a\":\(number)}")
+    }
+
+    @Test("edits what edits have made")
+    func editsOnEdits() throws {
+        var document = try JSONDocument(#"{"a": 1 , "b":[true]}"#)
+        func pointer(_ text: String) throws -> JSONPointer { try #require(JSONPointer(text)) }
+        #expect(document.set(json: Array(" { \"x\" : [1, 2] } ".utf8).span, at: try pointer("/a")) == true)
+        #expect(document.text == #"{"a": { "x" : [1, 2] } , "b":[true]}"#)
+        #expect(document.set("é", at: try pointer("/a/x/0")) == true)
+        #expect(document.set("new", at: try pointer("/a/y/z")) == true)
+        #expect(document.text == #"{"a": { "x" : ["é", 2],"y":{"z":"new"} } , "b":[true]}"#)
+        #expect(document.set("newer", at: try pointer("/a/y/z")) == true)
+        #expect(document.remove(try pointer("/a/x")) == true)
+        #expect(document.text == #"{"a": { "y":{"z":"newer"} } , "b":[true]}"#)
+        #expect(document.remove(try pointer("/a/y")) == true)
+        #expect(document.set(2, at: try pointer("/a/x")) == true)
+        #expect(document.remove(try pointer("/b")) == true)
+        #expect(document.text == #"{"a": { "x":2 }}"#)
+        #expect(document.set("end", at: try pointer("/a")) == true)
+        #expect(document.text == #"{"a": "end"}"#)
+    }
+
+    @Test("takes raw JSON as it is spelled, and none that is not JSON")
+    func rawJSON() throws {
+        var document = JSONDocument()
+        let pointer = try #require(JSONPointer("/a"))
+        for json in ["", "[", "{\"a\":}", "1 2", "\"\u{1}\"", "nul"] {
+            #expect(document.set(json: Array(json.utf8).span, at: pointer) == false)
+        }
+        #expect(document.text == "{}")
+        #expect(document.set(json: Array(" [1.0, \"\\/\"]\n".utf8).span, at: pointer) == true)
+        #expect(document.text == #"{"a":[1.0, "\/"]}"#)
+    }
+
+    @Test("keeps to the depth limit")
+    func depth() throws {
+        var document = JSONDocument()
+        func brackets(_ depth: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
+        }
+        #expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/a"))) == true)
+        #expect(document.set(json: brackets(128).span, at: try #require(JSONPointer("/a"))) == false)
+        #expect(document.set(json: brackets(127).span, at: try #require(JSONPointer("/b/c"))) == false)
+        let deepest = try #require(JSONPointer(String(repeating: "/d", count: 128)))
+        #expect(document.set(1, at: deepest) == true)
+        #expect(document.set(json: brackets(1).span, at: deepest) == false)
+        _ = try JSONDocument(document.text)
+    }
+
+    @Test("copies members of another document, edits included")
+    func copies() throws {
+        var other = try JSONDocument(#"{ "chat" : 7, "\u0061": {"x": [1, 2]} }"#)
+        other.set("y", at: try #require(JSONPointer("/a/x/0")))
+        var document = try JSONDocument(#"{"chat":1, "aps":{}}"#)
+        other.forEachChild(of: other.root) { #expect(document.copyMember($0, of: other) == true) }
+        #expect(document.text == #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
+    }
+
+    @Test("is a value: a copy is not touched by what happens to the original")
+    func copy() throws {
+        var document = try JSONDocument(#"{"a":1}"#)
+        let pointer = try #require(JSONPointer("/a"))
+        document.set("first", at: pointer)
+        let copy = document
+        document.set("second", at: pointer)
+        #expect(copy.text == #"{"a":"first"}"#)
+        try document.read("{}")
+        #expect(copy.text == #"{"a":"first"}"#)
+    }
+}

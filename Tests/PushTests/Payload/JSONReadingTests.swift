@@ -1,0 +1,107 @@
+import Push
+import Testing
+
+@Suite("Reading a document")
+struct JSONReadingTests {
+    @Test(
+        "gives the text of a string",
+        arguments: [
+            (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"),
+            (#""\u0041\u00E9""#, "Aé"),
+            (#""\u0000x""#, "\0x"), (#""\ud83d\udc4d!""#, "👍!"), (#""\ud83d""#, "\u{FFFD}"), (#""\udc4d""#, "\u{FFFD}"),
+            (#""\ud83d\ud83d\udc4d""#, "\u{FFFD}👍"), (#""a\ud83dz""#, "a\u{FFFD}z"), (#""\ud83d\n""#, "\u{FFFD}\n"),
+            (#""\udc4d\ud83d""#, "\u{FFFD}\u{FFFD}"), (#""\uFFFF\u2028""#, "\u{FFFF}\u{2028}"), (#""漢\u0020字""#, "漢 字"),
+        ])
+    func strings(_ json: String, text: String) throws {
+        let document = try JSONDocument(json)
+        let read = try #require(document.string(of: document.root))
+        #expect(read.utf8.elementsEqual(text.utf8))
+        #expect(document.hasText(document.root) == !text.isEmpty)
+    }
+
+    @Test(
+        "gives whole numbers, however they are spelled, and no others",
+        arguments: [
+            ("0", 0), ("-0", 0), ("0.0", 0), ("0e9", 0), ("0e999999999999999999999", 0), ("7", 7), ("-7", -7),
+            ("1e2", 100),
+            ("1E+2", 100), ("100e-2", 1), ("1.0", 1), ("1.50e1", 15), ("120.00", 120), ("0.001e3", 1), ("1000e-3", 1),
+            ("9223372036854775807", .max), ("-9223372036854775808", .min), ("9223372036854775808", nil),
+            ("-9223372036854775809", nil), ("922337203685477580.7e1", .max), ("12345678901234567890", nil),
+            ("1.5", nil),
+            ("1e-1", nil), ("15e-1", nil), ("1e19", nil), ("1e18", 1_000_000_000_000_000_000),
+            ("1e99999999999999999999", nil),
+            ("1e-99999999999999999999", nil), ("1.00000000000000000000000000001", nil),
+            ("1.000000000000000000000000000000", 1),
+            ("true", nil), (#""1""#, nil), ("null", nil), ("[1]", nil),
+        ])
+    func integers(_ json: String, integer: Int?) throws {
+        let document = try JSONDocument(json)
+        #expect(document.integer(of: document.root) == integer)
+    }
+
+    @Test(
+        "follows a pointer",
+        arguments: [
+            ("/a/b/0", "20"), ("/a/b", "[20,[30]]"),
+            ("/a/b/1/0", "30"), ("/a/b/2", nil), ("/a/b/01", nil), ("/a/b/-", nil), ("/a/b/-1", nil), ("/a/", nil),
+            ("/", #"{"":2}"#),
+            ("//", "2"), ("/a~0b~1c", "3"), ("/0", "4"), ("/a/\u{E9}", "5"), ("/a/b/9223372036854775807", nil),
+            ("/a/b/99999999999999999999", nil), ("/0/x", nil), ("/A", nil),
+        ])
+    func pointers(_ pointer: String, value: String?) throws {
+        let json = #"{"a":{"b":[10,{"c":"x"}],"":1},"":{"":2},"a~b/c":3,"0":4,"a":{"b":[20,[30]],"é":5}}"#
+        let document = try JSONDocument(json)
+        #expect(document.text(at: try #require(JSONPointer(pointer))) == value)
+    }
+
+    @Test("refuses a pointer that is none", arguments: ["a", "a/b", "/~", "/a~2", "/~a/b", " /a", "#/a"])
+    func noPointer(_ text: String) {
+        #expect(JSONPointer(text) == nil)
+    }
+
+    @Test("refuses a pointer that is longer than any document is deep")
+    func longPointer() {
+        #expect(JSONPointer(String(repeating: "/a", count: 128)) != nil)
+        #expect(JSONPointer(String(repeating: "/a", count: 129)) == nil)
+    }
+
+    @Test(
+        "finds a member by its name, not by its spelling",
+        arguments: [#"{"aps":1,"\u0061ps":2}"#, #"{"\u0061\u0070s":2}"#])
+    func escapedNames(_ json: String) throws {
+        let document = try JSONDocument(json)
+        let node = try #require(document.member("aps", of: document.root))
+        #expect(document.integer(of: node) == 2)
+        #expect(
+            document.withName(of: node) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+                == "aps")
+        #expect(document.member("ap", of: document.root) == nil)
+        #expect(document.member("apsx", of: document.root) == nil)
+    }
+
+    @Test("gives children in order, scalars as they are spelled, and kinds")
+    func children() throws {
+        let document = try JSONDocument(#"["a\/",1.50,true,false,null,{"x":1},[]]"#)
+        var kinds: [JSONKind] = []
+        var spellings: [String?] = []
+        document.forEachChild(of: document.root) { child in
+            kinds.append(document.kind(of: child))
+            spellings.append(
+                document.withSpelling(of: child) { text in
+                    text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+                })
+            #expect(document.withName(of: child) { _ in } == nil)
+        }
+        #expect(kinds == [.string, .number, .true, .false, .null, .object, .array])
+        #expect(spellings == [#""a\/""#, "1.50", "true", "false", "null", nil, nil])
+    }
+
+    @Test("passes on what the body throws, with and without escapes", arguments: [#""a""#, #""\n""#])
+    func bodyThrows(_ json: String) throws {
+        struct Refusal: Error, Equatable {}
+        let document = try JSONDocument(json)
+        #expect(throws: Refusal()) {
+            try document.withText(of: document.root) { (_) throws(Refusal) in throw Refusal() }
+        }
+    }
+}

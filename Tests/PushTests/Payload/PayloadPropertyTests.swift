@@ -1,0 +1,91 @@
+import Push
+import Testing
+
+@Suite("Any document")
+struct PayloadPropertyTests {
+    @Test("comes out as it went in while nobody touches it", arguments: 0..<20)
+    func untouched(seed: UInt64) throws {
+        var generator = DocumentGenerator(seed: seed)
+        var document = JSONDocument()
+        for _ in 0..<25 {
+            let text = " " + generator.document().text + "\n"
+            try document.read(text)
+            #expect(document.text.utf8.elementsEqual(text.utf8), "\(text)")
+            #expect(!document.isEdited)
+        }
+    }
+
+    @Test("differs after edits only where it was edited", arguments: 0..<20)
+    func edited(seed: UInt64) throws {
+        var generator = DocumentGenerator(seed: seed)
+        var document = JSONDocument()
+        for _ in 0..<25 {
+            var model = generator.document()
+            let paths = generator.paths
+            try document.read(model.text)
+            for _ in 0..<Int.random(in: 1...8, using: &generator.random) {
+                try edit(&document, &model, paths, &generator)
+            }
+            #expect(document.text.utf8.elementsEqual(model.text.utf8), "\(document.text) is not \(model.text)")
+            #expect(document.renderedByteCount == model.text.utf8.count)
+            try expectSameValues(document, model, paths)
+        }
+    }
+
+    @Test("is again what it was at the mark that it is rolled back to", arguments: 0..<20)
+    func rolledBack(seed: UInt64) throws {
+        var generator = DocumentGenerator(seed: seed)
+        for _ in 0..<25 {
+            var model = generator.document()
+            let paths = generator.paths
+            var document = try JSONDocument(model.text)
+            var texts: [(mark: JSONDocument.Mark, text: String)] = [(document.mark(), document.text)]
+            for _ in 0..<4 {
+                try edit(&document, &model, paths, &generator)
+                texts.append((document.mark(), document.text))
+            }
+            let copy = document
+            for (mark, text) in texts.reversed() {
+                document.rollback(to: mark)
+                #expect(document.text == text)
+            }
+            #expect(!document.isEdited)
+            #expect(copy.text == texts.last?.text)
+        }
+    }
+
+    /// One random edit, on both.
+    private func edit(
+        _ document: inout JSONDocument, _ model: inout DocumentModel, _ paths: [[String]],
+        _ generator: inout DocumentGenerator
+    ) throws {
+        var path = paths.isEmpty || generator.random.chance(15) ? [] : generator.random.pick(paths)
+        if path.isEmpty || generator.random.chance(25) {
+            path.append(generator.random.pick(["new", "a", "0", "2", "-"]))
+        }
+        let pointer = try #require(JSONPointer(path: path))
+        switch Int.random(in: 0..<4, using: &generator.random) {
+        case 0: #expect(document.remove(pointer) == model.remove(at: path[...]), "remove \(pointer)")
+        case 1: #expect(document.set(-42, at: pointer) == model.set("-42", at: path[...]), "set \(pointer)")
+        case 2:
+            let text = "Zoë\n\"\\\u{1}/👋"
+            #expect(
+                document.set(text, at: pointer) == model.set(#""Zoë\n\"\\\u0001/👋""#, at: path[...]), "set \(pointer)")
+        default:
+            let json = Array((" " + generator.scalar() + " ").utf8)
+            let spelling = String(decoding: json, as: UTF8.self).trimmed
+            #expect(document.set(json: json.span, at: pointer) == model.set(spelling, at: path[...]), "set \(pointer)")
+        }
+    }
+
+    /// What a pointer reads, from the edited document and from its text read anew, is what the model has there.
+    private func expectSameValues(_ document: JSONDocument, _ model: DocumentModel, _ paths: [[String]]) throws {
+        let again = try JSONDocument(document.text)
+        for path in paths {
+            let pointer = try #require(JSONPointer(path: path))
+            let expected = model[path[...]]?.text
+            #expect(document.text(at: pointer) == expected, "\(pointer)")
+            #expect(again.text(at: pointer) == expected, "\(pointer)")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Push
+import Testing
+
+@Suite("A payload that is too large")
+struct ShorteningTests {
+    @Test(
+        "is cut at the end of a character, with an ellipsis",
+        arguments: [
+            ("abcdef", 1, "ab…"), ("abcdef", 3, "…"), ("ééééé", 1, "ééé…"), ("a👩‍👩‍👧‍👦b", 1, "a…"), ("ab🇩🇪🇫🇷", 1, "ab🇩🇪…"),
+            ("abe\u{301}e\u{301}", 1, "ab…"),
+            ("abcde\u{301}", 1, "abc…"), ("ab\r\n\r\n", 2, "ab…"), ("abcd\"\"", 1, "abcd…"), ("xxक्षिक्षि", 3, "xxक्षि…"),
+        ])
+    func cut(_ text: String, excess: Int, expected: String) throws {
+        var content = try NotificationContent(#"{"aps":{"alert":{"body":""}}}"#)
+        content.body = text
+        let limit = content.renderedByteCount - excess
+        #expect(content.shorten(toFit: limit) == true)
+        #expect(content.body.map { Array($0.utf8) } == Array(expected.utf8))
+        #expect(content.renderedByteCount <= limit)
+    }
+
+    @Test("loses the longest of its texts, and the next only if that was not enough")
+    func longest() throws {
+        let body = String(repeating: "b", count: 100)
+        let title = String(repeating: "t", count: 90)
+        let json = "{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"subtitle\":\"s\",\"body\":\"\(body)\"}}}"
+        var content = try NotificationContent(json)
+        #expect(content.shorten(toFit: json.utf8.count - 50) == true)
+        #expect(content.body == String(repeating: "b", count: 47) + "…" && content.title == title)
+
+        try content.read(json)
+        #expect(content.shorten(toFit: json.utf8.count - 120) == true)
+        #expect(
+            content.body == "…" && content.title == String(repeating: "t", count: 64) + "…" && content.subtitle == "s")
+    }
+
+    @Test("is left as it was where no text can help")
+    func impossible() throws {
+        let json =
+            "{\"aps\":{\"alert\":{\"title\":\"tttt\",\"body\":\"bb\"}},\"d\":\"\(String(repeating: "d", count: 50))\"}"
+        var content = try NotificationContent(json)
+        #expect(content.shorten(toFit: 60) == false)
+        #expect(!content.isEdited && content.rendered == json)
+        try content.read(#"{"aps":{"alert":{"body":17},"x":"yyyyyyyyy"}}"#)
+        #expect(content.shorten(toFit: 20) == false)
+        #expect(!content.isEdited)
+    }
+
+    @Test("first loses escapes that are not needed")
+    func escapes() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"\u043f\u0440\u0438\u0432\u0435\u0442"}}"#)
+        #expect(content.shorten(toFit: content.renderedByteCount - 24) == true)
+        #expect(content.rendered == #"{"aps":{"alert":"привет"}}"#)
+        #expect(content.shorten(toFit: content.renderedByteCount - 1) == true)
+        #expect(content.rendered == #"{"aps":{"alert":"прив…"}}"#)
+    }
+
+    @Test("that fits is not touched")
+    func fits() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
+        #expect(content.shorten(toFit: content.renderedByteCount) == true)
+        #expect(!content.isEdited)
+    }
+
+    @Test("a text keeps its key for the device")
+    func localized() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":{"body":"0123456789","loc-key":"K"}}}"#)
+        #expect(content.shorten(toFit: content.renderedByteCount - 4) == true)
+        #expect(content.rendered == #"{"aps":{"alert":{"body":"012…","loc-key":"K"}}}"#)
+    }
+}

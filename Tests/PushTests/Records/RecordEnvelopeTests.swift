@@ -1,0 +1,119 @@
+import Testing
+
+@testable import Push
+
+@Suite("Record envelope")
+struct RecordEnvelopeTests {
+    private func written(_ envelope: RecordEnvelope) -> String {
+        var line: [UInt8] = []
+        envelope.append(to: &line)
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    @Test("A record is one line, as kcat prints it")
+    func writing() {
+        var envelope = RecordEnvelope()
+        envelope.topic = "push.events"
+        envelope.partition = 3
+        envelope.offset = 42
+        envelope.timestamp = 1_700_000_000_000
+        envelope.headers = [
+            RecordEnvelope.Header(name: Array("a".utf8), value: Array("é\n\"".utf8)),
+            RecordEnvelope.Header(name: Array("b".utf8), value: nil),
+        ]
+        envelope.key = Array("anna".utf8)
+        envelope.payload = Array(#"{"aps":{}}"#.utf8)
+        #expect(
+            written(envelope) == #"""
+                {"topic":"push.events","partition":3,"offset":42,"tstype":"create","ts":1700000000000,\#
+                "headers":["a","é\n\"","b",null],"key":"anna","payload":"{\"aps\":{}}"}
+
+                """#)
+    }
+
+    @Test("What is no UTF-8 goes in base64, each member by itself")
+    func binary() {
+        var envelope = RecordEnvelope()
+        envelope.key = [0xFF]
+        envelope.payload = [0xC3, 0x28]
+        envelope.headers = [
+            RecordEnvelope.Header(name: [0x61], value: [0x80]), RecordEnvelope.Header(name: [], value: nil),
+        ]
+        #expect(
+            written(envelope) == #"""
+                {"topic":"","partition":0,"offset":0,"tstype":"create","ts":0,\#
+                "headers_b64":["YQ==","gA==","",null],"key_b64":"/w==","payload_b64":"wyg="}
+
+                """#)
+    }
+
+    @Test("Any bytes come back as they were")
+    func roundTrip() throws {
+        var generator = SeededGenerator(seed: 7)
+        func bytes() -> [UInt8]? {
+            guard Int.random(in: 0..<8, using: &generator) > 0 else { return nil }
+            let top: UInt8 = Bool.random(using: &generator) ? 0x7F : 0xFF
+            return (0..<Int.random(in: 0..<40, using: &generator)).map { _ in .random(in: 0...top, using: &generator) }
+        }
+        for _ in 0..<2000 {
+            var envelope = RecordEnvelope()
+            envelope.partition = .random(in: 0 ... .max, using: &generator)
+            envelope.offset = .random(in: .min ... .max, using: &generator)
+            envelope.timestamp = .random(in: -1 ... .max, using: &generator)
+            envelope.key = bytes()
+            envelope.payload = bytes()
+            envelope.headers = (0..<Int.random(in: 0..<4, using: &generator)).map { _ in
+                RecordEnvelope.Header(name: bytes() ?? [], value: bytes())
+            }
+            var line: [UInt8] = []
+            envelope.append(to: &line)
+            #expect(line.last == UInt8(ascii: "\n"))
+            #expect(try RecordEnvelope(line: line) == envelope)
+        }
+    }
+
+    @Test("kcat's lines are read: other members, missing headers, null keys")
+    func kcat() throws {
+        let line =
+            #"{"topic":"t","partition":0,"offset":5,"tstype":"unknown","ts":0,"broker":1,"key":null,"payload":"x"}"#
+        let envelope = try RecordEnvelope(line: Array(line.utf8))
+        #expect(envelope.topic == "t")
+        #expect(envelope.offset == 5)
+        #expect(envelope.timestampType == "unknown")
+        #expect(envelope.key == nil)
+        #expect(envelope.payload == [0x78])
+        #expect(envelope.headers.isEmpty)
+    }
+
+    @Test("Bytes that kcat prints as they are come back too")
+    func rawBytes() throws {
+        let line = Array(#"{"payload":"é"#.utf8) + [0xFF, 0x80] + Array(#"\n","key":"é"}"#.utf8)
+        let envelope = try RecordEnvelope(line: line)
+        #expect(envelope.payload == Array("é".utf8) + [0xFF, 0x80, 0x0A])
+        #expect(envelope.key == Array("é".utf8))
+    }
+
+    @Test("Base64 is read in both alphabets, padded or not", arguments: ["+/8=", "-_8=", "+/8", "-_8"])
+    func alphabets(_ text: String) throws {
+        #expect(try RecordEnvelope(line: Array(#"{"payload_b64":"\#(text)"}"#.utf8)).payload == [0xFB, 0xFF])
+    }
+
+    @Test(
+        "What is no envelope is refused with the reason",
+        arguments: [
+            ("[]", EnvelopeError.notAnObject), ("{}", .withoutPayload), (#"{"aps":{}}"#, .withoutPayload),
+            (#"{"payload":{}}"#, .malformed("payload")), (#"{"payload_b64":"A"}"#, .malformed("payload")),
+            (#"{"payload_b64":"A==="}"#, .malformed("payload")), (#"{"payload_b64":"AB=="}"#, .malformed("payload")),
+            (#"{"payload_b64":7}"#, .malformed("payload")), (#"{"payload":"","key":1}"#, .malformed("key")),
+            (#"{"payload":"","ts":"x"}"#, .malformed("ts")), (#"{"payload":"","offset":1.5}"#, .malformed("offset")),
+            (#"{"payload":"","partition":99999999999}"#, .malformed("partition")),
+            (#"{"payload":"","headers":["a"]}"#, .malformed("headers")),
+            (#"{"payload":"","headers":[null,"a"]}"#, .malformed("headers")),
+            (#"{"payload":"","headers":["a",1]}"#, .malformed("headers")),
+            (#"{"payload":"","headers":{}}"#, .malformed("headers")),
+            ("{", .notJSON(.notJSON(offset: 1, fault: .unexpectedEnd))),
+        ])
+    func refused(_ line: String, _ error: EnvelopeError) {
+        #expect(throws: error) { try RecordEnvelope(line: Array(line.utf8)) }
+    }
+}

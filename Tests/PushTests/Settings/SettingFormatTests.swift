@@ -1,0 +1,89 @@
+import Push
+import Testing
+
+@Suite("Formats of settings")
+struct SettingFormatTests {
+    enum Mode: String, CaseIterable, Sendable { case increment, absolute, off }
+
+    @Test("A choice names what there is, and what was probably meant") func choice() {
+        var settings = SettingReader(["good": "absolute", "bad": "incremnt", "worse": ["off"], "alone": "x"])
+        #expect(settings.value("good", .choice(Mode.self), default: .off) == .absolute)
+        #expect(settings.value("bad", .choice(Mode.self), default: .off) == .off)
+        #expect(settings.required("worse", .choice(Mode.self)) == nil)
+        #expect(settings.optional("alone", .choice([1], name: { "\($0)" })) == nil)
+        #expect(
+            settings.messages == [
+                "bad: expected increment, absolute or off, found \"incremnt\"; did you mean \"increment\"?",
+                "worse: expected one value, found a list",
+                "alone: expected 1, found \"x\"",
+            ])
+    }
+
+    @Test(
+        "An integer stays in its range",
+        arguments: [
+            ("1", 1), ("10", 10), ("0", nil), ("11", nil), ("1.0", nil), ("", nil), ("99999999999999999999", nil),
+        ])
+    func integer(text: String, value: Int?) {
+        var settings = SettingReader(["n": Setting(stringLiteral: text)])
+        #expect(settings.optional("n", .integer(1...10)) == value)
+        #expect(settings.messages == (value == nil ? ["n: expected an integer from 1 to 10, found \"\(text)\""] : []))
+    }
+
+    @Test("A switch is true or false and nothing else", arguments: ["yes", "True", "1", "on", ""])
+    func notABool(text: String) {
+        var settings = SettingReader(["b": Setting(stringLiteral: text), "t": "true", "f": "false"])
+        #expect(settings.value("t", .bool, default: false) == true)
+        #expect(settings.value("f", .bool, default: true) == false)
+        #expect(settings.value("b", .bool, default: true) == true)
+        #expect(settings.messages == ["b: expected true or false, found \"\(text)\""])
+    }
+
+    @Test(
+        "A relative path starts at the configuration's folder",
+        arguments: [("a.json", "/etc/pushmill/a.json"), ("../a", "/etc/pushmill/../a"), ("/a", "/a")])
+    func file(text: String, path: String) {
+        var settings = SettingReader(["f": Setting(stringLiteral: text)])
+        #expect(settings.required("f", .file) == path)
+        #expect(settings.shown("f") == path)
+    }
+
+    @Test("A word that is no path stays as it is") func fileOrWord() {
+        var settings = SettingReader(["f": "probe", "g": ""])
+        #expect(settings.required("f", .file(besides: ["probe"])) == "probe")
+        #expect(settings.required("g", .file) == nil)
+        #expect(settings.messages == ["g: expected a path, found \"\""])
+    }
+
+    @Test(
+        "A pointer starts with a slash and escapes only by ~0 and ~1",
+        arguments: [
+            ("/a", true), ("/", true), ("/a~0b~1c", true), ("", false), ("a/b", false), ("/a~2", false),
+            ("/a~", false),
+        ])
+    func pointer(text: String, isOne: Bool) {
+        var settings = SettingReader(["p": Setting(stringLiteral: text)])
+        #expect((settings.optional("p", .pointer) != nil) == isOne)
+        #expect(settings.problems.isEmpty == isOne)
+    }
+
+    @Test("A secret is shown nowhere") func secret() {
+        var settings = SettingReader(["key": "geheim", "pin": "geheim"])
+        let secret = settings.required("key", .secret)
+        #expect(secret?.revealed == "geheim")
+        _ = settings.optional("pin", SettingFormat<Int>.integer(0...9).hidden)
+        var dumped = ""
+        dump(secret, to: &dumped)
+        let shown = "\(String(describing: secret)) \(String(reflecting: secret)) \(dumped) \(settings.effective)"
+        #expect(!(shown + settings.messages.joined()).contains("geheim"))
+        #expect(settings.shown("key") == Secret.hidden)
+        #expect(settings.messages == ["pin: expected an integer from 0 to 9"])
+    }
+
+    @Test("A long or strange text is quoted in part") func quoting() {
+        var settings = SettingReader(["b": Setting(stringLiteral: "a\n\u{1B}" + String(repeating: "x", count: 1000))])
+        _ = settings.optional("b", .bool)
+        let quoted = "a\u{FFFD}\u{FFFD}" + String(repeating: "x", count: 37) + "…"
+        #expect(settings.messages == ["b: expected true or false, found \"\(quoted)\""])
+    }
+}

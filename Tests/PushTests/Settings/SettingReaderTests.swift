@@ -1,0 +1,104 @@
+import Push
+import Testing
+
+@Suite("Reading settings")
+struct SettingReaderTests {
+    @Test("What is missing or null has its default") func defaults() {
+        var settings = SettingReader(["b": nil, "l": nil, "m": nil, "x": nil])
+        #expect(settings.value("a", .text, default: "A") == "A")
+        #expect(settings.value("b", .text, default: "B") == "B")
+        #expect(settings.optional("c", .text) == nil)
+        #expect(settings.list("l", .text, default: ["L"]) == ["L"])
+        #expect(settings.map("m") { $0.value("n", .text, default: "N") } == "N")
+        #expect(settings.maps("x") { _ in 1 } == [])
+        #expect(settings.maps("y", implied: 2) { $0.value("n", .text, default: "N") } == ["N", "N"])
+        settings.finish()
+        #expect(settings.messages == [])
+    }
+
+    @Test("Every problem is found at once, at its path") func everything() {
+        var settings = SettingReader([
+            "mode": "maybe", "fields": [["from": "1", "to": "/b", "form": "x"], "text"], "nested": ["deep": ["n": "x"]],
+            "formats": ["text", ["a"], "b"], "other": "x",
+        ])
+        #expect(settings.required("keys", .file) == nil)
+        #expect(settings.value("mode", .bool, default: true) == true)
+        #expect(settings.list("formats", .choice(["text"], name: { $0 })) == ["text"])
+        _ = settings.maps("fields") {
+            _ = $0.required("from", .pointer)
+            _ = $0.required("to", .pointer)
+        }
+        settings.map("nested") { $0.map("deep") { _ = $0.optional("n", .integer(0...1)) } }
+        settings.report("mode", "is not the one for a Monday")
+        settings.report("has no use")
+        settings.finish()
+        #expect(
+            settings.messages == [
+                "keys: is required",
+                "mode: expected true or false, found \"maybe\"",
+                "formats[1]: expected one value, found a list",
+                "formats[2]: expected text, found \"b\"",
+                "fields[0].from: expected a JSON Pointer such as /aps/alert/body, found \"1\"",
+                "fields[0].form: unknown key; did you mean \"from\"?",
+                "fields[1]: expected a map, found \"text\"",
+                "fields[1].from: is required",
+                "fields[1].to: is required",
+                "nested.deep.n: expected an integer from 0 to 1, found \"x\"",
+                "mode: is not the one for a Monday",
+                ": has no use",
+                "other: unknown key",
+            ])
+    }
+
+    @Test("A map in a scalar's place, and the other way round") func shapes() {
+        var settings = SettingReader(["a": [:], "b": "x", "c": "x", "d": [:]])
+        #expect(settings.value("a", .text, default: "A") == "A")
+        #expect(settings.map("b") { $0.value("n", .text, default: "N") } == "N")
+        #expect(settings.maps("c") { _ in 1 } == [])
+        #expect(settings.list("d", .text) == [])
+        #expect(
+            settings.messages == [
+                "a: expected one value, found a map", "b: expected a map, found \"x\"",
+                "c: expected a list, found \"x\"", "d: expected one value, found a map",
+            ])
+        let scalar = SettingReader("x")
+        #expect(scalar.messages == [": expected a map, found \"x\""])
+    }
+
+    @Test("One scalar is a list of one") func listOfOne() {
+        var settings = SettingReader(["a": "x,y"])
+        #expect(settings.list("a", .text) == ["x,y"])
+    }
+
+    @Test("Items with names are read by these names") func named() {
+        var settings = SettingReader([
+            "stages": ["badge", ["decrypt": ["n": "x"]], ["a": nil, "b": nil], ["c"]]
+        ])
+        let names = settings.namedMaps("stages") { name, settings in
+            _ = settings.optional("n", .bool)
+            return name
+        }
+        #expect(names == ["badge", "decrypt"])
+        #expect(
+            settings.messages == [
+                "stages.decrypt.n: expected true or false, found \"x\"",
+                "stages[2]: expected a name, or a name with its settings, found a map",
+                "stages[3]: expected a name, or a name with its settings, found a list",
+            ])
+    }
+
+    @Test("Properties keep their own names, defaults first") func properties() {
+        var settings = SettingReader(["b.c": "1", "d": nil, "e": ["x"], "nested": [:], "password": "geheim"])
+        let properties = settings.properties(
+            besides: ["nested"], defaults: [("a", "0"), ("b.c", "0"), ("d", "0")]
+        ) { $0 == "password" ? .text.hidden : .text }
+        #expect(properties.map(\.name) == ["a", "b.c", "d", "password"])
+        #expect(properties.map(\.value) == ["0", "1", "0", "geheim"])
+        #expect(properties.map { $0.place == nil } == [true, false, true, false])
+        #expect(settings.messages == ["e: expected one value, found a list"])
+        #expect(!"\(properties) \(settings.effective)".contains("geheim"))
+        settings.map("nested") { _ in }
+        settings.finish()
+        #expect(settings.problems.count == 1)
+    }
+}

@@ -1,0 +1,89 @@
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("The stage registry")
+struct StageRegistryTests {
+    private struct Echo: Stage {
+        let name: String
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult { .ok }
+    }
+
+    private struct Broken: Error {}
+
+    private let registry = StageRegistry(adding: [
+        StageEntry("echo") { settings in
+            guard let word = settings.required("word", .name) else { return nil }
+            return { _ in Echo(name: word) }
+        },
+        StageEntry("mute") { _ in { _ in throw Broken() } },
+        StageEntry("refuses") { _ in nil },
+    ])
+
+    private let resources = StageResources { _, _ in }
+
+    @Test("A stage is read by its name, with what all stages share") func reads() async throws {
+        var settings = SettingReader([
+            "stages": [
+                [
+                    "echo": [
+                        "word": "hello", "budget": "2s",
+                        "when": ["category": ["A", "B"], "apns-topic": "t", "push-type": "alert", "has": "/x"],
+                    ]
+                ]
+            ]
+        ])
+        let stages = registry.read("stages", from: &settings)
+        settings.finish()
+        #expect(settings.messages == [])
+        let stage = try #require(stages.first)
+        #expect(stage.name == "echo")
+        #expect(stage.budget == .seconds(2))
+        #expect(stage.condition.categories == ["A", "B"])
+        #expect(stage.condition.topics == ["t"])
+        #expect(stage.condition.pushTypes == ["alert"])
+        #expect(stage.condition.member?.description == "/x")
+        #expect(try await stage.build(resources).name == "hello")
+    }
+
+    @Test("Every mistake in every stage is found") func mistakes() {
+        var settings = SettingReader([
+            "stages": [
+                ["ecko": ["word": "x"]], ["echo": ["budget": "2h", "wen": [:], "when": ["has": "x", "hass": "x"]]],
+                "mute", "mute", "refuses", "zzz",
+            ]
+        ])
+        #expect(registry.read("stages", from: &settings).map(\.name) == ["mute", "mute"])
+        #expect(
+            settings.messages == [
+                "stages.ecko: no such stage; did you mean \"echo\"?",
+                "stages.echo.when.has: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
+                "stages.echo.when.hass: unknown key; did you mean \"has\"?",
+                "stages.echo.budget: expected a duration such as 200ms, 30s or 5m, from 1ms to 1h, found \"2h\"",
+                "stages.echo.word: is required",
+                "stages.echo.wen: unknown key; did you mean \"when\"?",
+                "stages.mute: a stage of this name is already in the chain",
+                "stages.refuses: the stage cannot be used with these settings",
+                "stages.zzz: no such stage; there are echo, mute, refuses",
+            ])
+    }
+
+    @Test("What goes wrong in building is told at the stage's place") func buildFails() async throws {
+        var settings = SettingReader(["stages": ["mute"]])
+        let stage = try #require(registry.read("stages", from: &settings).first)
+        await #expect(throws: SettingProblem(place: Setting.place, path: "stages.mute", message: "Broken()")) {
+            try await stage.build(resources)
+        }
+    }
+
+    @Test("A variable reaches a stage by its name") func variable() {
+        let overrides = SettingOverrides(
+            prefix: "APP", variables: ["APP_STAGES_ECHO_WORD": "x", "APP_STAGES_ECHO_WHEN_CATEGORY": "A,B"])
+        var settings = SettingReader(["stages": ["echo"]], folder: "", overrides: overrides)
+        #expect(registry.read("stages", from: &settings).first?.condition.categories == ["A", "B"])
+        #expect(settings.messages == [])
+        #expect(settings.overrides.problems.isEmpty)
+    }
+}

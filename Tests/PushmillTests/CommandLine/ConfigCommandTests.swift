@@ -1,0 +1,95 @@
+import Glibc
+import Testing
+
+@testable import Pushmill
+
+@Suite("The first commands")
+struct ConfigCommandTests {
+    /// A folder with a configuration, gone after the test.
+    private final class Folder {
+        let path: String
+        var file: String { "\(path)/pushmill.yaml" }
+
+        init(_ text: String) throws {
+            var template = Array("/tmp/pushmill-XXXXXX".utf8CString)
+            path = String(cString: try #require(mkdtemp(&template)))
+            let descriptor = open(file, O_WRONLY | O_CREAT, 0o600)
+            defer { close(descriptor) }
+            let bytes = Array(text.utf8)
+            try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+        }
+
+        deinit {
+            unlink(file)
+            rmdir(path)
+        }
+    }
+
+    @Test("config check says ok") func ok() async throws {
+        let folder = try Folder(Example.text)
+        let terminal = Terminal()
+        #expect(await terminal.run(Program.commands, "config check --config \(folder.file)") == .success)
+        #expect(terminal.output == "\(folder.file): ok")
+        #expect(terminal.error == "")
+    }
+
+    @Test("config check prints every mistake with its place and exits with 78") func mistakes() async throws {
+        let folder = try Folder("log: { level: loud }\nstaet: {}\n")
+        let terminal = Terminal()
+        let code = await terminal.run(
+            Program.commands, "config check --config \(folder.file)", environment: ["PUSHMILL_LOG_FORMAT": "xml"])
+        #expect(code == .configuration)
+        #expect(code.rawValue == 78)
+        #expect(terminal.output == "")
+        #expect(
+            terminal.error == """
+                \(folder.file):1:15: log.level: expected error, warning, info, debug or trace, found "loud"
+                \(folder.file):2:1: staet: unknown key; did you mean "state"?
+                PUSHMILL_LOG_FORMAT: log.format: expected auto, json or text, found "xml"
+                """)
+    }
+
+    @Test("config show prints what takes effect, with paths from the file's folder") func show() async throws {
+        let folder = try Folder("state: { path: s.sqlite }\n")
+        let terminal = Terminal()
+        let code = await terminal.run(
+            Program.commands, "config show --config \(folder.file)", environment: ["PUSHMILL_LOG_LEVEL": "debug"])
+        #expect(code == .success)
+        #expect(terminal.output.contains("\nstate:\n  path: \(folder.path)/s.sqlite\n"))
+        #expect(terminal.output.contains("\nlog:\n  level: debug\n  format: auto\n"))
+    }
+
+    @Test("A file that cannot be read is a mistake of the configuration") func unreadable() async throws {
+        let folder = try Folder(String(repeating: "# nothing to see here\n", count: 50_000))
+        for (path, reason) in [
+            ("\(folder.path)/none.yaml", "No such file or directory"), (folder.path, "Is a directory"),
+            (folder.file, "File too large"),
+        ] {
+            let terminal = Terminal()
+            #expect(await terminal.run(Program.commands, "config check --config \(path)") == .configuration)
+            #expect(terminal.error == "pushmill: cannot read \(path): \(reason)")
+        }
+    }
+
+    @Test("A relative configuration has its folder below the current one") func relative() throws {
+        let file = try ConfigurationFile("Package.swift")
+        let current = try #require(getcwd(nil, 0))
+        defer { free(current) }
+        #expect(file.folder == "\(String(cString: current))/")
+        #expect(!file.bytes.isEmpty)
+    }
+
+    @Test("The version is said in two ways", arguments: ["version", "--version"]) func version(line: String) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(Program.commands, line) == .success)
+        #expect(terminal.output == "pushmill \(Version.current)")
+    }
+
+    @Test("Every command has its help, within 80 columns", arguments: Program.commands.commands.map(\.name))
+    func help(name: String) async {
+        let terminal = Terminal()
+        #expect(await terminal.run(Program.commands, "\(name) --help") == .success)
+        #expect(terminal.output.hasPrefix("Usage: pushmill \(name)"))
+        #expect(terminal.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+}

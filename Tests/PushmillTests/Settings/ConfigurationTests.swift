@@ -1,0 +1,173 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("The configuration")
+struct ConfigurationTests {
+    @Test("The example is a configuration, and its values are the defaults") func example() throws {
+        let reading = Reading(Example.text)
+        #expect(reading.problems == [])
+        let example = try #require(reading.configuration)
+        let empty = try #require(Reading("").configuration)
+        #expect(example.stages.map(\.name) == ["decrypt", "localize", "contact", "badge", "attachment"])
+        #expect(example.stages.last?.budget == .seconds(10))
+        #expect(example.stages.last?.condition.member?.description == "/media-url")
+        #expect(empty.stages.isEmpty)
+        #expect(example.sections(besides: ["stages"]) == empty.sections(besides: ["stages"]))
+        #expect(empty.topics.input == ["push.events"])
+        #expect(empty.delivery.deadline == .seconds(30))
+        #expect(empty.delivery.lanes == nil)
+        #expect(empty.admin.listen == ListenAddress(host: "127.0.0.1", port: 9464))
+    }
+
+    @Test("A killed instance's partitions are free within seconds unless configured") func sessions() throws {
+        let standard = try #require(Reading("").configuration).kafka
+        #expect(standard.properties(for: .consumer)["session.timeout.ms"] == "6000")
+        #expect(standard.properties(for: .consumer)["heartbeat.interval.ms"] == "1500")
+        #expect(standard.properties(for: .consumer)["group.id"] == "pushmill")
+        #expect(standard.properties(for: .consumer)["auto.offset.reset"] == "earliest")
+        let common = try #require(Reading("kafka: { session.timeout.ms: 45000 }").configuration).kafka
+        #expect(common.properties(for: .consumer)["session.timeout.ms"] == "45000")
+        let own = try #require(
+            Reading("kafka: { linger.ms: 1, producer: { linger.ms: 2 } }").configuration
+        ).kafka
+        #expect(own.properties(for: .producer)["linger.ms"] == "2")
+        #expect(own.properties(for: .consumer)["linger.ms"] == "1")
+    }
+
+    @Test("Every mistake is found at once, in the order of the file") func everything() {
+        let reading = Reading(
+            """
+            kafka:
+              bootstrap.servers: [a]
+              consumer: { enable.auto.commit: true }
+              colour: red
+            topcis: {}
+            topics:
+              input: [a, a, "b c"]
+              output: a
+            delivery:
+              ordring: key
+              deadline: 30
+              max-in-flight: 99999999999999999999
+              lanes: 0
+            stages:
+              - bagde: { mode: x }
+              - badge: { mode: incremental }
+              - attachment
+            admin: { listen: "0.0.0.0:9464" }
+            log: { level: warn, level: info }
+            """,
+            environment: ["PUSHMILL_DELIVERY_DRAIN": "5", "PUSHMILL_TOPIC_OUTPUT": "x"],
+            checkProperty: { section, name, value in
+                name == "colour" ? "no such property in \(section.rawValue) for \(value)" : nil
+            })
+        #expect(
+            reading.problems == [
+                "f.yaml:2:22: kafka.bootstrap.servers: expected one value, found a list",
+                "f.yaml:3:35: kafka.consumer.enable.auto.commit: is reserved: an offset is committed when the output"
+                    + " is acknowledged, not after a time",
+                "f.yaml:4:11: kafka.colour: no such property in kafka for red",
+                "f.yaml:5:1: topcis: unknown key; did you mean \"topics\"?",
+                "f.yaml:7:10: topics.input: names a twice",
+                "f.yaml:7:17: topics.input[2]: expected a topic's name (letters, digits, '.', '_' and '-', at most"
+                    + " 249), found \"b c\"",
+                "f.yaml:8:11: topics.output: a is the input topic already",
+                "f.yaml:10:3: delivery.ordring: unknown key; did you mean \"ordering\"?",
+                "f.yaml:11:13: delivery.deadline: expected a duration such as 200ms, 30s or 5m, from 1ms to 1h,"
+                    + " found \"30\"",
+                "f.yaml:12:18: delivery.max-in-flight: expected an integer from 1 to 10000000, found"
+                    + " \"99999999999999999999\"",
+                "f.yaml:13:10: delivery.lanes: expected auto, or an integer from 1 to 256, found \"0\"",
+                "f.yaml:15:5: stages.bagde: no such stage; did you mean \"badge\"?",
+                "f.yaml:16:20: stages.badge.mode: expected increment or absolute, found \"incremental\"; did you"
+                    + " mean \"increment\"?",
+                "f.yaml:17:5: stages.attachment.from: is required",
+                "f.yaml:17:5: stages.attachment.store: is required",
+                "f.yaml:17:5: stages.attachment.public-base: is required",
+                "f.yaml:17:5: stages.attachment.note: is required",
+                "f.yaml:18:18: admin.listen: 0.0.0.0:9464 is open to other machines: token-file is required",
+                "f.yaml:19:15: log.level: expected error, warning, info, debug or trace, found \"warn\"; did you"
+                    + " mean \"warning\"?",
+                "f.yaml:19:21: \"level\" is here twice; the first one is at f.yaml:19:8",
+                "PUSHMILL_DELIVERY_DRAIN: delivery.drain: expected a duration such as 200ms, 30s or 5m, from 0ms to"
+                    + " 5m, found \"5\"",
+                "PUSHMILL_TOPIC_OUTPUT: no setting goes by this name; did you mean \"PUSHMILL_TOPICS_OUTPUT\"?",
+            ])
+    }
+
+    @Test(
+        "What one section cannot know of another is checked too",
+        arguments: [
+            (
+                "delivery: { ordering: none }\nstages: [badge]\n",
+                [
+                    "1:23: delivery.ordering: the badge stage counts, and counting needs order: key or partition"
+                ]
+            ),
+            ("delivery: { ordering: none }\n", []),
+            (
+                "topics: { input: [a, b] }\ndelivery: { guarantee: exactly-once }\nstages: [badge]\n",
+                [
+                    "1:18: topics.input: with exactly-once the badge stage takes one topic: its counts live at the number"
+                        + " of a partition"
+                ]
+            ),
+            ("topics: { input: [a, b] }\nstages: [badge]\n", []),
+            (
+                "topics: { dead-letter: push.events }\n",
+                [
+                    "1:24: topics.dead-letter: push.events is the input topic already"
+                ]
+            ),
+            (
+                "topics: { output: push.dead-letters }\n",
+                [
+                    "1:9: topics.dead-letter: push.dead-letters is the output topic already"
+                ]
+            ),
+            ("topics: { output: push.badges }\n", []),
+            (
+                "delivery: { guarantee: exactly-once }\ntopics: { output: push.badges }\n",
+                [
+                    "2:9: topics.badge-changelog: push.badges is the output topic already"
+                ]
+            ),
+            ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
+        ])
+    func crossChecks(yaml: String, problems: [String]) {
+        #expect(Reading(yaml).problems == problems.map { "f.yaml:\($0)" })
+    }
+
+    @Test(
+        "Beyond loopback the admin endpoint wants a token",
+        arguments: [
+            ("127.0.0.1:9464", true), ("127.255.0.1:0", true), ("\"[::1]:1\"", true), ("localhost:9464", true),
+            ("0.0.0.0:9464", false), ("\"[::]:9464\"", false), ("127.0.0.1.example.com:1", false), ("127.1:1", false),
+            ("10.0.0.1:1", false),
+        ])
+    func token(listen: String, isLoopback: Bool) throws {
+        #expect(Reading("admin: { listen: \(listen) }").problems.isEmpty == isLoopback)
+        let open = Reading("admin: { listen: \(listen), token-file: token }")
+        #expect(open.configuration?.admin.tokenFile == "/etc/pushmill/token")
+    }
+
+    @Test(
+        "What is no host and port is no address to listen on",
+        arguments: ["9464", "\":9464\"", "a:65536", "a:-1", "\"::1:9464\"", "\"a:\"", "a:b"])
+    func listen(text: String) {
+        let reading = Reading("admin: { listen: \(text), token-file: t }")
+        #expect(reading.problems.count == 1)
+        #expect(reading.problems.first?.contains("expected a host and port such as 127.0.0.1:9464") == true)
+    }
+}
+
+extension Configuration {
+    /// The effective sections as YAML.
+    fileprivate func sections(besides names: Set<String>) -> String {
+        guard case .map(let members) = effective.value else { return "" }
+        return YAMLText.render(
+            Setting(place: effective.place, value: .map(members.filter { !names.contains($0.key) })))
+    }
+}

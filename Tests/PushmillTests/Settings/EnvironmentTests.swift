@@ -1,0 +1,59 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("Environment variables")
+struct EnvironmentTests {
+    @Test("Any scalar can be set, in the file or not") func overrides() throws {
+        let reading = Reading(
+            "kafka: { bootstrap.servers: a }\nstages: [decrypt: { keys: a }]\n",
+            environment: [
+                "PUSHMILL_KAFKA_BOOTSTRAP_SERVERS": "b:9092", "PUSHMILL_STATE_PATH": "s.sqlite",
+                "PUSHMILL_DELIVERY_CHECKPOINT_INTERVAL": "1s", "PUSHMILL_KAFKA_CONSUMER_SESSION_TIMEOUT_MS": "7000",
+                "PUSHMILL_KAFKA_CONSUMER_GROUP_INSTANCE_ID": "pod-1", "PUSHMILL_STAGES_DECRYPT_KEYS": "/k",
+                "PUSHMILL_STAGES_DECRYPT_OPENSSL_DIGEST": "md5", "PUSHMILL_TOPICS_INPUT": "x,y",
+                "PUSHMILL_STAGES_DECRYPT_WHEN_CATEGORY": "A", "PUSHMILL_ADMIN_TOKEN_FILE": "", "PATH": "/bin",
+                "PORT": "1",
+            ])
+        #expect(reading.problems == [])
+        let configuration = try #require(reading.configuration)
+        #expect(configuration.kafka.common["bootstrap.servers"] == "b:9092")
+        #expect(configuration.kafka.consumer["session.timeout.ms"] == "7000")
+        #expect(configuration.kafka.consumer["group.instance.id"] == "pod-1")
+        #expect(configuration.kafka.common["consumer.group.instance.id"] == nil)
+        #expect(configuration.state.path == "/etc/pushmill/s.sqlite")
+        #expect(configuration.delivery.checkpointInterval == .seconds(1))
+        #expect(configuration.topics.input == ["x", "y"])
+        #expect(configuration.stages.first?.condition.categories == ["A"])
+        let shown = YAMLText.render(configuration.effective)
+        #expect(shown.contains("keys: /k\n"))
+        #expect(shown.contains("digest: md5\n"))
+    }
+
+    @Test(
+        "A variable that sets nothing is a mistake",
+        arguments: [
+            ("PUSHMILL_STATE_PAHT", "; did you mean \"PUSHMILL_STATE_PATH\"?"),
+            ("PUSHMILL_STAGES_DECRYPT_KEYS", ""), ("PUSHMILL_KAFKA", ""), ("PUSHMILL_", ""),
+        ])
+    func unknown(name: String, question: String) {
+        let problems = Reading("", environment: [name: "x"]).problems
+        #expect(problems == ["\(name): no setting goes by this name\(question)"])
+    }
+
+    @Test(
+        "What Kubernetes and Docker set for a service of our name, and what tests set, is none of ours",
+        arguments: [
+            ("PUSHMILL_SERVICE_HOST", "10.0.0.1"), ("PUSHMILL_SERVICE_PORT", "9464"),
+            ("PUSHMILL_SERVICE_PORT_METRICS", "9464"), ("PUSHMILL_PORT", "tcp://10.0.0.1:9464"),
+            ("PUSHMILL_PORT_9464_TCP", "tcp://10.0.0.1:9464"), ("PUSHMILL_PORT_9464_TCP_ADDR", "10.0.0.1"),
+            ("PUSHMILL_ADMIN_PORT_9464_TCP_PROTO", "tcp"), ("PUSHMILL_ADMIN_SERVICE_HOST", "10.0.0.1"),
+            ("PUSHMILL_TEST_BROKERS", "a:9092"),
+        ])
+    func foreign(name: String, value: String) {
+        #expect(Reading("", environment: [name: value]).problems == [])
+        #expect(
+            Reading("", environment: ["PUSHMILL_PORT": "9464", "PUSHMILL_ADMIN_PORT_X_TCP": "1"]).problems.count == 2)
+    }
+}

@@ -1,0 +1,28 @@
+import Push
+
+@testable import Pushmill
+
+/// A configuration read from a text, as a test sees it.
+struct Reading {
+    let configuration: Configuration?
+    /// A line each.
+    let problems: [String]
+
+    init(
+        _ yaml: String, environment: [String: String] = [:], registry: StageRegistry = .example,
+        checkProperty: @escaping Configuration.PropertyCheck = { _, _, _ in nil }
+    ) {
+        let source = ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)
+        do throws(ProgramError) {
+            configuration = try source.read(Array(yaml.utf8), name: "f.yaml", folder: "/etc/pushmill")
+            problems = []
+        } catch {
+            configuration = nil
+            problems = error.description.split(separator: "\n").map { String($0) }
+        }
+    }
+}
+
+extension [SettingProperty] {
+    subscript(name: String) -> String? { last { $0.name == name }?.value }
+}

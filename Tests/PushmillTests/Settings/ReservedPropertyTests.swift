@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Pushmill
+
+@Suite("Reserved properties of librdkafka")
+struct ReservedPropertyTests {
+    static let refused = [
+        ("producer", "enable.idempotence", "false"), ("consumer", "enable.auto.commit", "true"),
+        ("consumer", "auto.commit.interval.ms", "1000"), ("consumer", "enable.auto.offset.store", "true"),
+        ("consumer", "offset.store.method", "file"), ("consumer", "partition.assignment.strategy", "range"),
+        ("consumer", "isolation.level", "read_uncommitted"), ("producer", "retries", "3"), ("producer", "acks", "1"),
+        ("producer", "partitioner", "random"), ("producer", "queuing.strategy", "lifo"),
+        ("producer", "delivery.report.only.error", "true"), ("consumer", "enable.partition.eof", "true"),
+        ("producer", "test.mock.num.brokers", "3"),
+    ]
+
+    @Test("They are refused with the reason, wherever they stand", arguments: refused)
+    func refusedWithReason(section: String, name: String, value: String) {
+        let inSection = Reading("kafka:\n  \(section):\n    \(name): \(value)\n").problems
+        #expect(inSection.count == 1)
+        let column = 5 + name.count + 2
+        #expect(inSection.first?.hasPrefix("f.yaml:3:\(column): kafka.\(section).\(name): is reserved: ") == true)
+        #expect(Reading("kafka:\n  \(name): \(value)\n").problems.count == 1)
+        let variable = "PUSHMILL_KAFKA_\(name.uppercased().map { $0 == "." ? "_" : String($0) }.joined())"
+        let byVariable = Reading("", environment: [variable: value]).problems
+        #expect(byVariable.first?.hasPrefix("\(variable): kafka.\(name): is reserved: ") == true)
+    }
+
+    @Test(
+        "What agrees with us does no harm",
+        arguments: [
+            ("enable.idempotence", "true"), ("enable.auto.commit", "false"), ("isolation.level", "read_committed"),
+            ("partition.assignment.strategy", "cooperative-sticky"), ("acks", "all"), ("message.timeout.ms", "0"),
+        ])
+    func agreeing(name: String, value: String) {
+        #expect(Reading("kafka: { \(name): \(value) }").problems == [])
+    }
+
+    @Test(
+        "Time-outs of messages and transactions belong to exactly-once",
+        arguments: [
+            ("message.timeout.ms", "5000"), ("delivery.timeout.ms", "5000"), ("transactional.id", "a"),
+        ])
+    func exactlyOnce(name: String, value: String) {
+        let yaml = "kafka: { producer: { \(name): \(value) } }\n"
+        #expect(Reading(yaml).problems.count == 1)
+        #expect(Reading(yaml + "delivery: { guarantee: exactly-once }").problems == [])
+    }
+
+    @Test("librdkafka is asked about what somebody wrote, and not about defaults") func asked() {
+        let reading = Reading(
+            "kafka: { a.b: 1, consumer: { c: 2 }, producer: { d: 3 } }",
+            checkProperty: { section, name, value in "\(section.rawValue) \(name)=\(value)?" })
+        #expect(
+            reading.problems == [
+                "f.yaml:1:15: kafka.a.b: kafka a.b=1?", "f.yaml:1:33: kafka.consumer.c: kafka.consumer c=2?",
+                "f.yaml:1:53: kafka.producer.d: kafka.producer d=3?",
+            ])
+    }
+}

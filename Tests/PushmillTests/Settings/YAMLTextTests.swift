@@ -1,0 +1,96 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("The effective configuration as YAML")
+struct YAMLTextTests {
+    @Test("It reads back as the same configuration, and shows itself the same") func roundTrip() throws {
+        let first = try #require(Reading(Example.text).configuration)
+        let shown = YAMLText.render(first.effective)
+        let again = Reading(shown)
+        #expect(again.problems == [])
+        #expect(again.configuration.map { YAMLText.render($0.effective) } == shown)
+        #expect(again.configuration?.effective.compact == first.effective.compact)
+    }
+
+    @Test("It reads as somebody would have written it") func looks() throws {
+        let configuration = try #require(
+            Reading("stages:\n- decrypt:\n    keys: k.json\n    formats: [jwe, 'rot 13']\n- badge\n").configuration)
+        let shown = YAMLText.render(configuration.effective)
+        #expect(shown.hasPrefix("kafka:\n  bootstrap.servers: kafka:9092\n  client.id: pushmill\n  consumer:\n"))
+        #expect(
+            shown.contains(
+                """
+
+                stages:
+                  - decrypt:
+                      when:
+                        category: []
+                        apns-topic: []
+                        push-type: []
+                        has:
+                      budget:
+                      keys: /etc/pushmill/k.json
+                      formats: [jwe, "rot 13"]
+                      openssl:
+                        digest:
+                        iterations:
+                      webpush:
+                        dh-from:
+                        salt-from:
+                      key-id-from: []
+                      required: false
+                      fields:
+                        - from: /ENCRYPTED_DATA
+                          to: /aps/alert/body
+                      placeholder: "(Encrypted)"
+                  - badge:
+
+                """))
+    }
+
+    @Test("Secrets are hidden, and what hides them reads back") func secrets() throws {
+        let yaml = """
+            kafka:
+              sasl.password: geheim
+              ssl.key.pem: geheim
+              sasl.username: bob
+              ssl.ca.location: ca.pem
+              consumer: { ssl.key.password: geheim }
+              producer: { sasl.oauthbearer.client.secret: geheim }
+            """
+        let configuration = try #require(
+            Reading(yaml, environment: ["PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD": "geheim"]).configuration)
+        #expect(configuration.kafka.properties(for: .producer)["sasl.password"] == "geheim")
+        let shown = YAMLText.render(configuration.effective)
+        #expect(!shown.contains("geheim"))
+        #expect(!"\(configuration)".contains("geheim"))
+        #expect(shown.contains("sasl.username: bob\n"))
+        #expect(shown.contains("ssl.ca.location: /etc/pushmill/ca.pem\n"))
+        #expect(Reading(shown).configuration.map { YAMLText.render($0.effective) } == shown)
+    }
+
+    @Test(
+        "Any text survives",
+        arguments: [
+            "", " ", "a", "a b", "a: b", "a:", "a #b", "# a", "- a", "-", "null", "~", "true", "1e3", "0x1", "'", "\"",
+            "\\", "a\nb", "\t", "\r\n", "\u{1}\u{7F}\u{85}\u{A0}\u{2028}\u{FEFF}\u{FFFE}", "é📷", "[a]", "{a}", "*a",
+            "&a",
+            "!a", "%a", "@a", "`a", "a, b", "?", "...", "---", "<<", "=", "|", ">",
+        ])
+    func texts(text: String) {
+        let place = Place.file("f.yaml", line: 1, column: 1)
+        let scalar = Setting(place: place, value: .scalar(text))
+        let list = Setting(place: place, value: .list([scalar, scalar]))
+        let map = Setting(place: place, value: .map([Setting.Member(key: "k\(text)", place: place, value: scalar)]))
+        let nested = Setting(place: place, value: .list([map, list, scalar]))
+        let members = [scalar, list, map, nested].enumerated().map {
+            Setting.Member(key: "k\($0)", place: place, value: $1)
+        }
+        let tree = Setting(place: place, value: .map(members))
+        let document = YAMLDocument(YAMLText.render(tree))
+        #expect(document.problems == [])
+        #expect(document.root?.compact == tree.compact)
+    }
+}

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Telemetry
+
+@Suite struct AcceptTests {
+    private let formats = Exposition.Format.allCases.map(\.contentType)
+
+    @Test(
+        "Which metrics format an Accept header gets",
+        arguments: [
+            (nil, 0), ("", 0), ("*/*", 0), ("text/plain", 0), ("text/*", 0), ("application/*", 1),
+            ("application/openmetrics-text", 1), ("APPLICATION/OpenMetrics-Text; Version=1.0.0", 1),
+            ("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4", 1),
+            ("application/openmetrics-text;version=1.0.0;q=0.3 , text/plain;q=0.4", 0),
+            ("application/openmetrics-text;version=0.0.1", nil), ("text/plain;version=1.0.0", nil),
+            (
+                "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=allow-utf-8;q=0.9,*/*;q=0.1",
+                1
+            ),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 0),
+            ("application/json", nil), ("text/plain;q=0", nil), ("text/plain;q=0,*/*", 1), ("*/*;q=0", nil),
+            ("text/plain;q=nan", nil), ("text/plain;q=x", nil), ("text/plain;q=7", 0), ("garbage", 0), (",;=/,", 0),
+            ("text/plain;;;q=1", 0),
+        ] as [(String?, Int?)])
+    func metrics(_ header: String?, _ expected: Int?) {
+        #expect(Accept(header).preferred(of: formats) == expected)
+    }
+}

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Telemetry
+
+@Suite struct AccessTokenTests {
+    @Test(
+        "Only the token opens, as bearer or as the password of any user",
+        arguments: [
+            ("Bearer s3cret", true), ("bearer s3cret", true), ("Basic YW55OnMzY3JldA==", true),
+            ("Basic OnMzY3JldA", true), (nil, false), ("", false), ("Bearer", false), ("Bearer ", false),
+            ("Bearer s3cre", false), ("Bearer s3crets3cret", false), ("Bearer S3cret", false), ("s3cret", false),
+            ("Digest s3cret", false), ("Basic s3cret", false), ("Basic !!!", false), ("Basic czNjcmV0", false),
+            ("Basic YW55OndyMG5n", false),
+        ] as [(String?, Bool)])
+    func admits(_ authorization: String?, _ expected: Bool) throws {
+        let token = try #require(AccessToken("s3cret"))
+        #expect(token.admits(authorization) == expected)
+    }
+
+    @Test("An empty token is none, and no description shows a token")
+    func hidden() throws {
+        #expect(AccessToken("") == nil)
+        let token = try #require(AccessToken("s3cret"))
+        var dumped = ""
+        dump(token, to: &dumped)
+        #expect(!"\(token) \(String(reflecting: token)) \(dumped)".contains("115"))
+    }
+}

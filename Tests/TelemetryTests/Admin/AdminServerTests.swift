@@ -1,0 +1,125 @@
+import Glibc
+import Testing
+
+@testable import Telemetry
+
+@Suite struct AdminServerTests {
+    @Test("Metrics come in the format that is asked for")
+    func metrics() throws {
+        let test = try TestServer()
+        let plain = try test.ask("GET /metrics")
+        #expect(plain.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(plain.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+        #expect(plain.hasSuffix("test_total 3\n"))
+        let open = try test.ask("GET /metrics", headers: "accept: application/openmetrics-text\r\n")
+        #expect(open.contains("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"))
+        #expect(open.hasSuffix("test_total 3\n# EOF\n"))
+        #expect(try test.ask("GET /metrics", headers: "Accept: image/png\r\n").contains(" 406 "))
+    }
+
+    @Test("Two Accept headers count as one")
+    func acceptTwice() throws {
+        let test = try TestServer()
+        let headers = "Accept: text/plain;q=0.1\r\nAccept: application/openmetrics-text\r\n"
+        #expect(try test.ask("GET /metrics", headers: headers).hasSuffix("# EOF\n"))
+    }
+
+    @Test("HEAD has the headers of GET and no body", arguments: ["/metrics", "/healthz", "/config", "/logs"])
+    func head(_ path: String) throws {
+        let test = try TestServer()
+        test.log.info("Line")
+        let head = try test.ask("HEAD \(path)")
+        #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(head.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test("Every answer carries the security headers", arguments: ["/metrics", "/nothing", "/config"])
+    func security(_ path: String) throws {
+        let answer = try TestServer().ask("GET \(path)")
+        for header in [
+            "X-Content-Type-Options: nosniff", "X-Frame-Options: DENY", "Content-Security-Policy: default-src 'none'",
+        ] {
+            #expect(answer.contains("\r\n\(header)"))
+        }
+    }
+
+    @Test("A probe says why as JSON")
+    func probe() throws {
+        let bad = try TestServer(alive: { [ProbeReason("lane-stuck", "Lane 3 has \"stopped\".")] })
+        let answer = try bad.ask("GET /healthz", headers: "Accept: text/html\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(
+            answer.hasSuffix(
+                #"{"status":"unavailable","reasons":[{"reason":"lane-stuck","detail":"Lane 3 has \"stopped\"."}]}"#
+                    + "\n"))
+        #expect(try TestServer().ask("GET /healthz").hasSuffix(#"{"status":"ok","reasons":[]}"# + "\n"))
+    }
+
+    @Test("The log level is changed by PUT", arguments: [("trace", 200), ("error\n", 200), ("loud", 400), ("", 400)])
+    func logLevel(_ body: String, _ status: Int) throws {
+        let test = try TestServer()
+        #expect(try test.ask("PUT /log-level", body: body).hasPrefix("HTTP/1.1 \(status) "))
+        let level = test.log.level.name
+        #expect(level == (status == 200 ? String(body.prefix(5)) : "debug"))
+        #expect(try test.ask("GET /log-level").hasSuffix(#"{"level":"\#(level)"}"# + "\n"))
+    }
+
+    @Test("With a token only probes and metrics are open")
+    func token() throws {
+        let test = try TestServer(token: "s3cret")
+        for path in ["/config", "/logs", "/log-level", "/", "/nothing"] {
+            #expect(try test.ask("GET \(path)").hasPrefix("HTTP/1.1 401 "))
+        }
+        for path in ["/metrics", "/healthz"] { #expect(try test.ask("GET \(path)").contains(" 200 OK")) }
+        let config = try test.ask("GET /config", headers: "Authorization: Bearer s3cret\r\n")
+        #expect(config.hasSuffix("log:\n  level: info\n"))
+    }
+
+    @Test(
+        "Logs are asked for by level, text and number",
+        arguments: [
+            ("?level=warning", 2), ("?contains=ONE", 1), ("?limit=1", 1), ("?limit=0", 0),
+            ("?contains=%22count%22%3A2", 1), ("", 3),
+        ])
+    func logs(_ query: String, _ lines: Int) throws {
+        let test = try TestServer()
+        test.log.info("One", [.count(1)])
+        test.log.warning("Two", [.count(2)])
+        test.log.error("Three", [.count(3)])
+        let answer = try test.ask("GET /logs\(query)")
+        #expect(answer.contains("Content-Type: application/x-ndjson\r\n"))
+        #expect(answer.split(separator: #"{"time":""#).count - 1 == lines)
+    }
+
+    @Test(
+        "A query that makes no sense is refused",
+        arguments: ["level=loud", "limit=-1", "limit=x", "limit=99999999999999999999"])
+    func badQuery(_ query: String) throws {
+        #expect(try TestServer().ask("GET /logs?\(query)").hasPrefix("HTTP/1.1 400 "))
+    }
+
+    @Test("It listens on IPv6 too")
+    func ipv6() throws {
+        let test = try TestServer(listen: "[::1]:0")
+        #expect(try test.ask("GET /healthz").contains(" 200 OK"))
+    }
+
+    @Test("A port that is taken is an error that says so")
+    func portInUse() throws {
+        let test = try TestServer()
+        #expect(throws: TelemetryError.addressInUse("\(test.address)")) { try TestServer(listen: "\(test.address)") }
+        #expect(throws: TelemetryError.cannotListen("192.0.2.1:0", EADDRNOTAVAIL)) {
+            try TestServer(listen: "192.0.2.1:0")
+        }
+    }
+
+    @Test("After the end nobody listens, and a second end does no harm")
+    func close() throws {
+        let test = try TestServer()
+        let idle = try test.connect()
+        test.server.close()
+        test.server.close()
+        #expect(idle.readToEnd().isEmpty)
+        #expect(throws: Never.self) { try TestServer(listen: "\(test.address)").server.close() }
+    }
+}

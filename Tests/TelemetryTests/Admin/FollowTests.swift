@@ -1,0 +1,78 @@
+import Glibc
+import Testing
+
+@testable import Telemetry
+
+@Suite struct FollowTests {
+    private let follow = "GET /logs?follow=1&limit=1 HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    @Test("A follower gets recent lines and then those to come, until the server ends")
+    func following() throws {
+        let test = try TestServer()
+        test.log.info("First")
+        let client = try test.connect()
+        client.send(follow)
+        #expect(client.read(through: "First").contains("Transfer-Encoding: chunked"))
+        test.log.info("Second")
+        #expect(client.read(through: "Second").contains("Second"))
+        test.server.close()
+        // The body was ended as it should be, not cut off.
+        #expect(client.readToEnd().hasSuffix("0\r\n\r\n"))
+    }
+
+    @Test("A follower that never reads holds up no one, and is closed after the idle time")
+    func neverReads() throws {
+        var limits = AdminLimits()
+        limits.idleSeconds = 1
+        limits.streams = 1
+        let test = try TestServer(limits: limits)
+        let deaf = try test.connect()
+        deaf.send(follow)
+        _ = deaf.read(through: "\r\n\r\n")
+        let path = String(repeating: "x", count: 1_000)
+        // A stream is refused for as long as the deaf one has the only place.
+        while try test.ask("GET /logs?limit=0").hasPrefix("HTTP/1.1 503 ") {
+            for _ in 0..<1_000 { test.log.debug("Filling", [.path(path)]) }
+        }
+        #expect(try test.ask("GET /healthz").contains(" 200 OK"))
+    }
+
+    @Test("One stream too many is refused, and a place that was left is free again")
+    func tooMany() throws {
+        var limits = AdminLimits()
+        limits.streams = 2
+        let test = try TestServer(limits: limits)
+        test.log.info("First")
+        let first = try test.connect()
+        first.send(follow)
+        _ = first.read(through: "First")
+        do {
+            let second = try test.connect()
+            second.send(follow)
+            _ = second.read(through: "First")
+            #expect(try test.ask("GET /logs?follow=1").hasPrefix("HTTP/1.1 503 "))
+        }
+        var answer = ""
+        while !answer.contains(" 200 OK") {
+            test.log.debug("Notices who has left")
+            answer = try test.ask("GET /logs?limit=0")
+        }
+    }
+
+    @Test("Many followers, half of whom never read, and scrapes at the same time")
+    func many() async throws {
+        let test = try TestServer()
+        test.log.info("First")
+        let followers = try (0..<60).map { _ in try test.connect() }
+        for follower in followers { follower.send(follow) }
+        for follower in followers[..<30] { _ = follower.read(through: "First") }
+        for number in 0..<1_000 {
+            test.log.debug("Many", [.count(number)])
+            if number.isMultiple(of: 50) {
+                #expect(try test.ask("GET /metrics").contains("test_total"))
+            }
+        }
+        test.log.info("Last")
+        for follower in followers[..<30] { #expect(follower.read(through: "Last").contains("Last")) }
+    }
+}

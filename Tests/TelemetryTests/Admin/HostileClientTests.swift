@@ -1,0 +1,119 @@
+import Glibc
+import Testing
+
+@testable import Telemetry
+
+@Suite struct HostileClientTests {
+    @Test(
+        "A malformed request ends its own connection only",
+        arguments: [
+            "\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n",
+            "GET /metrics HTTP/9.9\r\n\r\n", "GET /metrics HTTP/1.1\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
+            "GET /%zz%00%ff?%=%&&= HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://other/metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /logs?level=%00&contains=%ff%fe&limit=%31 HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost x\r\n\r\n", "GET /metrics HTTP/1.1\r\n: x\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", "GET /metrics HTTP/1.1\nHost: x\n\n",
+            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        ])
+    func malformed(_ request: String) throws {
+        // What it takes for the beginning of a request waits for the rest.
+        var limits = AdminLimits()
+        limits.idleSeconds = 1
+        let test = try TestServer(limits: limits)
+        let client = try test.connect()
+        client.send(request)
+        shutdown(client.descriptor, Int32(SHUT_WR))
+        _ = client.readToEnd()
+        #expect(try test.ask("GET /healthz").contains(" 200 OK"))
+    }
+
+    @Test("Random bytes, and requests with random bytes changed, do no harm")
+    func fuzz() throws {
+        let test = try TestServer()
+        var random = SplitMix(state: 7)
+        let request = Array(
+            "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: x\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo".utf8)
+        for round in 0..<300 {
+            var bytes =
+                round.isMultiple(of: 3) ? (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) } : request
+            for _ in 0..<3 {
+                bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            let client = try test.connect()
+            client.send(bytes)
+            if round.isMultiple(of: 2) { shutdown(client.descriptor, Int32(SHUT_WR)) }
+        }
+        #expect(try test.ask("GET /healthz").contains(" 200 OK"))
+    }
+
+    @Test("A head or a body over the limit is refused")
+    func tooLarge() throws {
+        let test = try TestServer()
+        let long = String(repeating: "x", count: 40_000)
+        #expect(try !test.ask("GET /\(long)").contains(" 200 "))
+        #expect(try !test.ask("GET /healthz", headers: "X-Long: \(long)\r\n").contains(" 200 "))
+        #expect(try test.ask("PUT /log-level", body: String(long.prefix(1_025))).hasPrefix("HTTP/1.1 413 "))
+        let chunked = "Transfer-Encoding: chunked\r\n"
+        let body = "500\r\n\(long.prefix(0x500))\r\n0\r\n\r\n"
+        let client = try test.connect()
+        client.send("PUT /log-level HTTP/1.1\r\nHost: x\r\n\(chunked)\r\n\(body)")
+        #expect(!client.readToEnd().contains(" 200 "))
+        #expect(test.log.level == .debug)
+    }
+
+    @Test("A client that writes a byte at a time is answered and holds up no one")
+    func slowWriter() throws {
+        let test = try TestServer()
+        let slow = try test.connect()
+        for byte in "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8 {
+            slow.send([byte])
+            #expect(try test.ask("HEAD /healthz").contains(" 200 OK"))
+        }
+        #expect(slow.readToEnd().contains(" 200 OK"))
+    }
+
+    @Test("A client that says nothing is closed after the idle time")
+    func idle() throws {
+        var limits = AdminLimits()
+        limits.idleSeconds = 1
+        let test = try TestServer(limits: limits)
+        let silent = try test.connect()
+        let half = try test.connect()
+        half.send("GET /metrics HTTP/1.1\r\nHo")
+        #expect(!silent.readToEnd().contains(" 200 "))
+        #expect(!half.readToEnd().contains(" 200 "))
+    }
+
+    @Test("Beyond the limit connections wait, and are served once others have gone")
+    func connections() throws {
+        var limits = AdminLimits()
+        limits.connections = 4
+        limits.idleSeconds = 120
+        let test = try TestServer(limits: limits)
+        var held = try (0..<4).map { _ in try test.connect() }
+        let answered = held[0]
+        answered.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(answered.read(through: "}\n").contains(" 200 OK"))
+        let waiting = try test.connect()
+        waiting.send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(!isReadable(waiting.descriptor))
+        held.removeLast(3)
+        #expect(waiting.readToEnd().contains(" 200 OK"))
+    }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,173 @@
+import Testing
+import Worker
+
+@Suite("What becomes of the offsets of one partition")
+struct OffsetLedgerTests {
+    private func ledger(at position: Int64, taking offsets: some Sequence<Int64>) -> OffsetLedger {
+        var ledger = OffsetLedger(startingAt: position)
+        for offset in offsets { expectEqual(ledger.take(offset), .taken) }
+        return ledger
+    }
+
+    @Test("The position is the lowest incomplete offset, or one past the last when all are done")
+    func position() {
+        var ledger = ledger(at: 100, taking: 100..<104)
+        #expect(ledger.position == 100)
+        expectEqual(ledger.complete(102), true)
+        expectEqual(ledger.complete(101), true)
+        #expect(ledger.position == 100)
+        #expect(ledger.completedBeyond == [101..<103])
+        expectEqual(ledger.complete(100), true)
+        #expect(ledger.position == 103)
+        #expect(ledger.completedBeyond == [])
+        expectEqual(ledger.complete(103), true)
+        #expect(ledger.position == 104)
+        #expect(ledger.inFlight == 0)
+        #expect(ledger.span == 0)
+    }
+
+    @Test("Offsets that the log does not hold count as done: before, between and behind what is in flight")
+    func gaps() {
+        var ledger = ledger(at: 10, taking: [12, 13, 17])
+        #expect(ledger.position == 12)
+        #expect(ledger.completedBeyond == [14..<17])
+        expectEqual(ledger.complete(12), true)
+        expectEqual(ledger.complete(13), true)
+        #expect(ledger.position == 17)
+        expectEqual(ledger.complete(17), true)
+        expectEqual(ledger.take(1_000_000_000_000), .taken)
+        #expect(ledger.position == 1_000_000_000_000)
+    }
+
+    @Test("Without a committed offset the first record decides, and its offset is to be committed at once")
+    func noCommit() {
+        var ledger = OffsetLedger(startingAt: -1001)
+        #expect(!ledger.isDirty)
+        expectEqual(ledger.take(5_000), .taken)
+        #expect(ledger.position == 5_000)
+        #expect(ledger.isDirty)
+    }
+
+    @Test(
+        "An offset that was never taken, or is done already, cannot be completed",
+        arguments: [-1, 9, 11, 12, 15, Int64.max] as [Int64])
+    func wrongCompletion(offset: Int64) {
+        var ledger = ledger(at: 10, taking: [10, 12, 14])
+        expectEqual(ledger.complete(12), true)
+        let before = ledger.completedBeyond
+        expectEqual(ledger.complete(offset), false)
+        #expect(ledger.completedBeyond == before)
+        #expect(ledger.position == 10)
+        #expect(ledger.inFlight == 2)
+    }
+
+    @Test("A recreated topic starts over below the position; nothing is entered and nothing lost")
+    func recreatedTopic() {
+        var ledger = ledger(at: 1_000, taking: 1_000..<1_010)
+        for offset: Int64 in 1_000..<1_005 { expectEqual(ledger.complete(offset), true) }
+        expectEqual(ledger.take(0), .rewound)
+        expectEqual(ledger.take(1_003), .rewound)
+        expectEqual(ledger.take(1_007), .duplicate)
+        expectEqual(ledger.take(-5), .rewound)
+        #expect(ledger.position == 1_005)
+        #expect(ledger.inFlight == 5)
+        expectEqual(ledger.take(1_010), .taken)
+    }
+
+    @Test("A message that hangs holds the position while the window grows, up to its limit and no further")
+    func limit() {
+        var ledger = OffsetLedger(startingAt: 0, spanLimit: 1 << 16)
+        expectEqual(ledger.take(0), .taken)
+        for offset: Int64 in 1..<1 << 16 {
+            expectEqual(ledger.take(offset), .taken)
+            expectEqual(ledger.complete(offset), true)
+        }
+        expectEqual(ledger.take(1 << 16), .full)
+        expectEqual(ledger.take(1 << 16), .full)
+        #expect(ledger.position == 0)
+        #expect(ledger.completedBeyond == [1..<1 << 16])
+        expectEqual(ledger.complete(0), true)
+        #expect(ledger.position == 1 << 16)
+        expectEqual(ledger.take(1 << 16), .taken)
+        expectEqual(ledger.complete(1 << 16), true)
+    }
+
+    @Test(
+        "Offsets beyond what can be counted are refused, not trapped on",
+        arguments: [Int64.max, Int64.max - 1, 1 << 62 + 1] as [Int64])
+    func enormous(offset: Int64) {
+        var ledger = OffsetLedger(startingAt: .max)
+        expectEqual(ledger.take(offset), .full)
+        expectEqual(ledger.take(1 << 62), .taken)
+        expectEqual(ledger.complete(1 << 62), true)
+        #expect(ledger.position == 1 << 62 + 1)
+    }
+
+    @Test("What the metadata says is done is skipped, still counts, and stays in the next metadata")
+    func seeded() throws {
+        var ledger = OffsetLedger(startingAt: 50, completed: [52..<54, 60..<61])
+        #expect(ledger.isCompleted(52) && ledger.isCompleted(60) && !ledger.isCompleted(51) && !ledger.isCompleted(61))
+        #expect(!ledger.isDirty)
+        expectEqual(ledger.take(50), .taken)
+        expectEqual(ledger.take(51), .taken)
+        expectEqual(ledger.take(52), .completed)
+        expectEqual(ledger.complete(51), true)
+        #expect(ledger.completedBeyond == [51..<54, 60..<61])
+        expectEqual(ledger.complete(50), true)
+        #expect(ledger.position == 54)
+        // 53 was not read again: the log dropped it meanwhile.
+        expectEqual(ledger.take(54), .taken)
+        expectEqual(ledger.take(60), .completed)
+        expectEqual(ledger.complete(54), true)
+        #expect(ledger.position == 61)
+        #expect(ledger.inFlight == 0)
+    }
+
+    @Test("A log that lost everything the metadata knew starts over far away")
+    func seededAndGone() {
+        var ledger = OffsetLedger(startingAt: 50, completed: [52..<54, 200..<300], spanLimit: 1 << 12)
+        expectEqual(ledger.take(1 << 40), .taken)
+        #expect(ledger.position == 1 << 40)
+        #expect(ledger.completedBeyond == [])
+        #expect(ledger.metadataSizeBound < 64)
+    }
+
+    @Test("Of a set wider than the limit only the near part is kept: the rest is repeated")
+    func wideSeed() {
+        let ledger = OffsetLedger(startingAt: 0, completed: [5..<10, 1 << 20..<1 << 60], spanLimit: 1 << 12)
+        #expect(ledger.completedBeyond == [5..<10])
+        #expect(ledger.span == 10)
+        let cut = OffsetLedger(startingAt: 0, completed: [5..<1 << 60], spanLimit: 1 << 12)
+        #expect(cut.completedBeyond == [5..<1 << 12])
+    }
+
+    @Test("Only a committed snapshot makes it clean, and only of what it said")
+    func dirty() {
+        var ledger = ledger(at: 0, taking: 0..<4)
+        #expect(!ledger.isDirty)
+        expectEqual(ledger.complete(2), true)
+        let first = ledger.snapshot()
+        #expect(ledger.isDirty)
+        expectEqual(ledger.complete(0), true)
+        let second = ledger.snapshot()
+        ledger.committed(first)
+        #expect(ledger.isDirty)
+        ledger.committed(second)
+        #expect(!ledger.isDirty)
+        ledger.committed(first)
+        #expect(!ledger.isDirty)
+        expectEqual(ledger.take(4), .taken)
+        #expect(!ledger.isDirty)
+    }
+
+    @Test("A snapshot names the position, and its metadata the same")
+    func snapshot() throws {
+        var ledger = ledger(at: 7, taking: 7..<20)
+        for offset: Int64 in [9, 10, 15] { expectEqual(ledger.complete(offset), true) }
+        let snapshot = ledger.snapshot()
+        #expect(snapshot.offset == 7)
+        #expect(snapshot.leftOut == 0)
+        let metadata = try OffsetMetadata(decoding: snapshot.metadata, committedAt: 7)
+        #expect(metadata.completed == [9..<11, 15..<16])
+    }
+}

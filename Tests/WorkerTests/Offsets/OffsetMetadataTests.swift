@@ -1,0 +1,136 @@
+import Testing
+import Worker
+
+@Suite("What travels in a commit's metadata")
+struct OffsetMetadataTests {
+    /// Every offset of a span completed but for some, as a worker with messages that hang leaves it.
+    static func set(base: Int64 = 1_000_000, span: Int64, hangingOneIn odds: Int, seed: UInt64 = 7) -> OffsetMetadata {
+        var random = SeededGenerator(seed: seed)
+        let holes = (base + 1..<base + span).filter { _ in random.once(in: odds) }
+        var (completed, start) = ([Range<Int64>](), base + 1)
+        for hole in holes + [base + span] {
+            if start < hole { completed.append(start..<hole) }
+            start = hole + 1
+        }
+        return OffsetMetadata(base: base, completed: completed)
+    }
+
+    private func isBase64URL(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            let character = Character(UnicodeScalar(byte))
+            return byte < 0x80 && (character.isLetter || character.isNumber || character == "-" || character == "_")
+        }
+    }
+
+    @Test(
+        "Nothing completed is still a text that names version and base",
+        arguments: [0, 1, 1_234_567, 1 << 62] as [Int64])
+    func empty(base: Int64) throws {
+        let (text, leftOut) = OffsetMetadata(base: base, completed: []).encoded()
+        #expect(text.hasPrefix("PMv1"))
+        #expect(isBase64URL(text) && text.utf8.count < 32 && leftOut == 0)
+        #expect(try OffsetMetadata(decoding: text, committedAt: base).completed == [])
+    }
+
+    @Test(
+        "Every set that fits comes back whole",
+        arguments: [
+            [1..<2], [2..<3], [1..<1 << 62], [1 << 61..<1 << 62], [5..<Int64.max], [Int64.max - 1..<Int64.max],
+            [1..<9], [1..<10, 11..<12], [8..<9, 16..<17, 24..<25], [1..<2, 1 << 40..<1 << 41, (1 << 41) + 1..<1 << 42],
+        ] as [[Range<Int64>]])
+    func roundTrip(completed: [Range<Int64>]) throws {
+        let metadata = OffsetMetadata(base: 0, completed: completed)
+        let (text, leftOut) = metadata.encoded()
+        #expect(leftOut == 0 && isBase64URL(text))
+        #expect(try OffsetMetadata(decoding: text, committedAt: 0) == metadata)
+    }
+
+    @Test("Random sets come back whole, or as their lowest part when they are cut")
+    func randomSets() throws {
+        var random = SeededGenerator(seed: 11)
+        for round in 0..<100 {
+            let metadata = Self.set(
+                base: Int64.random(in: 0..<1 << 50, using: &random), span: Int64.random(in: 1..<30_000, using: &random),
+                hangingOneIn: 1 + Int.random(in: 1..<300, using: &random), seed: UInt64(round))
+            let limit = Int.random(in: 64...OffsetMetadata.limit, using: &random)
+            let (text, leftOut) = metadata.encoded(limit: limit)
+            try #require(text.utf8.count <= limit)
+            let kept = try OffsetMetadata(decoding: text, committedAt: metadata.base).completed
+            let (all, part) = (metadata.completed.flatMap { $0 }, kept.flatMap { $0 })
+            try #require(part == Array(all.prefix(part.count)))
+            try #require(leftOut == all.count - part.count)
+        }
+    }
+
+    @Test("One message that hangs among 10,000 in flight costs a few bytes")
+    func oneHanging() {
+        let (text, leftOut) = OffsetMetadata(base: 42, completed: [43..<10_042]).encoded()
+        #expect(text.utf8.count <= 24 && leftOut == 0)
+    }
+
+    @Test(
+        "What 10,000 in flight leave fits, with nothing lost",
+        arguments: [
+            // Every other one of 20,000, at random; one in a hundred hanging 30 s at 5,000 a second; few over many.
+            (span: 20_000, odds: 2, atMost: 3_400), (150_000, 100, 2_700), (1_000_000, 1_000, 2_900),
+        ])
+    func hanging(span: Int64, odds: Int, atMost: Int) {
+        let (text, leftOut) = Self.set(span: span, hangingOneIn: odds).encoded()
+        #expect(leftOut == 0)
+        #expect(text.utf8.count <= atMost)
+    }
+
+    @Test("A burst that hangs as one costs no more than a single message")
+    func burst() {
+        let (text, leftOut) = OffsetMetadata(base: 0, completed: [5_000..<500_000, 500_001..<500_010]).encoded()
+        #expect(text.utf8.count <= 32 && leftOut == 0)
+    }
+
+    @Test("10,000 scattered over 100,000 are more than fits: the lowest third at least is kept")
+    func cut() throws {
+        let metadata = Self.set(span: 100_000, hangingOneIn: 10)
+        let (text, leftOut) = metadata.encoded()
+        let total = metadata.completed.reduce(0) { $0 + $1.count }
+        #expect(text.utf8.count <= OffsetMetadata.limit && text.utf8.count > OffsetMetadata.limit - 8)
+        #expect(leftOut > 0 && leftOut < total * 2 / 3)
+        let kept = try OffsetMetadata(decoding: text, committedAt: metadata.base).completed
+        #expect(metadata.completed.starts(with: kept))
+    }
+
+    @Test(
+        "Text that is not ours, or not whole, is rejected by name",
+        arguments: [
+            ("", .foreign), ("hello", .foreign), ("PM", .foreign), ("pmv1AAAA", .foreign), ("AAAAPMv1", .foreign),
+            ("bMCwAAAAAA", .foreign), ("PMv2AAAA", .version("2")), ("PMv€", .version("€")), ("PMv", .corrupt),
+            ("PMv1", .corrupt), ("PMv1AAAA", .corrupt), ("PMv1A", .corrupt), ("PMv1 AAA", .corrupt),
+            ("PMv1AAAAAAA=", .corrupt), ("PMv1" + String(repeating: "A", count: 5_000), .corrupt),
+            ("PMv1\u{0}\u{ff}é", .corrupt),
+        ] as [(String, OffsetMetadata.Rejection)])
+    func rejected(text: String, reason: OffsetMetadata.Rejection) {
+        #expect(throws: reason) { try OffsetMetadata(decoding: text, committedAt: 0) }
+    }
+
+    @Test("A committed offset that someone set by hand is told by the base", arguments: [0, 41, 43, 999] as [Int64])
+    func otherBase(committed: Int64) {
+        let (text, _) = OffsetMetadata(base: 42, completed: [44..<50]).encoded()
+        #expect(throws: OffsetMetadata.Rejection.otherBase(42)) {
+            try OffsetMetadata(decoding: text, committedAt: committed)
+        }
+    }
+
+    @Test("No set is larger than its bound says", arguments: [1, 10, 1_000, 60_000, 1 << 22] as [Int64])
+    func sizeBound(span: Int64) {
+        for odds in [1, 2, 3, 10, 100, 5_000] {
+            var ledger = OffsetLedger(startingAt: 0)
+            var random = SeededGenerator(seed: UInt64(odds))
+            for offset in 0..<min(span, 60_000) {
+                let isHanging = random.once(in: odds)
+                guard isHanging, ledger.take(offset * max(1, span / 60_000)) == .taken else { continue }
+            }
+            _ = ledger.take(span - 1)
+            let bound = ledger.metadataSizeBound
+            #expect(ledger.snapshot(limit: 1 << 22).metadata.utf8.count <= bound)
+            #expect(bound <= Int(span) / 6 + 64)
+        }
+    }
+}
