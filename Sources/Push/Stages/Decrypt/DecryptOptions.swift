@@ -16,7 +16,9 @@ package struct DecryptOptions: Sendable {
         package let from: JSONPointer
         package let target: Target
 
-        package init(from: JSONPointer, to target: Target) {
+        package init(
+            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body))
+        ) {
             self.from = from
             self.target = target
         }
@@ -28,14 +30,15 @@ package struct DecryptOptions: Sendable {
         }
     }
 
-    package static let standardFormats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
-
-    package var formats = standardFormats
+    package var formats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
     /// Where web push's older form keeps the sender's public key and the salt.
-    package var draft: (point: JSONPointer, salt: JSONPointer)?
-    package var keyNames: [MessageValue] = []
-    package var fields: [Field] = []
+    package var draft = (point: JSONPointer(member: "k"), salt: JSONPointer(member: "s"))
+    package var keyNames = [
+        MessageValue.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
+        .recipient,
+    ]
+    package var fields = [Field()]
     package var placeholder = "(Encrypted)"
     /// A message without the ciphertext is not to be taken for one that had it.
     package var isRequired = false

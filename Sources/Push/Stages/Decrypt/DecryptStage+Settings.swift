@@ -9,8 +9,7 @@ extension DecryptStage {
     /// The options, and the file of the keys if the formats need any; nil after a problem.
     private static func read(_ settings: inout SettingReader) -> (DecryptOptions, keys: String?)? {
         var options = DecryptOptions()
-        options.formats = settings.list(
-            "formats", .choice(CiphertextFormat.self), default: DecryptOptions.standardFormats)
+        options.formats = settings.list("formats", .choice(CiphertextFormat.self), default: options.formats)
         let isKeyless = options.formats == [.rot13]
         if options.formats.contains(.rot13), !isKeyless {
             settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
@@ -19,15 +18,18 @@ extension DecryptStage {
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
-            let point = settings.value("dh-from", .jsonPointer, default: DecryptOptions.standardDraft.point)
-            return (point, settings.value("salt-from", .jsonPointer, default: DecryptOptions.standardDraft.salt))
+            (
+                settings.value("dh-from", .pointer, default: options.draft.point),
+                settings.value("salt-from", .pointer, default: options.draft.salt)
+            )
         }
-        options.keyNames = settings.list("key-id-from", .messageValue, default: DecryptOptions.standardKeyNames)
+        options.keyNames = settings.list("key-id-from", .messageValue, default: options.keyNames)
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in
-            DecryptOptions.Field(
-                from: settings.value("from", .jsonPointer, default: DecryptOptions.standardSource),
-                to: settings.value("to", .target, default: .member(DecryptOptions.standardTarget)))
+            let standard = DecryptOptions.Field()
+            return DecryptOptions.Field(
+                from: settings.value("from", .pointer, default: standard.from),
+                to: settings.value("to", .target, default: standard.target))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
         options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
@@ -58,7 +60,7 @@ extension SettingFormat where Value == DecryptOptions.Field.Target {
         Self(
             parse: { text throws(SettingMismatch) in
                 if text == "merge" { return .merge }
-                guard text != "", let pointer = JSONPointer(text) else {
+                guard !text.isEmpty, let pointer = JSONPointer(text) else {
                     throw SettingMismatch(
                         expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"])
                 }

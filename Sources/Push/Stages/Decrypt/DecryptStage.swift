@@ -101,9 +101,8 @@ package struct DecryptStage: Stage {
     }
 
     private func draft(_ content: NotificationContent) -> WebPushForm.Draft? {
-        guard let draft = options.draft,
-            let point = content.withText(at: draft.point, BinaryText.bytes),
-            let salt = content.withText(at: draft.salt, BinaryText.bytes)
+        guard let point = content.withText(at: options.draft.point, BinaryText.bytes),
+            let salt = content.withText(at: options.draft.salt, BinaryText.bytes)
         else { return nil }
         return WebPushForm.Draft(point: point, salt: salt)
     }
