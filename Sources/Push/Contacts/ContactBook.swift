@@ -1,10 +1,11 @@
 /// The names under which recipients know others. Used by all lanes at once.
 public protocol ContactBook: Sendable {
-    /// Appends the name that the owner has for the identifier, as `ContactName` cleans it, and tells its direction; nil
-    /// if there is none. May read a local file, which takes microseconds, and keeps what it found.
-    func append(
-        nameOf id: RawSpan, for owner: RawSpan, to text: inout [UInt8]
-    ) throws(ContactsUnavailable) -> TextDirection?
+    /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
+    /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
+    /// not call the book.
+    func find(
+        _ id: RawSpan, of owner: RawSpan, _ body: (_ name: Span<UInt8>, TextDirection) -> Void
+    ) throws(ContactsUnavailable) -> Bool
 }
 
 /// The names cannot be read now.

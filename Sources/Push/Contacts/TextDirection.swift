@@ -11,16 +11,16 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
     public static let none = TextDirection(rawValue: 0)
 
     /// Of UTF-8; what is no UTF-8 has no direction.
-    public init(of text: Span<UInt8>) {
-        self = .none
-        add(text)
-    }
+    public init(of text: Span<UInt8>) { self.init(text, upTo: 4) }
 
-    /// Goes on with more of the same text.
-    mutating func add(_ text: Span<UInt8>) {
-        var found = rawValue
+    /// Of the first letter alone.
+    init(ofFirstLetterIn text: Span<UInt8>) { self.init(text, upTo: 1) }
+
+    /// Stops when it has found as much.
+    private init(_ text: Span<UInt8>, upTo enough: UInt8) {
+        var found: UInt8 = 0
         var at = 0
-        while at < text.count, found < 4 {
+        while at < text.count, found < enough {
             let byte = text[at]
             var direction: UInt8 = 0
             if byte < 0x80 {
@@ -34,7 +34,7 @@ public struct TextDirection: Sendable, Equatable, RawRepresentable {
             if direction == 0 || direction == found { continue }
             found = found == 0 ? direction : found | 4
         }
-        self = TextDirection(rawValue: found)
+        self.init(rawValue: found)
     }
 
     /// True if none of the letters runs against those of the other text; also where there are none.

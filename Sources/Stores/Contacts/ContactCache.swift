@@ -9,12 +9,6 @@ struct ContactCache: ~Copyable {
         var isRecent = false
     }
 
-    enum Answer {
-        case unknown
-        /// The name was appended; nil if the contact is nobody's.
-        case known(TextDirection?)
-    }
-
     private let capacity: Int
     private var entries: [Entry] = []
     private var index = KeyIndex()
@@ -24,25 +18,21 @@ struct ContactCache: ~Copyable {
 
     var count: Int { entries.count }
 
-    mutating func append(
-        nameOf id: RawSpan, for owner: RawSpan, _ hash: UInt32, to text: inout [UInt8]
-    ) -> Answer {
+    /// Gives the name; false if the contact is known to be nobody's, nil if nothing is known of it.
+    mutating func find(
+        _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, _ body: (Span<UInt8>, TextDirection) -> Void
+    ) -> Bool? {
         let found = index.find(hash) { ContactRecord.matches(entries[$0].record, at: 0, owner: owner, id: id) }
-        guard let found else { return .unknown }
+        guard let found else { return nil }
         entries[found].isRecent = true
-        return .known(ContactRecord.append(nameOf: entries[found].record, at: 0, to: &text))
+        return ContactRecord.giveName(of: entries[found].record, at: 0, body)
     }
 
-    /// Remembers the answer to what was unknown, and gives it. A contact too long for a record is only given.
-    mutating func insert(
-        owner: RawSpan, id: RawSpan, name: [UInt8], _ hash: UInt32, to text: inout [UInt8]
-    ) -> TextDirection? {
-        text.append(contentsOf: name)
+    /// Remembers what was unknown; an empty name for nobody's contact. One that is too long for a record is not kept.
+    mutating func insert(owner: RawSpan, id: RawSpan, name: [UInt8], _ hash: UInt32) {
         var record: [UInt8] = []
-        if ContactRecord.append(owner: owner, id: id, name: name, to: &record) {
-            insert(Entry(record: record, hash: hash))
-        }
-        return name.isEmpty ? nil : TextDirection(of: name.span)
+        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return }
+        insert(Entry(record: record, hash: hash))
     }
 
     private mutating func insert(_ entry: Entry) {

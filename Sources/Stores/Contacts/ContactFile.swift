@@ -12,7 +12,7 @@ package final class ContactFile: ContactBook {
     /// What has to be watched. A file that cannot be read leaves the contacts that were there.
     package var file: any Reloadable { table }
 
-    package func append(nameOf id: RawSpan, for owner: RawSpan, to text: inout [UInt8]) -> TextDirection? {
-        table.value.append(nameOf: id, for: owner, to: &text)
+    package func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
+        table.value.find(id, of: owner, body)
     }
 }

@@ -28,13 +28,15 @@ enum ContactRecord {
             && key.extracting(ownerCount..<ownerCount + idCount).hasSameBytes(as: id)
     }
 
-    /// Nil, and nothing appended, for nobody's contact.
-    static func append(nameOf bytes: [UInt8], at start: Int, to text: inout [UInt8]) -> TextDirection? {
+    /// Gives the name; false for nobody's contact.
+    static func giveName(
+        of bytes: [UInt8], at start: Int, _ body: (Span<UInt8>, TextDirection) -> Void
+    ) -> Bool {
         let nameStart = start + headerSize + count(bytes, start) + count(bytes, start + 2)
         let nameCount = count(bytes, start + 4)
-        guard nameCount > 0 else { return nil }
-        bytes.withUnsafeBufferPointer { text.append(contentsOf: $0[nameStart..<nameStart + nameCount]) }
-        return TextDirection(rawValue: bytes[start + 6])
+        guard nameCount > 0 else { return false }
+        body(bytes.span.extracting(nameStart..<nameStart + nameCount), TextDirection(rawValue: bytes[start + 6]))
+        return true
     }
 
     private static func count(_ bytes: [UInt8], _ at: Int) -> Int { Int(bytes[at]) | Int(bytes[at + 1]) << 8 }

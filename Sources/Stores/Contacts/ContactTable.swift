@@ -36,9 +36,10 @@ final class ContactTable: Sendable {
 
     var count: Int { index.count }
 
-    func append(nameOf id: RawSpan, for owner: RawSpan, to text: inout [UInt8]) -> TextDirection? {
+    func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
         let hash = KeyIndex.hash(owner, id)
         let found = index.find(hash) { ContactRecord.matches(records, at: $0, owner: owner, id: id) }
-        return found.flatMap { ContactRecord.append(nameOf: records, at: $0, to: &text) }
+        guard let found else { return false }
+        return ContactRecord.giveName(of: records, at: found, body)
     }
 }

@@ -17,11 +17,11 @@ package final class StoredContacts: ContactBook {
     /// Lanes seldom meet in one of so many.
     private static let shardCount = 8
 
-    package func append(
-        nameOf id: RawSpan, for owner: RawSpan, to text: inout [UInt8]
-    ) throws(ContactsUnavailable) -> TextDirection? {
+    package func find(
+        _ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void
+    ) throws(ContactsUnavailable) -> Bool {
         let hash = KeyIndex.hash(owner, id)
-        return try shards[Int(hash >> 29)].append(nameOf: id, for: owner, hash, to: &text)
+        return try shards[Int(hash >> 29)].find(id, of: owner, hash, body)
     }
 }
 
@@ -36,13 +36,13 @@ extension StoredContacts {
             self.time = time
         }
 
-        func append(
-            nameOf id: RawSpan, for owner: RawSpan, _ hash: UInt32, to text: inout [UInt8]
-        ) throws(ContactsUnavailable) -> TextDirection? {
+        func find(
+            _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, _ body: (Span<UInt8>, TextDirection) -> Void
+        ) throws(ContactsUnavailable) -> Bool {
             let now = time.now
             return try reader.withLock { (reader) throws(ContactsUnavailable) in
                 do throws(StoreError) {
-                    return try reader.append(nameOf: id, for: owner, hash, to: &text, now: now)
+                    return try reader.find(id, of: owner, hash, now: now, body)
                 } catch {
                     throw ContactsUnavailable("\(error)")
                 }
@@ -68,12 +68,16 @@ extension StoredContacts {
             cache = ContactCache(capacity: capacity)
         }
 
-        mutating func append(
-            nameOf id: RawSpan, for owner: RawSpan, _ hash: UInt32, to text: inout [UInt8], now: Instant
-        ) throws(StoreError) -> TextDirection? {
+        mutating func find(
+            _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, now: Instant, _ body: (Span<UInt8>, TextDirection) -> Void
+        ) throws(StoreError) -> Bool {
             if now >= nextLook { try look(now) }
-            if case .known(let direction) = cache.append(nameOf: id, for: owner, hash, to: &text) { return direction }
-            return cache.insert(owner: owner, id: id, name: try name(owner, id), hash, to: &text)
+            if let isFound = cache.find(id, of: owner, hash, body) { return isFound }
+            let name = try name(owner, id)
+            cache.insert(owner: owner, id: id, name: name, hash)
+            if name.isEmpty { return false }
+            body(name.span, TextDirection(of: name.span))
+            return true
         }
 
         private mutating func look(_ now: Instant) throws(StoreError) {

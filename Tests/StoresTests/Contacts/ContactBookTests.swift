@@ -6,17 +6,18 @@ import Testing
 
 extension ContactBook {
     func name(_ id: String, for owner: String) throws -> String? {
-        var text = Array("<".utf8)
-        let direction = try id.withBytes { (id) throws(ContactsUnavailable) in
+        try entry(id, for: owner)?.name
+    }
+
+    func entry(_ id: String, for owner: String) throws -> (name: String, direction: TextDirection)? {
+        var found: (String, TextDirection)?
+        let isFound = try id.withBytes { (id) throws(ContactsUnavailable) in
             try owner.withBytes { (owner) throws(ContactsUnavailable) in
-                try append(nameOf: id, for: owner, to: &text)
+                try find(id, of: owner) { found = ($0.bytes.text, $1) }
             }
         }
-        guard direction != nil else {
-            #expect(text == Array("<".utf8))
-            return nil
-        }
-        return String(decoding: text.dropFirst(), as: UTF8.self)
+        #expect(isFound == (found != nil))
+        return found
     }
 }
 
@@ -68,11 +69,7 @@ struct ContactBookTests {
     func directions(_ source: Source) throws {
         let book = try book(source)
         for (id, direction) in [("c1", UInt8(1)), ("c2", 2)] {
-            var text: [UInt8] = []
-            let found = try id.withBytes { (id) throws(ContactsUnavailable) in
-                try book.append(nameOf: id, for: "anna".utf8Span.span.bytes, to: &text)
-            }
-            #expect(found?.rawValue == direction)
+            #expect(try book.entry(id, for: "anna")?.direction.rawValue == direction)
         }
     }
 

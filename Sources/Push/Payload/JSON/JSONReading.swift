@@ -25,6 +25,12 @@ extension JSONDocument {
         }
     }
 
+    func children(of node: JSONNode) -> [JSONNode] {
+        var children: [JSONNode] = []
+        forEachChild(of: node) { children.append($0) }
+        return children
+    }
+
     public func childCount(of node: JSONNode) -> Int {
         var count = 0
         forEachChild(of: node) { _ in count += 1 }
