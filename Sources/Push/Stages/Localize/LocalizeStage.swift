@@ -31,17 +31,19 @@ package final class LocalizeStage: Stage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        guard AlertText.allCases.contains(where: content.hasLocalizationKey(of:)) else { return .skipped }
-        let (catalog, table) = choose(for: content, context)
+        var choice: (catalog: Catalog, table: Int)?
         var hasWrongArguments = false
         var isMissing = false
         for text in AlertText.allCases where content.hasLocalizationKey(of: text) {
+            let (catalog, table) = choice ?? choose(for: content, context)
+            choice = (catalog, table)
             switch content.localize(text, with: catalog, table: table) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
             }
         }
+        if choice == nil { return .skipped }
         if hasWrongArguments { return .failed("arguments") }
         return isMissing ? .word("missing") : .ok
     }
