@@ -66,7 +66,12 @@ final class Service: Sendable {
         return links
     }
 
-    /// Runs until a signal has ended it.
+    /// The embedded broker's address.
+    var embeddedServers: String? { broker?.bootstrapServers }
+
+    func terminate() { worker.terminate() }
+
+    /// Runs until a signal, or `terminate`, has ended it.
     func run(_ signals: AsyncStream<Int32>) async -> ExitCode {
         let ended = Task.detached { [worker] in worker.wait() }
         let listening = Task { [worker, watcher, log] in
