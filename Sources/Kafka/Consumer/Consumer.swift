@@ -48,26 +48,7 @@ public final class Consumer: Sendable {
     /// Takes what is there, or waits for the first record up to the time-out: full batches under load, no delay when
     /// idle. Every record of the batch must be destroyed by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> Polled {
-        batch.begin()
-        var count = rd_kafka_consume_batch_queue(queue, 0, batch.slots.baseAddress, batch.slots.count)
-        if count <= 0 {
-            count = 0
-            if let first = rd_kafka_consume_queue(queue, milliseconds) {
-                batch.slots[0] = first
-                count = 1
-            }
-        }
-        for index in 0..<count {
-            guard let message = batch.slots[index] else { continue }
-            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                batch.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
-            } else {
-                batch.append(
-                    KafkaError(
-                        message.pointee.err, message: rd_kafka_message_errstr(message).map { String(cString: $0) }))
-                rd_kafka_message_destroy(message)
-            }
-        }
+        batch.fill(from: queue, milliseconds: milliseconds, topics)
         let rebalances = sinks.rebalances.events
         if !rebalances.isEmpty { sinks.rebalances.events = [] }
         return Polled(rebalances: rebalances, errors: batch.errors)
