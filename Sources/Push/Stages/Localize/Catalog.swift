@@ -8,10 +8,13 @@ package final class Catalog: Sendable {
     let defaultTable: Int
 
     /// Reads a folder; throws everything that is wrong with it.
-    package init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
-        let content = CatalogFolder(folder)
-        guard content.problems.isEmpty else { throw CatalogError(problems: content.problems) }
-        let tables = content.tables
+    package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
+        let (tables, problems) = CatalogReader.read(folder: folder)
+        guard problems.isEmpty else { throw CatalogError(problems: problems) }
+        try self.init(tables, of: folder, defaultLocale: defaultLocale)
+    }
+
+    init(_ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName) throws(CatalogError) {
         guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
             let message = "nothing in the default locale \(defaultLocale)"
             throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])

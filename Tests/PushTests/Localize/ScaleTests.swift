@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Push
+
+@Suite("Large catalogs")
+struct ScaleTests {
+    @Test("A file with a million keys is read, and each of them found")
+    func million() throws {
+        var file: [UInt8] = []
+        for number in 0..<1_000_000 { file += "k\(number) = \"\(number) %@\";\n".utf8 }
+        let fixture = try CatalogFixture()
+        try fixture.write("en.lproj/Localizable.strings", file)
+        let catalog = try fixture.catalog()
+        #expect(catalog.tables[0].count == 1_000_000)
+        for number in stride(from: 0, to: 1_000_000, by: 9973) {
+            #expect(catalog.text("k\(number)", ["x"]) == "\(number) x")
+        }
+        #expect(catalog.text("k1000000", ["x"]) == "[missing]")
+    }
+
+    @Test("Seventy locales of a String Catalog are read, each with its own text")
+    func locales() throws {
+        let tags = try LocalizeReference.read().plurals.keys.prefix(70).sorted()
+        var file = #"{"sourceLanguage": "en", "version": "1.0", "strings": {"#
+        for key in 0..<200 {
+            let localizations = tags.map {
+                #""\#($0)": {"stringUnit": {"state": "translated", "value": "\#($0) \#(key) %@"}}"#
+            }
+            file +=
+                #"\#(key == 0 ? "" : ",")"KEY_\#(key)": {"localizations": {\#(localizations.joined(separator: ","))}}"#
+        }
+        let catalog = try CatalogFixture(["Localizable.xcstrings": file + "}}"]).catalog()
+        #expect(catalog.tables.count == tags.count)
+        for tag in tags { #expect(catalog.text("KEY_17", ["x"], tag) == "\(tag) 17 x") }
+    }
+}
