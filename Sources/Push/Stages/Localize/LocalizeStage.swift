@@ -81,6 +81,23 @@ package final class LocalizeStage: Stage {
     }
 }
 
+extension LocalizeStage: LocalizedTexts {
+    func withText(
+        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
+    ) -> Bool {
+        let (catalog, table) = choose(for: content, context)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
+            var output = FormatOutput(memory)
+            let result = key.withUnsafeBufferPointer {
+                catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), table: table, to: &output)
+            }
+            guard result == .ok, !output.isFull else { return false }
+            body(output.text.span)
+            return true
+        }
+    }
+}
+
 extension StageEntry {
     static let localize = StageEntry("localize") { settings in
         let folder = settings.required("catalog", .file)
@@ -92,7 +109,9 @@ extension StageEntry {
                 try Catalog(folder: path, defaultLocale: defaultLocale)
             }
             resources.watcher.add(catalog)
-            return LocalizeStage(catalog: catalog, localeSources: localeSources)
+            let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
+            resources.texts.offer(stage)
+            return stage
         }
     }
 }

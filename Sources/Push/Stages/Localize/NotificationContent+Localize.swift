@@ -15,7 +15,11 @@ extension NotificationContent {
                 var output = FormatOutput(memory)
                 let result = translate(text, with: catalog, table: table, to: &output)
                 if output.isFull { return nil }
-                if result == .ok { setText(text, to: output.text.span) }
+                if result == .ok {
+                    let isDecrypted = hasDecryptedArgument(of: text)
+                    setText(text, to: output.text.span)
+                    if isDecrypted { markDecrypted(text) }
+                }
                 return result
             }
             if let result { return result }
@@ -33,6 +37,13 @@ extension NotificationContent {
                 key.withUnsafeBufferPointer { catalog.localize($0, arguments, table: table, to: &output) }
             } ?? .missing
         }
+    }
+
+    private func hasDecryptedArgument(of text: AlertText) -> Bool {
+        guard let arguments = localizationArguments(of: text) else { return false }
+        var isFound = false
+        document.forEachChild(of: arguments) { if isDecrypted($0) { isFound = true } }
+        return isFound
     }
 
     /// Nil where they are not a list of strings and numbers, or too many.
