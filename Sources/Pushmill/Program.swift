@@ -13,5 +13,5 @@ public enum Program {
         exit(await commands.run(arguments, surroundings).rawValue)
     }
 
-    static let commands = CommandTable(commands: [.run, .demo, .broker, .configCheck, .configShow, .version])
+    static let commands = CommandTable(commands: [.run, .demo, .broker, .configCheck, .configShow, .catalogCheck, .version])
 }
