@@ -59,6 +59,11 @@ let package = Package(
         tests("StoresTests", ["Stores", "Push"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         tests("PushmillTests", ["Pushmill", "Worker", "Push", "Kafka", "Telemetry"]),
+        // The service as a process, with stages that misbehave, for tests that kill it.
+        .executableTarget(
+            name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",
+            swiftSettings: house),
+        tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
     ],
     swiftLanguageModes: [.v6]
 )

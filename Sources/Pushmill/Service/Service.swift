@@ -10,6 +10,7 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
@@ -27,7 +28,8 @@ final class Service: Sendable {
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
         let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
         let links = try await Self.build(configuration.stages, resources)
-        metrics = ServiceMetrics.make(MetricRegistry(shards: settings.lanes + 1), links)
+        let registry = MetricRegistry(shards: settings.lanes + 1)
+        metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
@@ -37,6 +39,7 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
+        admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
         self.watcher = watcher
         watcher.start()
     }
@@ -86,6 +89,7 @@ final class Service: Sendable {
         }
         await ended.value
         listening.cancel()
+        admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])
             return .internalFailure
