@@ -22,7 +22,9 @@ public struct RecordBatch: ~Copyable {
         var count = max(0, rd_kafka_consume_batch_queue(queue, 0, slots.baseAddress, slots.count))
         if count == 0, let first = rd_kafka_consume_queue(queue, milliseconds) {
             slots[0] = first
-            count = 1
+            // It seldom comes alone, and small batches cost everyone behind a wake-up each.
+            let rest = slots.baseAddress.map { rd_kafka_consume_batch_queue(queue, 0, $0 + 1, slots.count - 1) }
+            count = 1 + max(0, rest ?? 0)
         }
         for index in 0..<count {
             guard let message = slots[index] else { continue }

@@ -1,7 +1,12 @@
 /// The kinds of stages that a configuration can name.
 public struct StageRegistry: Sendable {
     /// The stages that come with the library.
-    public static let builtIn: [StageEntry] = []
+    public static let builtIn: [StageEntry] = [
+        DecryptStage.entry,
+        .localize,
+        ContactStage.entry,
+        BadgeStage.entry,
+    ]
 
     private let entries: [StageEntry]
 

@@ -41,6 +41,24 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         if isTilde || tokens.count > JSONDocument.maximumDepth { return nil }
     }
 
+    /// A member of the root, whose name is not escaped.
+    public init(member name: String) {
+        description = "/" + name.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+        alertText = nil
+        names = Array(name.utf8)
+        endToken(0)
+    }
+
+    public init(_ text: AlertText) {
+        description = "/aps/alert/\(text.member)"
+        alertText = text
+        for name in ["aps", "alert", "\(text.member)"] {
+            let start = names.count
+            names += Array(name.utf8)
+            endToken(start)
+        }
+    }
+
     private mutating func endToken(_ start: Int) {
         let name = String(decoding: names[start...], as: UTF8.self)
         let isPosition = name == "0" || !name.hasPrefix("0") && name.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -9,13 +9,17 @@ final class DecryptScratch {
     var buffer = ScratchBuffer()
     var inflated = ScratchBuffer()
     var secrets = SecretCells()
-    let ciphers: CipherContexts
+    private(set) var ciphers: CipherContexts
     let md5: DigestContext
     let sha256: DigestContext
     let hmac256: KeyedDigest
     let hmac512: KeyedDigest
     let inflater: Inflater
     var headers = JWEHeaders()
+    private var document = JSONDocument()
+    private var documentCount = 0
+    private var ring = KeyRing([])
+    private var ringVersion: Int?
 
     init() throws(DecryptFailure) {
         ciphers = try CipherContexts()
@@ -26,10 +30,40 @@ final class DecryptScratch {
         inflater = try Inflater()
     }
 
+    /// The set in force. When it has changed, the contexts forget the keys of the old one.
+    func ring(_ file: ReloadableFile<KeyRing>) throws(DecryptFailure) -> KeyRing {
+        let version = file.version
+        guard version != ringVersion else { return ring }
+        ciphers = try CipherContexts()
+        ring = file.value
+        ringVersion = version
+        return ring
+    }
+
+    /// Reads a plaintext as JSON; the document is good until the scratch is cleared.
+    func read(_ plaintext: UnsafeMutableRawBufferPointer) throws(PayloadError) -> JSONDocument {
+        documentCount = plaintext.count
+        try document.read(UnsafeRawBufferPointer(plaintext))
+        return document
+    }
+
     /// Clears every trace of a message.
     func clear() {
+        if documentCount > 0 { overwriteDocument() }
         buffer.clear()
         inflated.clear()
         secrets.clear()
+    }
+
+    /// A document reads into the memory of the one before.
+    private func overwriteDocument() {
+        let blank = max(2, documentCount)
+        buffer.reserve(blank)
+        let text = buffer[0..<blank]
+        text.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: " "))
+        text[0] = UInt8(ascii: "0")
+        // A number and blanks are sound JSON.
+        try? document.read(UnsafeRawBufferPointer(text))
+        documentCount = 0
     }
 }

@@ -2,7 +2,7 @@
 struct Decryptor: Sendable {
     let forms: AllowedForms
     let derivation: PassphraseDerivation
-    let derivedKeys: DerivedKeys
+    private let derivedKeys = DerivedKeys()
 
     enum Opened {
         /// In the scratch, good until that is used again; always UTF-8.
@@ -11,32 +11,50 @@ struct Decryptor: Sendable {
         case underived(Derivation)
     }
 
-    /// What there is beside the ciphertext.
-    struct Surroundings {
-        var draft: WebPushForm.Draft?
-        var derived: [(identity: Derivation.Identity, key: SecretBytes)] = []
+    /// What a ciphertext is opened with.
+    struct Means {
+        let scratch: DecryptScratch
+        let ring: KeyRing
+        var derived: [DerivedKey] = []
     }
 
-    /// A set that was replaced a short while ago gets its turn where the one in force does not help.
+    typealias DerivedKey = (identity: Derivation.Identity, key: SecretBytes)
+    typealias DraftSource = () -> WebPushForm.Draft?
+
+    init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
+        forms = AllowedForms(formats)
+        self.derivation = derivation
+    }
+
+    /// True if opening can take a derivation.
+    var needsTime: Bool {
+        if case .iterated = derivation { forms.openSSL } else { false }
+    }
+
+    func derive(_ derivation: Derivation) async throws -> DerivedKey {
+        (derivation.identity, try await derivedKeys.derive(derivation))
+    }
+
+    /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. A set
+    /// that was replaced a short while ago gets its turn where the one in force does not help.
     func open(
-        _ text: UnsafeRawBufferPointer, _ surroundings: Surroundings, _ scratch: DecryptScratch, _ ring: KeyRing,
-        _ choose: KeyChoice
+        _ text: UnsafeRawBufferPointer, _ means: Means, choose: KeyChoice, draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         do throws(DecryptFailure) {
-            return try openText(text, surroundings, scratch, ring, choose)
+            return try openText(text, means, choose, draft)
         } catch {
-            guard error.mayBeOfTheKey, let former = ring.former, former.until > .now,
-                let opened = try? openText(text, surroundings, scratch, former.ring, choose)
-            else { throw error }
+            guard error.mayBeOfTheKey, let former = means.ring.former, former.until > .now else { throw error }
+            let formerMeans = Means(scratch: means.scratch, ring: former.ring, derived: means.derived)
+            guard let opened = try? openText(text, formerMeans, choose, draft) else { throw error }
             return opened
         }
     }
 
     private func openText(
-        _ text: UnsafeRawBufferPointer, _ surroundings: Surroundings, _ scratch: DecryptScratch, _ ring: KeyRing,
-        _ choose: KeyChoice
+        _ text: UnsafeRawBufferPointer, _ means: Means, _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
+        let scratch = means.scratch
         let plain: UnsafeMutableRawBufferPointer
         switch try forms.recognise(text, in: scratch) {
         case .rot13:
@@ -44,47 +62,52 @@ struct Decryptor: Sendable {
             plain = scratch.buffer[0..<text.count]
             Rot13.turn(text, into: plain)
         case .jwe:
-            plain = try JWEForm.open(text, scratch, ring, choose)
+            plain = try JWEForm.open(text, scratch, means.ring, choose)
         case .openSSL(let data):
             let form = try OpenSSLForm(data)
-            let key = try choose(KeyNeed(.passphrase), ring)
+            let key = try choose(KeyNeed(.passphrase), means.ring)
             if case .iterated(let iterations) = derivation {
                 let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
-                guard let derived = derived(wanted, surroundings) else { return .underived(wanted) }
+                guard let derived = derived(wanted, means) else { return .underived(wanted) }
                 plain = try form.open(derived, scratch)
             } else {
                 plain = try form.open(key.secret, derivation, scratch)
             }
         case .binary(let data):
-            plain = try openBinary(data, surroundings.draft, scratch, ring, choose)
+            plain = try openBinary(data, means, choose, draft)
         }
         guard plain.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
         guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .notText }
         return .text(plain)
     }
 
-    private func derived(_ wanted: Derivation, _ surroundings: Surroundings) -> SecretBytes? {
-        surroundings.derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
+    private func derived(_ wanted: Derivation, _ means: Means) -> SecretBytes? {
+        means.derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
     }
 
     /// Web push has a shape, or comes with a draft's parameters; of the other forms only the key says which it is.
     private func openBinary(
-        _ data: UnsafeMutableRawBufferPointer, _ draft: WebPushForm.Draft?, _ scratch: DecryptScratch,
-        _ ring: KeyRing, _ choose: KeyChoice
+        _ data: UnsafeMutableRawBufferPointer, _ means: Means, _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        if forms.webPush, let draft {
-            return try WebPushForm(try choose(KeyNeed(.webPush), ring), scratch).open(data, draft)
-        }
         let isPushLike = WebPushForm.isLike(data)
-        if forms.webPush, isPushLike {
-            do throws(DecryptFailure) {
-                return try WebPushForm(try choose(KeyNeed(.webPush), ring), scratch).open(data)
-            } catch .noKey where !forms.combined.isEmpty {
-                // Named is another key: then it only looks like web push.
+        if forms.webPush {
+            let draft = isPushLike ? nil : draft()
+            if isPushLike || draft != nil, let key = try pushKey(means.ring, choose) {
+                return try WebPushForm(key, means.scratch).open(data, draft)
             }
         }
         guard !forms.combined.isEmpty else { throw isPushLike && !forms.webPush ? .unsupported : .malformed }
         guard data.count >= CombinedForm.shortest else { throw .malformed }
-        return try CombinedForm.open(data, try choose(KeyNeed(forms.combined), ring), scratch)
+        return try CombinedForm.open(data, try choose(KeyNeed(forms.combined), means.ring), means.scratch)
+    }
+
+    /// Nil where the message names a key of another form: then it only looks like web push.
+    private func pushKey(_ ring: KeyRing, _ choose: KeyChoice) throws(DecryptFailure) -> DecryptionKey? {
+        do throws(DecryptFailure) {
+            return try choose(KeyNeed(.webPush), ring)
+        } catch {
+            guard error == .noKey, !forms.combined.isEmpty else { throw error }
+            return nil
+        }
     }
 }

@@ -18,6 +18,16 @@ enum BinaryText {
         try decodeBase64(text, into: output, isBare: true)
     }
 
+    /// Reads as `decode` does; empty if it is malformed.
+    static func bytes(_ text: Span<UInt8>) -> [UInt8] {
+        text.withUnsafeBytes { text in
+            [UInt8](unsafeUninitializedCapacity: text.count + 1) { bytes, count in
+                guard let base = bytes.baseAddress else { return }
+                count = (try? decode(text, into: base)) ?? 0
+            }
+        }
+    }
+
     static func bytes(ofBare text: String) throws(DecryptFailure) -> [UInt8] {
         let text = Array(text.utf8)
         var bytes = [UInt8](repeating: 0, count: text.count)

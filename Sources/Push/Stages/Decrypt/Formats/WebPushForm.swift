@@ -13,6 +13,13 @@ struct WebPushForm {
     struct Draft {
         let point: [UInt8]
         let salt: [UInt8]
+
+        /// Nil if they are not of the right form, and so mean something else.
+        init?(point: [UInt8], salt: [UInt8]) {
+            guard point.count == EllipticKey.pointCount, point[0] == 4, salt.count == saltCount else { return nil }
+            self.point = point
+            self.salt = salt
+        }
     }
 
     init(_ key: DecryptionKey, _ scratch: DecryptScratch) throws(DecryptFailure) {
@@ -28,8 +35,16 @@ struct WebPushForm {
         data.count > recordAt && data[saltCount] == 0 && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
     }
 
-    /// Decrypts in place.
-    func open(_ data: UnsafeMutableRawBufferPointer) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+    /// Decrypts in place: with a draft's parameters in its form, else in that of the RFC.
+    func open(
+        _ data: UnsafeMutableRawBufferPointer, _ draft: Draft?
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        if let draft { try openDraft(data, draft) } else { try openStandard(data) }
+    }
+
+    private func openStandard(
+        _ data: UnsafeMutableRawBufferPointer
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard Self.isLike(data) else { throw .malformed }
         let salt = Array(data[..<Self.saltCount])
         let recordSize = data.loadUnaligned(fromByteOffset: Self.saltCount, as: UInt32.self).bigEndian
@@ -44,11 +59,9 @@ struct WebPushForm {
         return UnsafeMutableRawBufferPointer(rebasing: text[..<end])
     }
 
-    /// Decrypts the draft's form in place.
-    func open(
+    private func openDraft(
         _ record: UnsafeMutableRawBufferPointer, _ draft: Draft
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        guard draft.salt.count == Self.saltCount else { throw .malformed }
         try agree(with: draft.point, "Content-Encoding: auth\0".utf8 + [])
         let context = "P-256\0".utf8 + [0, 65] + pair.point + [0, 65] + draft.point
         try derive(

@@ -14,6 +14,8 @@ package final class KeyRing: Sendable {
     private let named: [UInt64: [DecryptionKey]]
     let former: Former?
 
+    static let empty = KeyRing([])
+
     init(_ keys: [DecryptionKey], former: Former? = nil) {
         self.keys = keys
         self.former = former

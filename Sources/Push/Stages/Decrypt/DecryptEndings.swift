@@ -1,0 +1,30 @@
+/// How the fields of one message ended.
+struct DecryptEndings {
+    private var failure: DecryptFailure?
+    private var hasOpened = false
+    private var isBodyOpened = false
+    private var missing: [DecryptOptions.Field] = []
+
+    mutating func opened(_ field: DecryptOptions.Field) {
+        hasOpened = true
+        if field.target.text == .body { isBodyOpened = true }
+    }
+
+    mutating func failed(_ field: DecryptOptions.Field, _ failure: DecryptFailure) {
+        self.failure = self.failure ?? failure
+        missing.append(field)
+    }
+
+    var result: StageResult {
+        if let failure { return .failed(failure.reason) }
+        return hasOpened ? .ok : .skipped
+    }
+
+    /// Shows it where a text is missing. What is missing elsewhere is shown in the body, unless that has its text.
+    func showPlaceholder(_ placeholder: String, in content: inout NotificationContent) {
+        for field in missing {
+            guard field.target.text != nil || !isBodyOpened else { continue }
+            content.setText(field.target.text ?? .body, to: placeholder)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// What the decrypt stage is to do.
+package struct DecryptOptions: Sendable {
+    package struct Field: Sendable {
+        package enum Target: Sendable {
+            case member(JSONPointer)
+            /// The plaintext is an object, whose members go into the alert and the payload.
+            case merge
+
+            /// The text of the alert that it is.
+            var text: AlertText? {
+                guard case .member(let pointer) = self else { return nil }
+                return pointer.alertText
+            }
+        }
+
+        package let from: JSONPointer
+        package let target: Target
+
+        package init(
+            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body))
+        ) {
+            self.from = from
+            self.target = target
+        }
+
+        /// The ciphertext gives its place to the plaintext.
+        var isInPlace: Bool {
+            guard case .member(let pointer) = target else { return false }
+            return pointer == from
+        }
+    }
+
+    package var formats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
+    package var derivation = PassphraseDerivation.sha256
+    /// Where web push's older form keeps the sender's public key and the salt.
+    package var draft = (point: JSONPointer(member: "k"), salt: JSONPointer(member: "s"))
+    package var keyNames = [
+        MessageValue.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
+        .recipient,
+    ]
+    package var fields = [Field()]
+    package var placeholder = "(Encrypted)"
+    /// A message without the ciphertext is not to be taken for one that had it.
+    package var isRequired = false
+
+    package init() {}
+}

@@ -1,0 +1,76 @@
+extension DecryptStage {
+    static let entry = StageEntry("decrypt") { settings in
+        guard let (options, keys) = read(&settings) else { return nil }
+        return { resources in
+            DecryptStage(options, keys: try keys.map { try KeySetFile.open($0, resources) })
+        }
+    }
+
+    /// The options, and the file of the keys if the formats need any; nil after a problem.
+    private static func read(_ settings: inout SettingReader) -> (DecryptOptions, keys: String?)? {
+        var options = DecryptOptions()
+        options.formats = settings.list("formats", .choice(CiphertextFormat.self), default: options.formats)
+        let isKeyless = options.formats == [.rot13]
+        if options.formats.contains(.rot13), !isKeyless {
+            settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
+        }
+        if options.formats.isEmpty { settings.report("formats", "no form of ciphertext is allowed") }
+        let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
+        options.derivation = settings.map("openssl", PassphraseDerivation.init)
+        options.draft = settings.map("webpush") { settings in
+            (
+                settings.value("dh-from", .pointer, default: options.draft.point),
+                settings.value("salt-from", .pointer, default: options.draft.salt)
+            )
+        }
+        options.keyNames = settings.list("key-id-from", .messageValue, default: options.keyNames)
+        options.isRequired = settings.value("required", .bool, default: options.isRequired)
+        options.fields = settings.maps("fields", implied: 1) { settings in
+            let standard = DecryptOptions.Field()
+            return DecryptOptions.Field(
+                from: settings.value("from", .pointer, default: standard.from),
+                to: settings.value("to", .target, default: standard.target))
+        }
+        if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
+        options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
+        return (options, keys)
+    }
+}
+
+extension PassphraseDerivation {
+    private enum Digest: String, CaseIterable {
+        case md5, sha256
+    }
+
+    fileprivate init(_ settings: inout SettingReader) {
+        let digest = settings.value("digest", .choice(Digest.self), default: .sha256)
+        let iterations = settings.optional("iterations", .integer(1...10_000_000))
+        if let iterations {
+            if digest == .md5 { settings.report("digest", "PBKDF2 (iterations) goes with sha256 only") }
+            self = .iterated(iterations)
+        } else {
+            self = digest == .md5 ? .md5 : .sha256
+        }
+    }
+}
+
+extension SettingFormat where Value == DecryptOptions.Field.Target {
+    /// A JSON Pointer or `merge`.
+    fileprivate static var target: Self {
+        Self(
+            parse: { text throws(SettingMismatch) in
+                if text == "merge" { return .merge }
+                guard !text.isEmpty, let pointer = JSONPointer(text) else {
+                    throw SettingMismatch(
+                        expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"])
+                }
+                return .member(pointer)
+            },
+            render: { target in
+                switch target {
+                case .merge: "merge"
+                case .member(let pointer): pointer.description
+                }
+            })
+    }
+}

@@ -1,0 +1,114 @@
+/// Puts the plaintext in the place of what came encrypted. Where it cannot, "(Encrypted)" is shown and the ciphertext
+/// stays for the device to try.
+package struct DecryptStage: Stage {
+    package let name = "decrypt"
+    let options: DecryptOptions
+    private let decryptor: Decryptor
+    /// Nil for a cipher without keys.
+    private let keys: ReloadableFile<KeyRing>?
+    private let pool = ScratchPool()
+
+    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
+        self.options = options
+        self.keys = keys
+        decryptor = Decryptor(options.formats, options.derivation)
+    }
+
+    /// Only PBKDF2 takes so long that it is waited for.
+    package var isImmediate: Bool { !decryptor.needsTime }
+
+    package func didReceive(
+        _ content: inout NotificationContent, context: StageContext
+    ) async throws -> StageResult {
+        var endings = DecryptEndings()
+        for field in options.fields {
+            var derived: [Decryptor.DerivedKey] = []
+            while case .underived(let derivation) = open(field, derived, &content, context, &endings) {
+                derived.append(try await decryptor.derive(derivation))
+            }
+        }
+        endings.showPlaceholder(options.placeholder, in: &content)
+        return endings.result
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        if options.isRequired || options.fields.contains(where: { content.node(at: $0.from) != nil }) {
+            content.setText(.subtitle, to: options.placeholder)
+            content.setText(.body, to: "")
+        }
+        return .expired
+    }
+
+    private enum Step {
+        case ended
+        case underived(Derivation)
+    }
+
+    private func open(
+        _ field: DecryptOptions.Field, _ derived: [Decryptor.DerivedKey], _ content: inout NotificationContent,
+        _ context: StageContext, _ endings: inout DecryptEndings
+    ) -> Step {
+        guard let node = content.node(at: field.from) else {
+            if options.isRequired { endings.failed(field, .malformed) }
+            return .ended
+        }
+        do throws(DecryptFailure) {
+            return try pool.with { (scratch) throws(DecryptFailure) in
+                let ring = try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys) } ?? .empty
+                let means = Decryptor.Means(scratch: scratch, ring: ring, derived: derived)
+                switch try open(node, means, content, context) {
+                case .underived(let derivation): return .underived(derivation)
+                case .text(let plaintext):
+                    try field.put(plaintext, into: &content, scratch)
+                    endings.opened(field)
+                    return .ended
+                }
+            }
+        } catch {
+            endings.failed(field, error)
+            return .ended
+        }
+    }
+
+    private func open(
+        _ node: JSONNode, _ means: Decryptor.Means, _ content: NotificationContent, _ context: StageContext
+    ) throws(DecryptFailure) -> Decryptor.Opened {
+        let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
+            try text.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try decryptor.open(text, means) { (need, ring) throws(DecryptFailure) in
+                    try key(for: need, in: ring, content, context)
+                } draft: {
+                    draft(content)
+                }
+            }
+        }
+        guard let opened else { throw .malformed }
+        return opened
+    }
+
+    /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
+    private func key(
+        for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
+    ) throws(DecryptFailure) -> DecryptionKey {
+        for name in options.keyNames {
+            let named = name.withBytes(content, context) { ring.key(named: $0, for: need) }
+            guard let named else { continue }
+            if let key = named { return key }
+            guard name.isOfTheRecord else { throw .noKey }
+        }
+        guard let key = ring.key(for: need) else { throw .noKey }
+        return key
+    }
+
+    private func draft(_ content: NotificationContent) -> WebPushForm.Draft? {
+        guard let point = content.withText(at: options.draft.point, BinaryText.bytes),
+            let salt = content.withText(at: options.draft.salt, BinaryText.bytes)
+        else { return nil }
+        return WebPushForm.Draft(point: point, salt: salt)
+    }
+}
+
+extension MessageValue {
+    /// True for what says whose the message is and nothing about keys.
+    fileprivate var isOfTheRecord: Bool { self == .recipient || self == .key }
+}

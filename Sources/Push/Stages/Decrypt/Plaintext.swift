@@ -1,0 +1,63 @@
+/// Where a plaintext goes.
+extension DecryptOptions.Field {
+    /// Puts it into the content and removes the ciphertext; changes nothing if it fails.
+    func put(
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent, _ scratch: DecryptScratch
+    ) throws(DecryptFailure) {
+        switch target {
+        case .member(let pointer):
+            let text = plaintext.bindMemory(to: UInt8.self)
+            // A number or a string stands where the pointer goes through.
+            guard content.set(text.span, at: pointer) else { throw .malformed }
+            content.markDecrypted(at: pointer)
+        case .merge:
+            try merge(plaintext, into: &content, scratch)
+        }
+        if !isInPlace { content.remove(from) }
+    }
+
+    private func merge(
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent, _ scratch: DecryptScratch
+    ) throws(DecryptFailure) {
+        let object: JSONDocument
+        do throws(PayloadError) {
+            object = try scratch.read(plaintext)
+        } catch {
+            throw .notObject
+        }
+        guard object.kind(of: object.root) == .object else { throw .notObject }
+        let mark = content.mark()
+        do throws(DecryptFailure) {
+            try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
+                try merge(member, of: object, into: &content)
+            }
+        } catch {
+            content.rollback(to: mark)
+            throw error
+        }
+    }
+
+    private func merge(
+        _ member: JSONNode, of object: JSONDocument, into content: inout NotificationContent
+    ) throws(DecryptFailure) {
+        guard !object.isNamed("aps", member) else { throw .protectedMember }
+        if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
+            let isSet: Void? = object.withText(of: member) { content.setText(text, to: $0) }
+            guard isSet != nil else { throw .malformed }
+            content.markDecrypted(text)
+        } else {
+            guard content.copyMember(member, of: object) else { throw .malformed }
+            content.markDecrypted(member, of: object)
+        }
+    }
+}
+
+extension JSONDocument {
+    fileprivate func isNamed(_ name: StaticString, _ member: JSONNode) -> Bool {
+        withName(of: member) { text in
+            text.withUnsafeBytes {
+                $0.elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+            }
+        } ?? false
+    }
+}
