@@ -13,5 +13,8 @@ public enum Program {
         exit(await commands.run(arguments, surroundings).rawValue)
     }
 
-    static let commands = CommandTable(commands: [.run, .demo, .broker, .configCheck, .configShow, .version])
+    static let commands = CommandTable(commands: [
+        .run, .demo, .broker, .configCheck, .configShow, .contactsImport, .contactsExport, .contactsDelete, .badgesGet,
+        .badgesSet, .badgesExport, .badgesDelete, .version,
+    ])
 }

@@ -26,7 +26,9 @@ final class Service: Sendable {
         }
         try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
+        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher)
+        let resources = StageResources(
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
         let links = try await Self.build(configuration.stages, resources)
         let registry = MetricRegistry(shards: settings.lanes + 1)
         metrics = ServiceMetrics.make(registry, links)
