@@ -31,6 +31,9 @@ let package = Package(
     targets: [
         // The command line. The executable is one line, so that a service with stages of its own is one line too.
         .executableTarget(name: "Main", dependencies: ["Pushmill"], swiftSettings: house),
+        // A service with a stage of its own.
+        .executableTarget(
+            name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
         library("Pushmill", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "CYAML"]),
 
         // How messages move.

@@ -14,7 +14,20 @@ public enum Program {
     }
 
     static let commands = CommandTable(commands: [
-        .run, .demo, .broker, .configCheck, .configShow, .contactsImport, .contactsExport, .contactsDelete, .badgesGet,
-        .badgesSet, .badgesExport, .badgesDelete, .version,
+        .run,
+        .demo,
+        .apply,
+        .broker,
+        .configCheck,
+        .configShow,
+        .catalogCheck,
+        .contactsImport,
+        .contactsExport,
+        .contactsDelete,
+        .badgesGet,
+        .badgesSet,
+        .badgesExport,
+        .badgesDelete,
+        .version,
     ])
 }

@@ -29,7 +29,7 @@ final class Service: Sendable {
         let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher)
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
-        let links = try await Self.build(configuration.stages, resources)
+        let links = try await configuration.links(resources)
         let registry = MetricRegistry(shards: settings.lanes + 1)
         metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
@@ -52,23 +52,6 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("\(error)")
         }
-    }
-
-    private static func build(
-        _ stages: [ConfiguredStage], _ resources: StageResources
-    ) async throws(ProgramError) -> [ChainLink] {
-        var links: [ChainLink] = []
-        var problems: [SettingProblem] = []
-        for stage in stages {
-            do throws(SettingProblem) {
-                links.append(
-                    ChainLink(try await stage.build(resources), condition: stage.condition, budget: stage.budget))
-            } catch {
-                problems.append(error)
-            }
-        }
-        guard problems.isEmpty else { throw .configuration(problems) }
-        return links
     }
 
     /// The embedded broker's address.
