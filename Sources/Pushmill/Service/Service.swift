@@ -26,7 +26,7 @@ final class Service: Sendable {
         }
         try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher)
+        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
         let links = try await configuration.links(resources)
