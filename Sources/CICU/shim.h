@@ -1,6 +1,7 @@
 #pragma once
 // ICU renames its functions by macro (u_errorName_72), which Swift does not import: what is used of it is wrapped here,
 // with UTF-8 in the place of UTF-16. Texts are cut by no call: one that does not fit is a failure in `status`.
+#include <unicode/uchar.h>
 #include <unicode/uenum.h>
 #include <unicode/uloc.h>
 #include <unicode/unum.h>
@@ -87,4 +88,16 @@ static inline int32_t pushmill_icu_number_affix(
     UChar text[pushmill_icu_text_capacity];
     int32_t length = unum_getTextAttribute(format, affix, text, pushmill_icu_text_capacity, status);
     return U_SUCCESS(*status) ? pushmill_icu_utf8(text, length, utf8, status) : 0;
+}
+
+// Text direction
+
+/// 1 for a letter that runs from left to right, 2 for one that runs from right to left, 0 for all others.
+static inline int32_t pushmill_icu_direction(UChar32 scalar) {
+    switch (u_charDirection(scalar)) {
+    case U_LEFT_TO_RIGHT: return 1;
+    case U_RIGHT_TO_LEFT:
+    case U_RIGHT_TO_LEFT_ARABIC: return 2;
+    default: return 0;
+    }
 }

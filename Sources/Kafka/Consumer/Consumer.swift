@@ -27,6 +27,7 @@ public final class Consumer: Sendable {
         let sinks = ClientSinks(log: log, statistics: statistics, error: error)
         let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_rebalance_cb($0, onRebalance)
+            sinks.joins.watch($0)
         }
         rd_kafka_poll_set_consumer(client.handle)
         guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
@@ -48,26 +49,7 @@ public final class Consumer: Sendable {
     /// Takes what is there, or waits for the first record up to the time-out: full batches under load, no delay when
     /// idle. Every record of the batch must be destroyed by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> Polled {
-        batch.begin()
-        var count = rd_kafka_consume_batch_queue(queue, 0, batch.slots.baseAddress, batch.slots.count)
-        if count <= 0 {
-            count = 0
-            if let first = rd_kafka_consume_queue(queue, milliseconds) {
-                batch.slots[0] = first
-                count = 1
-            }
-        }
-        for index in 0..<count {
-            guard let message = batch.slots[index] else { continue }
-            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                batch.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
-            } else {
-                batch.append(
-                    KafkaError(
-                        message.pointee.err, message: rd_kafka_message_errstr(message).map { String(cString: $0) }))
-                rd_kafka_message_destroy(message)
-            }
-        }
+        batch.fill(from: queue, milliseconds: milliseconds, topics)
         let rebalances = sinks.rebalances.events
         if !rebalances.isEmpty { sinks.rebalances.events = [] }
         return Polled(rebalances: rebalances, errors: batch.errors)
@@ -142,6 +124,10 @@ public final class Consumer: Sendable {
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
+
+    /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a
+    /// generation that has passed; librdkafka answers with the loss of every partition.
+    public var isJoining: Bool { sinks.joins.isJoining }
 
     /// A way to commit, for one thread of the caller's.
     public func commits() throws(KafkaError) -> CommitChannel { try CommitChannel(client) }

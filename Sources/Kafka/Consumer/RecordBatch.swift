@@ -3,7 +3,7 @@ internal import CRdKafka
 /// The records of one poll, in a buffer that is used again for the next.
 public struct RecordBatch: ~Copyable {
     public private(set) var records: [Record] = []
-    let slots: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    private let slots: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     private(set) var errors: [KafkaError] = []
 
     public init(capacity: Int) {
@@ -14,12 +14,27 @@ public struct RecordBatch: ~Copyable {
 
     deinit { slots.deallocate() }
 
-    mutating func begin() {
+    /// Takes what is in the queue, or waits for the first record up to the time-out: full batches under load, no delay
+    /// when idle.
+    mutating func fill(from queue: OpaquePointer, milliseconds: Int32, _ topics: TopicNumbers) {
         records.removeAll(keepingCapacity: true)
         errors.removeAll(keepingCapacity: true)
+        var count = max(0, rd_kafka_consume_batch_queue(queue, 0, slots.baseAddress, slots.count))
+        if count == 0, let first = rd_kafka_consume_queue(queue, milliseconds) {
+            slots[0] = first
+            // It seldom comes alone, and small batches cost everyone behind a wake-up each.
+            let rest = slots.baseAddress.map { rd_kafka_consume_batch_queue(queue, 0, $0 + 1, slots.count - 1) }
+            count = 1 + max(0, rest ?? 0)
+        }
+        for index in 0..<count {
+            guard let message = slots[index] else { continue }
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
+            } else {
+                let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
+                errors.append(KafkaError(message.pointee.err, message: text))
+                rd_kafka_message_destroy(message)
+            }
+        }
     }
-
-    mutating func append(_ record: Record) { records.append(record) }
-
-    mutating func append(_ error: KafkaError) { errors.append(error) }
 }

@@ -14,7 +14,8 @@ extension Chain {
         let hasCounted = hasCounted(delivery)
         let badge = content.badge
         if let untouched = delivery.untouched { content.rollback(to: untouched) }
-        if hasCounted { content.badge = badge }
+        // What says so already keeps its bytes.
+        if hasCounted, content.badge != badge { content.badge = badge }
         return publishAsItCame(delivery, &content, .original)
     }
 

@@ -18,7 +18,7 @@ public final class Delivery: @unchecked Sendable {
     public internal(set) var nextWakeUp = Instant.never
 
     /// The best attempt: while a stage runs that may suspend, what there was before it. Nil while `run` has it.
-    var content: NotificationContent? = NotificationContent()
+    package internal(set) var content: NotificationContent? = NotificationContent()
     /// The content as it came.
     var untouched: JSONDocument.Mark?
     /// Whether the record is a CloudEvent, this one, and its data the payload.

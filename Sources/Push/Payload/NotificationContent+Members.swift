@@ -21,6 +21,11 @@ extension NotificationContent {
         return document.member(name, of: aps)
     }
 
+    /// Puts a text in the place of a value, and leaves everything beside it.
+    mutating func replace(_ node: JSONNode, by text: UnsafeBufferPointer<UInt8>) {
+        document.replace(node, by: document.append(text))
+    }
+
     // MARK: - By pointer
     // A pointer to the alert's title, subtitle or body means that text, also where the alert is a string, and setting or
     // removing it is `setText` or `removeText`.

@@ -2,7 +2,10 @@
 public struct StageRegistry: Sendable {
     /// The stages that come with the library.
     public static let builtIn: [StageEntry] = [
-        DecryptStage.entry
+        DecryptStage.entry,
+        .localize,
+        ContactStage.entry,
+        BadgeStage.entry,
     ]
 
     private let entries: [StageEntry]

@@ -6,13 +6,23 @@ public struct StageResources: Sendable {
     public let log: @Sendable (Severity, String) -> Void
     /// Takes the stage's files, to read them again when they change.
     package let watcher: FileWatcher
+    /// What the catalog says, for stages that show a text of their own.
+    package let texts = SharedTexts()
+    /// Opens a source of contacts; it is watched, where it is a file.
+    package let contacts: ContactOpener
+
+    package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
 
     public init(log: @escaping @Sendable (Severity, String) -> Void) {
         self.init(log: log, watcher: FileWatcher { _, _ in })
     }
 
-    package init(log: @escaping @Sendable (Severity, String) -> Void, watcher: FileWatcher) {
+    package init(
+        log: @escaping @Sendable (Severity, String) -> Void, watcher: FileWatcher,
+        contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") }
+    ) {
         self.log = log
         self.watcher = watcher
+        self.contacts = contacts
     }
 }

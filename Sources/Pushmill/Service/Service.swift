@@ -10,6 +10,7 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
@@ -26,8 +27,9 @@ final class Service: Sendable {
         try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
         let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
-        let links = try await Self.build(configuration.stages, resources)
-        metrics = ServiceMetrics.make(MetricRegistry(shards: settings.lanes + 1), links)
+let links = try await configuration.links(resources)
+        let registry = MetricRegistry(shards: settings.lanes + 1)
+        metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
@@ -37,6 +39,7 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
+        admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
         self.watcher = watcher
         watcher.start()
     }
@@ -49,24 +52,12 @@ final class Service: Sendable {
         }
     }
 
-    private static func build(
-        _ stages: [ConfiguredStage], _ resources: StageResources
-    ) async throws(ProgramError) -> [ChainLink] {
-        var links: [ChainLink] = []
-        var problems: [SettingProblem] = []
-        for stage in stages {
-            do throws(SettingProblem) {
-                links.append(
-                    ChainLink(try await stage.build(resources), condition: stage.condition, budget: stage.budget))
-            } catch {
-                problems.append(error)
-            }
-        }
-        guard problems.isEmpty else { throw .configuration(problems) }
-        return links
-    }
+    /// The embedded broker's address.
+    var embeddedServers: String? { broker?.bootstrapServers }
 
-    /// Runs until a signal has ended it.
+    func terminate() { worker.terminate() }
+
+    /// Runs until a signal, or `terminate`, has ended it.
     func run(_ signals: AsyncStream<Int32>) async -> ExitCode {
         let ended = Task.detached { [worker] in worker.wait() }
         let listening = Task { [worker, watcher, log] in
@@ -81,6 +72,7 @@ final class Service: Sendable {
         }
         await ended.value
         listening.cancel()
+        admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])
             return .internalFailure

@@ -16,6 +16,7 @@ final class AdminLoop {
     fileprivate var hasClosedConnection = false
     private var daemon: OpaquePointer?
 
+    /// The daemon takes the socket over.
     init(_ socket: ListeningSocket, _ router: Router, _ limits: AdminLimits) throws(TelemetryError) {
         self.router = router
         self.limits = limits

@@ -15,3 +15,14 @@ public struct LogField: Sendable, Equatable {
         self.value = value
     }
 }
+
+extension [UInt8] {
+    mutating func append(json value: LogField.Value) {
+        switch value {
+        case .text(let text): append(quoted: text, limit: 1_024)
+        case .integer(let integer): self += "\(integer)".utf8
+        case .number(let number): self += (number.isFinite ? "\(number)" : "null").utf8
+        case .flag(let flag): self += "\(flag)".utf8
+        }
+    }
+}

@@ -1,23 +1,84 @@
-extension MetricRegistry {
-    /// What the process, the build and the log say of themselves.
-    package func addProcess(log: Log, version: String, revision: String) {
-        add(
-            MeasuredFamily(
-                MetricDescription(
-                    .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version, .revision])
-            ) { [.init(1, version, revision)] })
-        let lines = MetricDescription(
-            .counter, "pushmill_log_lines_total", "Log lines by level, those held back included.", labels: [.level])
-        add(
-            MeasuredFamily(lines) { [counts = log.counts] in
-                LogLevel.allCases.map { .init(Double(counts.lines($0)), $0.name) }
-            })
-        let lost = MetricDescription(
-            .counter, "pushmill_log_lines_lost_total", "Log lines that were not written, by reason.", labels: [.reason])
-        add(
-            MeasuredFamily(lost) { [counts = log.counts] in
-                [.init(Double(counts.heldBack), "repeated"), .init(Double(counts.lost), "output")]
-            })
-        add(ProcessMetrics())
+/// The name, the help and the labels of every metric of the service.
+struct ServiceFamilies {
+    let consumed: MetricFamily<Counter>
+    let published: MetricFamily<Counter>
+    let deadLetters: MetricFamily<Counter>
+    let messageSeconds: MetricFamily<Histogram>
+    let endToEndSeconds: MetricFamily<Histogram>
+
+    let stageResults: MetricFamily<Counter>
+    let stageSeconds: MetricFamily<Histogram>
+    let deadlinesExpired: MetricFamily<Counter>
+    let stagesAbandoned: MetricFamily<Gauge>
+    let lateResults: MetricFamily<Counter>
+
+    let inFlightMessages: MetricFamily<Gauge>
+    let inFlightBytes: MetricFamily<Gauge>
+    let lag: MetricFamily<Gauge>
+    let paused: MetricFamily<Gauge>
+    let rebalances: MetricFamily<Counter>
+    let stalePartitions: MetricFamily<Counter>
+    let checkpointSeconds: MetricFamily<Histogram>
+    let checkpointFailures: MetricFamily<Counter>
+    let producerQueueMessages: MetricFamily<Gauge>
+    let producerQueueBytes: MetricFamily<Gauge>
+    let reloads: MetricFamily<Counter>
+
+    static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
+    static let brokerRoundTrip = MetricDescription(
+        .gauge, "pushmill_broker_round_trip_seconds", "Mean round trip to the broker, as librdkafka measured it last.",
+        labels: [.broker])
+    static let build = MetricDescription(
+        .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version, .revision])
+    static let logLines = MetricDescription(
+        .counter, "pushmill_log_lines_total", "Log lines by level, also those that were not written.", labels: [.level])
+    static let logLinesLost = MetricDescription(
+        .counter, "pushmill_log_lines_lost_total",
+        "Log lines that were not written: repeated ones, and what the output did not take.",
+        labels: [.reason])
+
+    init(in registry: MetricRegistry) {
+        consumed = registry.counters(
+            "pushmill_records_consumed_total", "Records taken from the input topics.", labels: .topic)
+        published = registry.counters(
+            "pushmill_records_published_total", "Records whose output the brokers acknowledged.", labels: .outcome)
+        deadLetters = registry.counters(
+            "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
+        messageSeconds = registry.histograms(
+            "pushmill_message_seconds", "Time from a message's turn to the hand-over of its output.", .message)
+        endToEndSeconds = registry.histograms(
+            "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd)
+
+        stageResults = registry.counters(
+            "pushmill_stage_results_total", "How stages ended, and why where they failed.",
+            labels: .stage, .result, .reason)
+        stageSeconds = registry.histograms(
+            "pushmill_stage_seconds", "Time that a stage took.", .stage, labels: .stage)
+        deadlinesExpired = registry.counters(
+            "pushmill_deadlines_expired_total", "Deadlines that came while the stage ran.", labels: .stage)
+        stagesAbandoned = registry.gauges(
+            "pushmill_stages_abandoned", "Calls of the stage that still run past their deadline.", labels: .stage)
+        lateResults = registry.counters(
+            "pushmill_stage_late_results_total", "Results that came after the deadline and were dropped.",
+            labels: .stage)
+
+        inFlightMessages = registry.gauges("pushmill_in_flight_messages", "Messages taken and not yet acknowledged.")
+        inFlightBytes = registry.gauges("pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
+        lag = registry.gauges(
+            "pushmill_consumer_lag_records", "Records of the partition that are not yet committed.",
+            labels: .topic, .partition)
+        paused = registry.gauges(
+            "pushmill_consumer_paused", "1 while intake from the partition is paused.", labels: .topic, .partition)
+        rebalances = registry.counters(
+            "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
+        stalePartitions = registry.counters(
+            "pushmill_stale_partitions_total", "Partitions taken over whose badge counts may be stale.")
+        checkpointSeconds = registry.histograms(
+            "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint)
+        checkpointFailures = registry.counters("pushmill_checkpoint_failures_total", "Checkpoints that failed.")
+        producerQueueMessages = registry.gauges("pushmill_producer_queue_messages", "Messages waiting in the producer.")
+        producerQueueBytes = registry.gauges("pushmill_producer_queue_bytes", "Bytes waiting in the producer.")
+        reloads = registry.counters(
+            "pushmill_reloads_total", "Reloads of files and settings.", labels: .target, .result)
     }
 }

@@ -1,13 +1,4 @@
 extension [UInt8] {
-    mutating func append(json value: LogField.Value) {
-        switch value {
-        case .text(let text): append(quoted: text, limit: 1_024)
-        case .integer(let integer): self += "\(integer)".utf8
-        case .number(let number): self += (number.isFinite ? "\(number)" : "null").utf8
-        case .flag(let flag): self += "\(flag)".utf8
-        }
-    }
-
     /// A JSON string of at most about `limit` bytes of the text; what is cut off shows as "…".
     mutating func append(quoted text: String, limit: Int = .max) {
         append(UInt8(ascii: "\""))

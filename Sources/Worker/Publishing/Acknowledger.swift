@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 import Push
 import Synchronization
@@ -5,22 +6,29 @@ import Telemetry
 
 /// The thread that polls the producer: acknowledged outputs complete their records, the others go to `Refusals`.
 final class Acknowledger: Sendable {
+    /// Nanoseconds without an answer to anything published, after which readiness says so.
+    private static let patience: UInt64 = 5_000_000_000
+    /// Microseconds.
+    private static let gathering: UInt32 = 3000
+
     private let outputs: Outputs
     private let flow: Flow
     private let refusals: Refusals
     private let metrics: ServiceMetrics
+    private let status: WorkerStatus
     private let shard: Int
     private let onRoom: @Sendable () -> Void
     private let isStopping = Atomic<Bool>(false)
 
     init(
-        outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, shard: Int,
+        outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, status: WorkerStatus, shard: Int,
         onRoom: @escaping @Sendable () -> Void
     ) {
         self.outputs = outputs
         self.flow = flow
         self.refusals = refusals
         self.metrics = metrics
+        self.status = status
         self.shard = shard
         self.onRoom = onRoom
     }
@@ -32,9 +40,12 @@ final class Acknowledger: Sendable {
         let counters = metrics.shard(shard)
         var reports: [DeliveryReport] = []
         var done: [InFlightTable.Ticket] = []
+        var lastProgress = TimeSource.system.now
         while !isStopping.load(ordering: .relaxed) {
             outputs.producer.poll(milliseconds: 100, into: &reports)
-            metrics.producerQueueMessages.set(outputs.producer.queued)
+            let time = TimeSource.system.now
+            if !reports.isEmpty || outputs.waiting == 0 { lastProgress = time }
+            status.publishing(time.nanoseconds(since: lastProgress) < Self.patience)
             guard !reports.isEmpty else { continue }
             let now = SystemTime.milliseconds
             for report in reports {
@@ -49,6 +60,10 @@ final class Acknowledger: Sendable {
             outputs.reported(reports.count)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
+            metrics.producerQueueMessages.set(outputs.producer.queued)
+            // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
+            // only the commit.
+            usleep(Self.gathering)
         }
     }
 

@@ -106,7 +106,7 @@ final class Resending: Sendable {
 
     private func fetch(_ origin: Position) -> Record? {
         do throws(KafkaError) {
-            return try RecordFetcher(settings.consumer, log: onKafkaLog).fetch(origin, milliseconds: Self.patience)
+            return try PartitionReader(settings.consumer, log: onKafkaLog).fetch(origin, milliseconds: Self.patience)
         } catch {
             log.warning("the record of a refused output could not be read again", [.error(error)])
             return nil

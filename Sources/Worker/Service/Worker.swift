@@ -37,7 +37,8 @@ package final class Worker: Sendable {
             onRoom: onRoom)
         let refusals = Refusals(sending: resending, log: log)
         let acknowledger = Acknowledger(
-            outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, shard: settings.lanes, onRoom: onRoom)
+            outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, shard: settings.lanes,
+            onRoom: onRoom)
         let watchdog = Watchdog(lanes: watches, chain: chain, outputs: outputs, flow: flow, log: log)
         let committer = Committer(
             consumer: consumer, flow: flow, checkpoint: checkpoint, interval: settings.checkpointInterval,

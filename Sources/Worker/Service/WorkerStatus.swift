@@ -24,13 +24,13 @@ package final class WorkerStatus: Sendable {
     package var failure: KafkaError? { state.withLock { $0.failure } }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
-    package var reasons: [String] {
+    package var reasons: [(word: String, sentence: String)] {
         state.withLock { state in
-            var reasons: [String] = []
-            if state.isEnding { reasons.append("ending") }
-            if !state.hasJoined { reasons.append("not-joined") }
-            if !state.canPublish { reasons.append("cannot-publish") }
-            if state.failure != nil { reasons.append("failed") }
+            var reasons: [(word: String, sentence: String)] = []
+            if state.isEnding { reasons.append(("ending", "the service was told to end")) }
+            if !state.hasJoined { reasons.append(("not-joined", "the group has not answered yet")) }
+            if !state.canPublish { reasons.append(("cannot-publish", "no broker takes what is published")) }
+            if let failure = state.failure { reasons.append(("failed", failure.description)) }
             return reasons
         }
     }

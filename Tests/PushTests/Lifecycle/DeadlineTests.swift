@@ -147,7 +147,7 @@ struct DeadlineTests {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         for _ in 1...10 {
             let delivery = Delivery(host: host)
-            guard case .ended(let verdict) = Message().begin(chain, delivery, now: deadline) else {
+            guard case .ended(let verdict) = Message().begin(chain, delivery, after: .seconds(30)) else {
                 Issue.record("a late message ran")
                 return
             }
@@ -155,7 +155,7 @@ struct DeadlineTests {
             #expect(published.outcome == .bestAttempt)
             #expect(published.value?.contains("Helloa?") == true)
         }
-        #expect(Message().begin(chain, Delivery(host: host), now: Instant(nanoseconds: 29_999_999_999)) == .run)
+        #expect(Message().begin(chain, Delivery(host: host), after: .nanoseconds(29_999_999_999)) == .run)
     }
 
     @Test("No stage that may wait begins after the deadline")

@@ -44,8 +44,8 @@ struct HeaderTests {
     func derivedIdentifier() async throws {
         var seen: Set<String> = []
         for topic in ["push.events", "push.others"] {
-            for partition in [0, 1, Int32.max] {
-                for offset in [0, 1, 2, 1 << 40, 1 << 40 + 1, Int64.max] {
+            for partition: Int32 in [0, 1, .max] {
+                for offset: Int64 in [0, 1, 2, 1 << 40, 1 << 40 + 1, .max] {
                     var message = Message()
                     message.envelope.topic = topic
                     message.envelope.partition = partition
@@ -60,7 +60,7 @@ struct HeaderTests {
             }
         }
         // Kept: a repeat must be recognised by the next release too.
-        #expect(await Message().publish(chain)?["apns-id"] == "?")
+        #expect(await Message().publish(chain)?["apns-id"] == "0f3bdfcc-c0fe-87b0-b23c-189bb9b0c6ef")
     }
 
     @Test(

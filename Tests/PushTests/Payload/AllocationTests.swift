@@ -32,7 +32,7 @@ struct AllocationTests {
         }
         try turns(3)
         let allocations = try Measurement.allocations { try turns(1000) }
-        #expect(allocations <= AllocationBudget.payload.rawValue * 1000)
+        #expect(allocations <= AllocationBudget.payload * 1000)
         #expect(String(decoding: output, as: UTF8.self).contains(#""title":"Zoë Martin in Sailing club""#))
     }
 }

@@ -11,6 +11,8 @@ struct PromtoolTests {
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1", revision: "2")
+        registry.addReadiness { [] }
+        registry.addBrokerRoundTrips { [("1", 0.002)] }
         metrics.consumed(topic: "in").add()
         metrics.partition(0, of: "in").lag.set(1)
         metrics.reloaded("keys", succeeded: true)

@@ -54,12 +54,16 @@ import Testing
         #expect(lines.contains(#"pushmill_consumer_paused{topic="in",partition="1"} 1"#))
     }
 
-    @Test("Log lines, losses, build and process are shown")
+    @Test("What is measured at a scrape is shown: readiness, brokers, log lines, losses, build, process")
     func process() {
         let log = Log()
         for _ in 0..<21 { log.warning("Warned") }
         registry.addProcess(log: log, version: "1.2.3", revision: "abc")
+        registry.addReadiness { [ProbeReason("not-joined", "Not yet.")] }
+        registry.addBrokerRoundTrips { [("1", 0.002)] }
         let lines = lines
+        #expect(lines.contains("pushmill_ready 0.0"))
+        #expect(lines.contains(#"pushmill_broker_round_trip_seconds{broker="1"} 0.002"#))
         #expect(lines.contains(#"pushmill_build_info{version="1.2.3",revision="abc"} 1.0"#))
         #expect(lines.contains(#"pushmill_log_lines_total{level="warning"} 21.0"#))
         #expect(lines.contains(#"pushmill_log_lines_lost_total{reason="repeated"} 1.0"#))

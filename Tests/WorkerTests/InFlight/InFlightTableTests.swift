@@ -4,7 +4,7 @@ import Worker
 @Suite("What is in flight")
 struct InFlightTableTests {
     private func delivery(_ slot: PartitionSlot, _ offset: Int64, bytes: Int = 10) -> InFlightTable.Delivery {
-        InFlightTable.Delivery(slot: slot, offset: offset, byteCount: bytes, takenAt: offset * 7)
+        InFlightTable.Delivery(slot: slot, offset: offset, byteCount: bytes)
     }
 
     @Test("It takes as many as its limits allow, in number and in bytes")
@@ -42,8 +42,8 @@ struct InFlightTableTests {
         var table = InFlightTable(limit: 2, byteLimit: 100)
         let slot = table.openSlot()
         let ticket = try requireValue(table.insert(delivery(slot, 5)))
-        #expect(ticket.opaque != 0)
-        let returned = InFlightTable.Ticket(opaque: ticket.opaque)
+        #expect(ticket.rawValue != 0)
+        let returned = InFlightTable.Ticket(rawValue: ticket.rawValue)
         expectEqual(table.remove(returned), delivery(slot, 5))
         expectEqual(table.remove(returned), nil)
         let successor = try requireValue(table.insert(delivery(slot, 6)))
@@ -57,8 +57,8 @@ struct InFlightTableTests {
         var table = InFlightTable(limit: 2, byteLimit: 100)
         let slot = table.openSlot()
         let ticket = try requireValue(table.insert(delivery(slot, 5)))
-        guard opaque != ticket.opaque else { return }
-        expectEqual(table.remove(InFlightTable.Ticket(opaque: opaque)), nil)
+        guard opaque != ticket.rawValue else { return }
+        expectEqual(table.remove(InFlightTable.Ticket(rawValue: opaque)), nil)
     }
 
     @Test("Results of a lost assignment are told from those of the next one of the same partition")
@@ -107,15 +107,15 @@ struct InFlightTableTests {
                 let ticket = table.insert(entry)
                 try #require((ticket != nil) == hasRoom)
                 guard let ticket else { continue }
-                try requireEqual(out.updateValue(entry, forKey: ticket.opaque), nil)
-                order.append(ticket.opaque)
+                try requireEqual(out.updateValue(entry, forKey: ticket.rawValue), nil)
+                order.append(ticket.rawValue)
                 bytes += entry.byteCount
             default:
                 guard !order.isEmpty else { continue }
                 let opaque = order.remove(at: Int.random(in: 0..<order.count, using: &random))
                 let entry = out.removeValue(forKey: opaque)
-                try requireEqual(table.remove(InFlightTable.Ticket(opaque: opaque)), entry)
-                try requireEqual(table.remove(InFlightTable.Ticket(opaque: opaque)), nil)
+                try requireEqual(table.remove(InFlightTable.Ticket(rawValue: opaque)), entry)
+                try requireEqual(table.remove(InFlightTable.Ticket(rawValue: opaque)), nil)
                 bytes -= entry?.byteCount ?? 0
             }
             try #require(table.count == out.count && table.byteCount == bytes)

@@ -23,11 +23,9 @@ public struct JSONDocument: Sendable {
 
     public init(_ json: String) throws(PayloadError) {
         self.init()
-        var document = self
         try Array(json.utf8).withUnsafeBufferPointer { (utf8) throws(PayloadError) in
-            try document.read(UnsafeRawBufferPointer(utf8))
+            try read(UnsafeRawBufferPointer(utf8))
         }
-        self = document
     }
 
     /// Copies and indexes the text. If it throws, the document is the empty object.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the document says now, edits included. A member that comes more than once counts with its last value.
 extension JSONDocument {
     public var root: JSONNode { JSONNode(index: 0) }
@@ -23,6 +25,12 @@ extension JSONDocument {
             try body(JSONNode(index: child))
             child = nextChild(after: child)
         }
+    }
+
+    func children(of node: JSONNode) -> [JSONNode] {
+        var children: [JSONNode] = []
+        forEachChild(of: node) { children.append($0) }
+        return children
     }
 
     public func childCount(of node: JSONNode) -> Int {
@@ -108,25 +116,36 @@ extension JSONDocument {
 
     /// The first of that name among this child and those after it.
     func nextMember(_ name: UnsafeBufferPointer<UInt8>, from child: UInt32) -> UInt32 {
-        let records = records.span
-        let bytes = bytes.span
-        var child = child
-        while child != 0 {
-            let index = Int(child)
-            let start = Int(records[index].nameStart)
-            let count = Int(records[index].nameEnd) - start
-            if records[index].flags.contains(.escapedName) {
-                if !records[index].flags.contains(.removed), isEscapedName(name, start..<start + count) { return child }
-            } else if count == name.count, !records[index].flags.contains(.removed) {
-                var same = 0
-                while same < count, bytes[start + same] == name[same] { same += 1 }
-                if same == count { return child }
+        let count = UInt32(truncatingIfNeeded: name.count)
+        // Unsafe for speed alone: every index and range in the records was put there by the reader or an edit.
+        return records.withUnsafeBufferPointer { records in
+            var child = child
+            while child != 0 {
+                let start = records[Int(child)].nameStart
+                let flags = records[Int(child)].flags
+                if records[Int(child)].nameEnd &- start == count || flags.contains(.escapedName),
+                    !flags.contains(.removed), isName(name, Int(start)..<Int(records[Int(child)].nameEnd), flags)
+                {
+                    return child
+                }
+                child = records[Int(child)].next
             }
-            child = records[index].next
+            return 0
         }
-        return 0
     }
 
+    private func isName(
+        _ name: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ flags: JSONRecord.Flags
+    ) -> Bool {
+        guard !flags.contains(.escapedName) else { return isEscapedName(name, range) }
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress, let wanted = name.baseAddress else { return name.isEmpty }
+            return memcmp(start + range.lowerBound, wanted, name.count) == 0
+        }
+    }
+
+    // Seldom needed, and too large to stand in the loop.
+    @inline(never)
     private func isEscapedName(_ name: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Bool {
         withText(range, isEscaped: true) { text in
             text.count == name.count && name.indices.allSatisfy { text[$0] == name[$0] }

@@ -22,6 +22,8 @@ struct JSONRecord: Sendable {
         static let removed = Flags(rawValue: 8)
         /// A container with an edit somewhere below it.
         static let changed = Flags(rawValue: 16)
+        /// Out of a ciphertext, with all that is below it.
+        static let decrypted = Flags(rawValue: 32)
     }
 
     var start: UInt32

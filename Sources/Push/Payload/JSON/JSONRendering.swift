@@ -70,37 +70,35 @@ extension JSONDocument {
         let start = Int(container.start)
         let end = Int(container.end)
         var opening = start..<start + 1
-        var closing = end - 1..<end
+        // Where the text's own children end, as far as we have come.
+        var reached = start
         var isEmpty = true
         var child = container.firstChild
         while child != 0 {
             let record = records[Int(child)]
-            let placeStart = Int(record.placeStart)
-            var separator = comma
-            if !record.flags.contains(.inserted) {
-                if child == container.firstChild {
-                    opening = start..<placeStart
-                } else {
-                    separator = closing.lowerBound..<placeStart
-                }
-                closing = Int(record.end)..<end
-            }
+            let isInserted = record.flags.contains(.inserted)
+            if child == container.firstChild, !isInserted { opening = start..<Int(record.placeStart) }
             if !record.flags.contains(.removed) {
-                runs.append(isEmpty ? opening : separator, body)
-                if record.nameStart != 0 {
-                    let nameEnd = record.flags.contains(.inserted) ? Int(record.nameEnd) + 2 : Int(record.start)
-                    runs.append(placeStart..<nameEnd, body)
+                if isInserted {
+                    runs.append(isEmpty ? opening : comma, body)
+                    if record.nameStart != 0 { runs.append(Int(record.placeStart)..<Int(record.nameEnd) + 2, body) }
+                } else if isEmpty {
+                    runs.append(opening, body)
+                    runs.append(Int(record.placeStart)..<Int(record.start), body)
+                } else {
+                    runs.append(reached..<Int(record.start), body)
                 }
                 renderValue(of: child, &runs, body)
                 isEmpty = false
             }
+            if !isInserted { reached = Int(record.end) }
             child = record.next
         }
         if isEmpty {
             runs.append(start..<start + 1, body)
             runs.append(end - 1..<end, body)
         } else {
-            runs.append(closing, body)
+            runs.append((reached == start ? end - 1 : reached)..<end, body)
         }
     }
 }

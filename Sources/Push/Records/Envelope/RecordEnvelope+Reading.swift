@@ -29,7 +29,9 @@ private struct EnvelopeReader {
     mutating func read(_ line: [UInt8]) throws(PayloadError) {
         isLatin = !isUTF8(line)
         var text = line
-        if isLatin { text = line.flatMap { Array(UTF8.encode(Unicode.Scalar($0)) ?? UTF8.encodedReplacementCharacter) } }
+        if isLatin {
+            text = line.flatMap { Array(UTF8.encode(Unicode.Scalar($0)) ?? UTF8.encodedReplacementCharacter) }
+        }
         let result: Result<Void, PayloadError> = text.withUnsafeBytes { bytes in
             do throws(PayloadError) {
                 return .success(try document.read(bytes))
@@ -54,7 +56,9 @@ private struct EnvelopeReader {
 
     func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
         guard let node = document.member(name, of: document.root), document.kind(of: node) != .null else { return nil }
-        guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else { throw .malformed("\(name)") }
+        guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else {
+            throw .malformed("\(name)")
+        }
         return number
     }
 

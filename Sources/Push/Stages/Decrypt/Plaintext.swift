@@ -10,6 +10,7 @@ extension DecryptOptions.Field {
             let text = plaintext.bindMemory(to: UInt8.self)
             // A number or a string stands where the pointer goes through.
             guard content.set(text.span, at: pointer) else { throw .malformed }
+            content.markDecrypted(at: pointer)
         case .merge:
             try merge(plaintext, into: &content, &scratch)
         }
@@ -45,8 +46,10 @@ extension DecryptOptions.Field {
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
             let isSet: Void? = object.withText(of: member) { content.setText(text, to: $0) }
             guard isSet != nil else { throw .malformed }
+            content.markDecrypted(text)
         } else {
             guard content.copyMember(member, of: object) else { throw .malformed }
+            content.markDecrypted(member, of: object)
         }
     }
 }

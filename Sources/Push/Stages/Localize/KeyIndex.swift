@@ -12,12 +12,7 @@ struct KeyIndex {
     /// One more than the place in `entries`; 0 is free.
     private var slots = [UInt32](repeating: 0, count: 8)
 
-    /// FNV-1a. Keys come from the catalog's owner: nobody gains by making them collide.
-    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in key { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash ^ hash >> 32
-    }
+    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 { ByteHash.hash(UnsafeRawBufferPointer(key)) }
 
     /// The place in `entries` of a key with this hash.
     func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int? {

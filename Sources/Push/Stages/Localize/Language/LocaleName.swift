@@ -7,6 +7,13 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// Canonical: two names of one locale have the same.
     package let icuName: String
 
+    package static let english = LocaleName(description: "en", icuName: "en")
+
+    private init(description: String, icuName: String) {
+        self.description = description
+        self.icuName = icuName
+    }
+
     /// Takes underscores for hyphens, as folders have them (`pt_BR.lproj`). Nil for what is no language tag.
     package init?(_ text: some StringProtocol) {
         description = String(text.map { $0 == "_" ? "-" : $0 })

@@ -1,7 +1,7 @@
 /// How many times the Swift runtime may allocate for one message, once every buffer has its size.
-enum AllocationBudget: Int {
+enum AllocationBudget {
     /// Gate, read, three edits of text and render.
-    case payload = 0
+    static let payload = 0
 
     /// Only optimised code is held to them: `swift test -c release`.
     static var holds: Bool {

@@ -1,0 +1,57 @@
+internal import CRdKafka
+
+/// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
+/// thread.
+public final class PartitionReader {
+    private let client: Client
+    private let queue: OpaquePointer
+    private let topics = TopicNumbers()
+
+    /// `properties` are a consumer's.
+    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in Consumer.fixed { properties[name] = value }
+        // librdkafka wants a name even of a consumer that belongs to nobody.
+        properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
+        properties["group.instance.id"] = nil
+        let sinks = ClientSinks(log: log, statistics: { _ in }, error: { _ in })
+        client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
+        rd_kafka_poll_set_consumer(client.handle)
+        guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        self.queue = queue
+    }
+
+    deinit { rd_kafka_queue_destroy(queue) }
+
+    /// From now on reads these, and only these.
+    public func read(from positions: [Position]) throws(KafkaError) {
+        let list = PartitionList(positions)
+        if let error = KafkaError(ifAny: rd_kafka_assign(client.handle, list.pointer)) { throw error }
+    }
+
+    public func topicName(_ number: UInt32) -> String { topics.name(number) }
+
+    public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
+        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+    }
+
+    /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.
+    public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {
+        batch.fill(from: queue, milliseconds: milliseconds, topics)
+        return batch.errors
+    }
+
+    /// The record at a position; nil when the log does not hold it, or nobody lent it in time. To be destroyed by the
+    /// caller.
+    public func fetch(_ position: Position, milliseconds: Int32) -> Record? {
+        guard (try? read(from: [position])) != nil else { return nil }
+        var batch = RecordBatch(capacity: 1)
+        _ = poll(milliseconds: milliseconds, into: &batch)
+        guard let record = batch.records.first else { return nil }
+        guard record.offset == position.offset else {
+            record.destroy()
+            return nil
+        }
+        return record
+    }
+}

@@ -1,0 +1,54 @@
+/// Counts in memory, of a recipient in an app; 0 where nothing is known.
+package struct BadgeCounts: Sendable {
+    private struct Key: Hashable {
+        let recipient: [UInt8]
+        let app: [UInt8]
+    }
+
+    private var counts: [Key: Int32] = [:]
+
+    package init() {}
+
+    /// The count of the record's recipient in the app of its `apns-topic`.
+    subscript(record: InputRecord) -> Int32 { counts[Self.key(record)] ?? 0 }
+
+    mutating func apply(_ operation: BadgeOperation, _ record: InputRecord) {
+        let key = Self.key(record)
+        counts[key] = operation.applied(to: counts[key] ?? 0)
+    }
+
+    private static func key(_ record: InputRecord) -> Key {
+        Key(recipient: record.recipient.map(Array.init) ?? [], app: record.value(of: .apnsTopic).map(Array.init) ?? [])
+    }
+}
+
+// MARK: - As text
+
+extension BadgeCounts {
+    /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`.
+    package init(lines: [UInt8]) throws(BadgeCountsError) {
+        for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            guard line.contains(where: { $0 > 0x20 }) else { continue }
+            guard let (key, count) = Self.entry(line) else { throw BadgeCountsError(line: index + 1) }
+            counts[key] = count
+        }
+    }
+
+    private static func entry(_ line: ArraySlice<UInt8>) -> (Key, Int32)? {
+        guard let document = try? JSONDocument(String(decoding: line, as: UTF8.self)),
+            let recipient = document.member("recipient", of: document.root).flatMap(document.string),
+            let count = document.member("count", of: document.root).flatMap(document.integer),
+            let number = Int32(exactly: count), number >= 0
+        else { return nil }
+        let app = document.member("app", of: document.root).flatMap(document.string) ?? ""
+        return (Key(recipient: Array(recipient.utf8), app: Array(app.utf8)), number)
+    }
+}
+
+package struct BadgeCountsError: Error, CustomStringConvertible {
+    let line: Int
+
+    package var description: String {
+        "line \(line): expected an object with `recipient`, `app` and `count` (0 to 2147483647)"
+    }
+}

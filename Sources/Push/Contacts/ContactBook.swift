@@ -1,0 +1,21 @@
+/// The names under which recipients know others. Used by all lanes at once.
+public protocol ContactBook: Sendable {
+    /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
+    /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
+    /// not call the book.
+    func find(
+        _ id: RawSpan, of owner: RawSpan, _ body: (_ name: Span<UInt8>, TextDirection) -> Void
+    ) throws(ContactsUnavailable) -> Bool
+}
+
+/// The names cannot be read now.
+public struct ContactsUnavailable: Error {
+    public let message: String
+
+    public init(_ message: String) { self.message = message }
+}
+
+/// Whose contacts are everyone's: the shared directory.
+public enum ContactDirectory {
+    public static let owner = "*"
+}

@@ -1,0 +1,67 @@
+/// What is at one place in a document and not the same in another. Values are compared, and told, as they are spelled.
+package enum JSONDifference: Sendable, Equatable {
+    case added(pointer: String, String)
+    case removed(pointer: String, String)
+    case changed(pointer: String, from: String, to: String)
+
+    package var pointer: String {
+        switch self {
+        case .added(let pointer, _), .removed(let pointer, _), .changed(let pointer, _, _): pointer
+        }
+    }
+
+    /// In the order of the new document; then what is gone, in that of the old one.
+    package static func between(_ old: JSONDocument, _ new: JSONDocument) -> [JSONDifference] {
+        let before = old.leaves
+        let after = new.leaves
+        let known = Dictionary(before, uniquingKeysWith: { _, last in last })
+        let kept = Dictionary(after, uniquingKeysWith: { _, last in last })
+        let changes = after.compactMap { pointer, value -> JSONDifference? in
+            guard let earlier = known[pointer] else { return .added(pointer: pointer, value) }
+            return earlier == value ? nil : .changed(pointer: pointer, from: earlier, to: value)
+        }
+        let losses = before.compactMap { pointer, value -> JSONDifference? in
+            kept[pointer] == nil ? .removed(pointer: pointer, value) : nil
+        }
+        return changes + losses
+    }
+}
+
+extension JSONDocument {
+    /// Every value that has no others in it, by its place.
+    fileprivate var leaves: [(String, String)] {
+        var leaves: [(String, String)] = []
+        appendLeaves(of: root, "", to: &leaves)
+        return leaves
+    }
+
+    /// As deep as the document, and so bounded.
+    private func appendLeaves(of node: JSONNode, _ pointer: String, to leaves: inout [(String, String)]) {
+        let kind = kind(of: node)
+        guard kind == .object || kind == .array, childCount(of: node) > 0 else {
+            var text: [UInt8] = []
+            render(node, into: &text)
+            leaves.append((pointer, String(decoding: text, as: UTF8.self)))
+            return
+        }
+        var position = 0
+        forEachChild(of: node) { child in
+            let name = kind == .array ? "\(position)" : escapedName(of: child)
+            position += 1
+            appendLeaves(of: child, "\(pointer)/\(name)", to: &leaves)
+        }
+    }
+
+    private func escapedName(of member: JSONNode) -> String {
+        let name = withName(of: member) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+        var escaped = ""
+        for scalar in (name ?? "").unicodeScalars {
+            switch scalar {
+            case "~": escaped += "~0"
+            case "/": escaped += "~1"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

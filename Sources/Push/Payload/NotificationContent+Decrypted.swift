@@ -1,0 +1,30 @@
+/// Which values came out of a ciphertext: whoever encrypted has worded them, and no backend has seen them.
+extension NotificationContent {
+    /// True for a value that was marked, or is part of one. Whatever replaces such a value is not marked.
+    public func isDecrypted(_ node: JSONNode) -> Bool {
+        var value = document.value(of: node.index)
+        while value != 0 {
+            if document.records[value].flags.contains(.decrypted) { return true }
+            value = Int(document.records[value].parent)
+        }
+        return false
+    }
+
+    public mutating func markDecrypted(_ node: JSONNode) { document.markDecrypted(node) }
+
+    public mutating func markDecrypted(at pointer: JSONPointer) {
+        if let node = node(at: pointer) { markDecrypted(node) }
+    }
+
+    /// Marks the top-level member of the same name.
+    mutating func markDecrypted(_ member: JSONNode, of other: JSONDocument) {
+        let own = other.withName(of: member) { name in
+            name.withUnsafeBufferPointer { document.member($0, of: document.root) }
+        }
+        if let own = own ?? nil { markDecrypted(own) }
+    }
+
+    mutating func markDecrypted(_ text: AlertText) {
+        if let node = node(of: text) { markDecrypted(node) }
+    }
+}

@@ -1,0 +1,94 @@
+/// Puts names into the texts of one message.
+struct ContactNaming: ~Copyable {
+    typealias Show = (_ name: Span<UInt8>, TextDirection) -> Void
+
+    private static let opening: [UInt8] = Array("\u{2068}".utf8)
+    private static let closing: [UInt8] = Array("\u{2069}".utf8)
+
+    /// Nil in the last chance, which asks nobody.
+    let book: (any ContactBook)?
+    /// Whose contacts they are; empty where there is nobody.
+    let owner: UnsafeBufferPointer<UInt8>
+    let isolates: Bool
+    private var hasFound = false
+    private var hasMissed = false
+    private(set) var failure: ContactsUnavailable?
+
+    init(_ book: (any ContactBook)?, owner: UnsafeBufferPointer<UInt8>, isolates: Bool) {
+        self.book = book
+        self.owner = owner
+        self.isolates = isolates
+    }
+
+    var result: StageResult {
+        if failure != nil { return .failed("unavailable") }
+        if hasMissed { return .word("miss") }
+        return hasFound ? .ok : .skipped
+    }
+
+    /// Appends the text with a name in the place of each placeholder. Names are not looked at again: one that reads like
+    /// a placeholder is a name.
+    mutating func append(
+        _ text: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput, orElse fallback: (Show) -> Void
+    ) {
+        var direction = isolates ? Self.direction(of: text) : .none
+        for part in ContactPlaceholders(text) {
+            switch part {
+            case .literal(let text): output.append(text)
+            case .contact(let id): append(id, in: &direction, to: &output, orElse: fallback)
+            }
+        }
+    }
+
+    /// Appends the name alone.
+    mutating func append(
+        nameOf id: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput, orElse fallback: (Show) -> Void
+    ) {
+        var direction = TextDirection.none
+        append(id, in: &direction, to: &output, orElse: fallback)
+    }
+
+    /// A text without letters of its own runs as its first name does.
+    private mutating func append(
+        _ id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, to output: inout FormatOutput,
+        orElse fallback: (Show) -> Void
+    ) {
+        let (base, isolates) = (text, isolates)
+        var direction = TextDirection.none
+        func show(_ name: Span<UInt8>, _ found: TextDirection) {
+            let isIsolated = isolates && !found.agrees(with: base)
+            if isIsolated { output.append(Self.opening) }
+            name.withUnsafeBufferPointer { output.append($0) }
+            if isIsolated { output.append(Self.closing) }
+            direction = found
+        }
+        var isFound = false
+        do throws(ContactsUnavailable) {
+            isFound = try find(id, show)
+        } catch {
+            failure = error
+        }
+        if isFound {
+            hasFound = true
+        } else {
+            hasMissed = true
+            fallback(show)
+        }
+        if text == .none { text = direction }
+    }
+
+    private func find(_ id: UnsafeBufferPointer<UInt8>, _ show: Show) throws(ContactsUnavailable) -> Bool {
+        guard let book else { return false }
+        let id = id.span.bytes
+        if !owner.isEmpty, try book.find(id, of: owner.span.bytes, show) { return true }
+        return try book.find(id, of: ContactDirectory.owner.utf8Span.span.bytes, show)
+    }
+
+    private static func direction(of text: UnsafeBufferPointer<UInt8>) -> TextDirection {
+        var direction = TextDirection.none
+        for case .literal(let part) in ContactPlaceholders(text) where direction == .none {
+            direction = TextDirection(ofFirstLetterIn: part.span)
+        }
+        return direction
+    }
+}

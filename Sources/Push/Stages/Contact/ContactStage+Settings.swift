@@ -1,0 +1,14 @@
+extension ContactStage {
+    static let entry = StageEntry("contact") { settings in
+        var options = Options()
+        let source = settings.value("source", .contactSource, default: .state)
+        options.owner = settings.list("owner-from", .source, default: options.owner)
+        options.fields = settings.list("replace", .pointer)
+        options.unknown = settings.value("unknown", .name, default: options.unknown)
+        options.isolates = settings.value("isolate", .bool, default: options.isolates)
+        options.includesDecrypted = settings.value("in-decrypted", .bool, default: options.includesDecrypted)
+        return { [options] resources in
+            ContactStage(options, book: try resources.contacts(source), texts: resources.texts)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+/// Puts the name under which the recipient knows somebody in the place of `{contact:ID}`, and of whole fields that are
+/// identifiers.
+package struct ContactStage: Stage {
+    package struct Options: Sendable {
+        /// The first that has a text says whose contacts they are.
+        package var owner: [ValueSource] = [.recipient]
+        /// Fields whose whole value is an identifier.
+        package var fields: [JSONPointer] = []
+        /// Shown where there is no name: a key of the catalog, or the text itself.
+        package var unknown = "Someone"
+        package var isolates = true
+        /// Whether what came out of a ciphertext is looked at too.
+        package var includesDecrypted = true
+
+        package init() {}
+    }
+
+    package let name = "contact"
+    // A contact in a local file is microseconds away.
+    package let isImmediate = true
+    private let options: Options
+    private let unknown: [UInt8]
+    private let unknownDirection: TextDirection
+    private let book: any ContactBook
+    private let texts: SharedTexts
+
+    package init(_ options: Options, book: any ContactBook, texts: SharedTexts) {
+        self.options = options
+        self.book = book
+        self.texts = texts
+        let unknown = Array(options.unknown.utf8)
+        self.unknown = unknown
+        unknownDirection = TextDirection(of: unknown.span)
+    }
+
+    package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        name(in: &content, context, by: book)
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        _ = name(in: &content, context, by: nil)
+        return .expired
+    }
+
+    private func name(
+        in content: inout NotificationContent, _ context: StageContext, by book: (any ContactBook)?
+    ) -> StageResult {
+        withOwner(&content, context) { content, owner in
+            var naming = ContactNaming(book, owner: owner, isolates: options.isolates)
+            for field in options.fields {
+                guard let node = content.node(at: field) else { continue }
+                let isText = hasPlaceholder(node, content)
+                rewrite(node, in: &content, context) { text, output, fallback in
+                    if isText {
+                        naming.append(text, to: &output, orElse: fallback)
+                    } else {
+                        naming.append(nameOf: text, to: &output, orElse: fallback)
+                    }
+                }
+            }
+            for text in AlertText.allCases {
+                guard let node = content.node(of: text),
+                    !options.fields.contains(where: { content.node(at: $0) == node })
+                else { continue }
+                rewritePlaceholders(node, in: &content, context, &naming)
+            }
+            // What localize has left for the device.
+            for text in AlertText.allCases {
+                guard let arguments = content.localizationArguments(of: text) else { continue }
+                for node in content.document.children(of: arguments) {
+                    rewritePlaceholders(node, in: &content, context, &naming)
+                }
+            }
+            if let failure = naming.failure { context.log(.error, failure.message) }
+            return naming.result
+        }
+    }
+
+    private func rewritePlaceholders(
+        _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
+    ) {
+        guard hasPlaceholder(node, content) else { return }
+        rewrite(node, in: &content, context) { text, output, fallback in
+            naming.append(text, to: &output, orElse: fallback)
+        }
+    }
+
+    private func hasPlaceholder(_ node: JSONNode, _ content: NotificationContent) -> Bool {
+        content.document.withText(of: node, ContactPlaceholders.areIn) ?? false
+    }
+
+    /// Puts another text in the place of one, if that may be looked at.
+    private func rewrite(
+        _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
+        _ body: (UnsafeBufferPointer<UInt8>, inout FormatOutput, (ContactNaming.Show) -> Void) -> Void
+    ) {
+        guard options.includesDecrypted || !content.isDecrypted(node), content.document.hasText(node) else { return }
+        // The first attempt is on the stack. Beyond the last no payload is that long.
+        for capacity in [1 << 10, 1 << 14, 1 << 20] {
+            let isWritten = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
+                var output = FormatOutput(memory)
+                _ = content.document.withText(of: node) { text in
+                    text.withUnsafeBufferPointer { text in
+                        body(text, &output) { show in showUnknown(content, context, show) }
+                    }
+                }
+                if output.isFull { return false }
+                content.replace(node, by: output.text)
+                return true
+            }
+            if isWritten { return }
+        }
+    }
+
+    private func showUnknown(_ content: NotificationContent, _ context: StageContext, _ show: ContactNaming.Show) {
+        let isTranslated = texts.withText(of: unknown.span, content, context) { show($0, TextDirection(of: $0)) }
+        if !isTranslated { show(unknown.span, unknownDirection) }
+    }
+
+    /// Copies the owner, which may be part of the content, before that is changed.
+    private func withOwner<R>(
+        _ content: inout NotificationContent, _ context: StageContext,
+        _ body: (inout NotificationContent, UnsafeBufferPointer<UInt8>) -> R
+    ) -> R {
+        for source in options.owner {
+            guard let count = source.withBytes(content, context, \.count) else { continue }
+            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
+                _ = source.withBytes(content, context) { memory.initialize(from: $0) }
+                return body(&content, UnsafeBufferPointer(memory))
+            }
+        }
+        return body(&content, UnsafeBufferPointer(start: nil, count: 0))
+    }
+}

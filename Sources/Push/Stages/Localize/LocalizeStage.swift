@@ -1,0 +1,135 @@
+import Synchronization
+
+/// Puts text in the recipient's language in the place of `title-loc-key`, `subtitle-loc-key` and `loc-key`. What it has
+/// no translation for stays for the device.
+package final class LocalizeStage: Stage {
+    package let name = "localize"
+    package let isImmediate = true
+
+    private let file: ReloadableFile<Catalog>
+    private let localeSources: [ValueSource]
+    private let current: Mutex<Current>
+
+    /// The catalog in force, and the choices that hold for it.
+    private struct Current {
+        let version: Int
+        let catalog: Catalog
+        var choices = LocaleChoices()
+
+        /// The version is asked for first: a reload in between is then noticed by the next message.
+        init(_ file: ReloadableFile<Catalog>) {
+            version = file.version
+            catalog = file.value
+        }
+    }
+
+    /// The first of the sources that has a text names the recipient's locales.
+    package init(catalog: ReloadableFile<Catalog>, localeSources: [ValueSource]) {
+        file = catalog
+        self.localeSources = localeSources
+        current = Mutex(Current(catalog))
+    }
+
+    package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        var choice: (catalog: Catalog, table: Int)?
+        var hasWrongArguments = false
+        var isMissing = false
+        for text in AlertText.allCases where content.hasLocalizationKey(of: text) {
+            let (catalog, table) = choice ?? choose(for: content, context)
+            choice = (catalog, table)
+            switch content.localize(text, with: catalog, table: table) {
+            case .ok: break
+            case .missing: isMissing = true
+            case .wrongArguments: hasWrongArguments = true
+            }
+        }
+        if choice == nil { return .skipped }
+        if hasWrongArguments { return .failed("arguments") }
+        return isMissing ? .word("missing") : .ok
+    }
+
+    private func choose(for content: NotificationContent, _ context: StageContext) -> (Catalog, table: Int) {
+        for source in localeSources {
+            if let choice = source.withBytes(content, context, choose) { return choice }
+        }
+        let catalog = catalog()
+        return (catalog, catalog.defaultTable)
+    }
+
+    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> (Catalog, table: Int) {
+        let (catalog, known) = current.withLock { current in
+            refresh(&current)
+            return (current.catalog, current.choices.table(for: wishes))
+        }
+        if let known { return (catalog, known) }
+        let table = catalog.table(for: wishes)
+        current.withLock { current in
+            if current.catalog === catalog { current.choices.remember(table, for: wishes) }
+        }
+        return (catalog, table)
+    }
+
+    private func catalog() -> Catalog {
+        current.withLock { current in
+            refresh(&current)
+            return current.catalog
+        }
+    }
+
+    private func refresh(_ current: inout Current) {
+        if current.version != file.version { current = Current(file) }
+    }
+}
+
+extension LocalizeStage: LocalizedTexts {
+    func withText(
+        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
+    ) -> Bool {
+        let (catalog, table) = choose(for: content, context)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
+            var output = FormatOutput(memory)
+            let result = key.withUnsafeBufferPointer {
+                catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), table: table, to: &output)
+            }
+            guard result == .ok, !output.isFull else { return false }
+            body(output.text.span)
+            return true
+        }
+    }
+}
+
+extension StageEntry {
+    static let localize = StageEntry("localize") { settings in
+        let folder = settings.required("catalog", .file)
+        let defaultLocale = settings.value("default-locale", .locale, default: .english)
+        let localeSources = settings.list("locale-from", .source, default: ValueSource.usualLocales)
+        guard let folder else { return nil }
+        return { resources in
+            let catalog = try ReloadableFile(path: folder) { path, _ in
+                try Catalog(folder: path, defaultLocale: defaultLocale)
+            }
+            resources.watcher.add(catalog)
+            let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
+            resources.texts.offer(stage)
+            return stage
+        }
+    }
+}
+
+extension ValueSource {
+    /// Where producers put the recipient's locales unless the configuration says otherwise.
+    fileprivate static let usualLocales = ["header:locale", "/locale"].compactMap(ValueSource.init)
+}
+
+extension SettingFormat where Value == LocaleName {
+    /// A BCP 47 tag.
+    package static var locale: Self {
+        Self(
+            parse: { text throws(SettingMismatch) in
+                guard let locale = LocaleName(text) else {
+                    throw SettingMismatch(expected: "a locale such as en or pt-BR")
+                }
+                return locale
+            }, render: \.description)
+    }
+}

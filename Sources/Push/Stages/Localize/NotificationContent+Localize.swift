@@ -1,0 +1,93 @@
+/// More text than any payload may have is not worth its memory.
+private let maximumTextCount = 1 << 20
+
+extension NotificationContent {
+    func hasLocalizationKey(of text: AlertText) -> Bool {
+        withLocalizationKey(of: text) { !$0.isEmpty } ?? false
+    }
+
+    /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
+    mutating func localize(_ text: AlertText, with catalog: Catalog, table: Int) -> Localization {
+        // The first attempt is on the stack.
+        var capacity = 1024
+        while capacity <= maximumTextCount {
+            let result: Localization? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
+                var output = FormatOutput(memory)
+                let result = translate(text, with: catalog, table: table, to: &output)
+                if output.isFull { return nil }
+                if result == .ok {
+                    let isDecrypted = hasDecryptedArgument(of: text)
+                    setText(text, to: output.text.span)
+                    if isDecrypted { markDecrypted(text) }
+                }
+                return result
+            }
+            if let result { return result }
+            capacity *= 16
+        }
+        return .wrongArguments
+    }
+
+    private func translate(
+        _ text: AlertText, with catalog: Catalog, table: Int, to output: inout FormatOutput
+    ) -> Localization {
+        withArguments(of: text) { arguments in
+            guard let arguments else { return .wrongArguments }
+            return withLocalizationKey(of: text) { key in
+                key.withUnsafeBufferPointer { catalog.localize($0, arguments, table: table, to: &output) }
+            } ?? .missing
+        }
+    }
+
+    private func hasDecryptedArgument(of text: AlertText) -> Bool {
+        guard let arguments = localizationArguments(of: text) else { return false }
+        var isFound = false
+        document.forEachChild(of: arguments) { if isDecrypted($0) { isFound = true } }
+        return isFound
+    }
+
+    /// Nil where they are not a list of strings and numbers, or too many.
+    private func withArguments<R>(
+        of text: AlertText, _ body: (UnsafeBufferPointer<FormatArgument>?) -> R
+    ) -> R {
+        guard let alert, let list = document.member(text.argumentsMember, of: alert) else {
+            return body(UnsafeBufferPointer(start: nil, count: 0))
+        }
+        let count = document.childCount(of: list)
+        guard document.kind(of: list) == .array, count <= FormatArgument.maximumCount else { return body(nil) }
+        // No text is longer than it is spelled.
+        let capacity = document.renderedByteCount(of: list)
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
+            withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: count) { arguments in
+                var texts = FormatOutput(memory)
+                var filled = 0
+                document.forEachChild(of: list) { child in
+                    let start = texts.text.count
+                    guard document.appendText(of: child, to: &texts) else { return }
+                    let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
+                    arguments.initializeElement(at: filled, to: FormatArgument(bytes: bytes))
+                    filled += 1
+                }
+                return body(filled == count ? UnsafeBufferPointer(arguments) : nil)
+            }
+        }
+    }
+}
+
+extension JSONDocument {
+    /// A string's text, or a number as it is spelled. False for any other kind.
+    fileprivate func appendText(of node: JSONNode, to output: inout FormatOutput) -> Bool {
+        let record = records[value(of: node.index)]
+        switch record.kind {
+        case .string:
+            withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
+        case .number:
+            bytes.withUnsafeBufferPointer { bytes in
+                output.append(UnsafeBufferPointer(rebasing: bytes[Int(record.start)..<Int(record.end)]))
+            }
+        case .object, .array, .true, .false, .null:
+            return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,65 @@
+import Push
+import Telemetry
+import Worker
+
+/// What the admin endpoint of a service shows.
+struct AdminPages {
+    /// A lane's thread that has been at one message for so long is stuck.
+    private static let patience = Duration.seconds(10)
+
+    private let configuration: Configuration
+    private let registry: MetricRegistry
+    private let log: Log
+    private let worker: Worker
+
+    init(_ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker) {
+        self.configuration = configuration
+        self.registry = registry
+        self.log = log
+        self.worker = worker
+    }
+
+    func open() throws(ProgramError) -> AdminServer {
+        registry.addProcess(log: log, version: Version.current, revision: "")
+        registry.addReadiness(ready)
+        let effective = YAMLText.render(configuration.effective)
+        let routes =
+            [
+                .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
+                .configuration { effective }, .logs(log),
+            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, showsNotifications: false)
+        let settings = configuration.admin
+        let router = Router(routes, token: try token(settings.tokenFile))
+        do throws(TelemetryError) {
+            let server = try AdminServer(try Telemetry.ListenAddress("\(settings.listen)"), router)
+            log.info("the admin endpoint is up", [.listen("\(server.address)")])
+            return server
+        } catch {
+            throw .unreadableConfiguration("the admin endpoint cannot listen at \(settings.listen): \(error)")
+        }
+    }
+
+    private func token(_ path: String?) throws(ProgramError) -> AccessToken? {
+        guard let path else { return nil }
+        do {
+            let bytes = try FileBytes(path: path, limit: 4096).bytes
+            let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            if words.count == 1, let token = AccessToken(String(words[0])) { return token }
+        } catch {
+            throw .unreadableConfiguration("admin.token-file: \(error)")
+        }
+        throw .unreadableConfiguration("admin.token-file: \(path) must hold one token and nothing else")
+    }
+
+    private var alive: Probe {
+        { [worker] in
+            let busy = worker.longestBusy
+            guard busy > Self.patience else { return [] }
+            return [ProbeReason("lane-stuck", "a stage has held a lane's thread for \(busy / .seconds(1)) s")]
+        }
+    }
+
+    private var ready: Probe {
+        { [worker] in worker.status.reasons.map { ProbeReason($0.word, $0.sentence) } }
+    }
+}

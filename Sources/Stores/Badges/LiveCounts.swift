@@ -1,0 +1,107 @@
+package import Push
+
+/// The counts of one lane's active recipients, as the events that were processed left them: ahead of what is settled.
+/// Without I/O; owned by the lane.
+package struct LiveCounts: ~Copyable {
+    /// A recipient's place, good from `begin` to `end`.
+    package struct Slot: Sendable { let index: Int }
+
+    private struct Entry {
+        var account: BadgeAccount
+        var hash: UInt32
+        var count: Int32
+        /// The number of the last change made.
+        var sequence: UInt32 = 0
+        /// Messages between `begin` and `end`.
+        var users: Int32 = 1
+        /// Used again since the hand of the clock came by.
+        var isRecent = false
+    }
+
+    private let capacity: Int
+    private let progress: JournalProgress
+    private var entries: [Entry] = []
+    private var index = KeyIndex()
+    private var hand = 0
+
+    /// Holds up to `capacity` accounts, and more only while none may be forgotten.
+    package init(capacity: Int, progress: JournalProgress = JournalProgress()) {
+        self.capacity = max(1, capacity)
+        self.progress = progress
+    }
+
+    /// Accounts in memory.
+    package var accountCount: Int { entries.count }
+
+    /// The count before the message that begins. `load` reads the count of a recipient who is not in memory; what it
+    /// throws leaves everything as it was.
+    package mutating func begin(
+        recipient: RawSpan, app: RawSpan, load: () throws(StoreError) -> Int32
+    ) throws(StoreError) -> Slot {
+        let hash = KeyIndex.hash(recipient, app)
+        if let found = index.find(hash, where: { entries[$0].account.key.equals(recipient, app) }) {
+            entries[found].users += 1
+            entries[found].isRecent = true
+            synchronize(found)
+            return Slot(index: found)
+        }
+        let count = max(0, try load())
+        let account = BadgeAccount(recipient: recipient, app: app, count: count)
+        return Slot(index: insert(Entry(account: account, hash: hash, count: count)))
+    }
+
+    package func count(_ slot: Slot) -> Int32 { entries[slot.index].count }
+
+    /// Ends what `begin` began. The change, if there is an operation, goes with the delivery.
+    package mutating func end(_ slot: Slot, _ operation: BadgeOperation?) -> BadgeChange? {
+        entries[slot.index].users -= 1
+        guard let operation else { return nil }
+        entries[slot.index].count = operation.applied(to: entries[slot.index].count)
+        entries[slot.index].sequence &+= 1
+        let entry = entries[slot.index]
+        return BadgeChange(account: entry.account, sequence: entry.sequence, operation: operation)
+    }
+
+    /// Where nothing is under way the settled count is the truth: changes that were given up are gone from it.
+    private mutating func synchronize(_ position: Int) {
+        let settled = entries[position].account.settled
+        if settled.sequence == entries[position].sequence { entries[position].count = settled.count }
+    }
+
+    private mutating func insert(_ entry: Entry) -> Int {
+        let position: Int
+        if entries.count >= capacity, let free = evict() {
+            position = free
+            entries[free] = entry
+        } else {
+            position = entries.count
+            entries.append(entry)
+        }
+        index.insert(entry.hash, position)
+        return position
+    }
+
+    /// Forgets one account that has not been used for a while and that the table holds as it is. Looks at a few only,
+    /// so that no message waits.
+    private mutating func evict() -> Int? {
+        let foldedThrough = progress.foldedThrough
+        var isHeldByJournal = false
+        for _ in 0..<min(64, 2 * entries.count) {
+            hand = hand + 1 < entries.count ? hand + 1 : 0
+            let entry = entries[hand]
+            guard entry.users == 0, entry.account.settled.sequence == entry.sequence else { continue }
+            guard entry.account.isStored(entry.sequence, foldedThrough: foldedThrough) else {
+                isHeldByJournal = true
+                continue
+            }
+            if entry.isRecent {
+                entries[hand].isRecent = false
+                continue
+            }
+            index.remove(entry.hash, hand)
+            return hand
+        }
+        if isHeldByJournal { progress.wantRoom() }
+        return nil
+    }
+}

@@ -1,0 +1,108 @@
+/// The contacts in a state file, for those who change them or list them. May be used beside a running service.
+package struct ContactStore: ~Copyable {
+    /// Contacts of one transaction: no writer beside this one waits longer than for that many.
+    private static let batchSize = 10_000
+
+    private let database: Database
+    private let putName: Statement
+    private let removeName: Statement
+    private let putPosition: Statement
+
+    package init(_ state: StateFile) throws(StoreError) {
+        let database = try state.connect()
+        let putName = try database.prepare(
+            "INSERT INTO contact VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
+                + "WHERE name<>excluded.name")
+        let removeName = try database.prepare("DELETE FROM contact WHERE owner=? AND id=?")
+        let putPosition = try database.prepare(
+            "INSERT INTO contact_position VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET next=excluded.next")
+        self.database = database
+        self.putName = putName
+        self.removeName = removeName
+        self.putPosition = putPosition
+    }
+
+    /// One transaction; in it `put`, `remove` and `reach` are called. Whoever has the file open sees the change within a
+    /// second.
+    package func change<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try database.transaction { () throws(StoreError) in
+            let result = try body()
+            try database.execute("UPDATE contact_revision SET revision=revision+1")
+            return result
+        }
+    }
+
+    package func put(owner: RawSpan, id: RawSpan, name: RawSpan) throws(StoreError) {
+        try putName.bind(1, owner)
+        try putName.bind(2, id)
+        try putName.bind(3, name)
+        try putName.run()
+    }
+
+    package func remove(owner: RawSpan, id: RawSpan) throws(StoreError) {
+        try removeName.bind(1, owner)
+        try removeName.bind(2, id)
+        try removeName.run()
+    }
+
+    /// The contacts contain a topic's partition up to this offset.
+    package func reach(topic: String, partition: Int32, next: Int64) throws(StoreError) {
+        try putPosition.bind(1, topic)
+        try putPosition.bind(2, Int64(partition))
+        try putPosition.bind(3, next)
+        try putPosition.run()
+    }
+
+    /// The first offset that is not in the contacts; nil where nothing is.
+    package func reached(topic: String, partition: Int32) throws(StoreError) -> Int64? {
+        let query = try database.prepare("SELECT next FROM contact_position WHERE topic=? AND partition=?")
+        try query.bind(1, topic)
+        try query.bind(2, Int64(partition))
+        return try query.step() ? query.integer(0) : nil
+    }
+}
+
+extension ContactStore {
+    /// Adds the contacts of a JSON Lines file, or renames them; the same file again changes nothing. `progress` gets the
+    /// number of contacts so far. Returns their number. An error leaves those that `progress` has reported.
+    package func importLines(_ path: String, progress: (Int) -> Void = { _ in }) throws(StoreError) -> Int {
+        var lines = try ContactLines(path)
+        var total = 0
+        while true {
+            let count = try change { () throws(StoreError) in
+                for count in 0..<Self.batchSize {
+                    let isLine = try lines.next { (owner, id, name) throws(StoreError) in
+                        try put(owner: owner, id: id, name: name)
+                    }
+                    if !isLine { return count }
+                }
+                return Self.batchSize
+            }
+            total += count
+            progress(total)
+            if count < Self.batchSize { return total }
+        }
+    }
+
+    /// Gives all contacts, or one owner's, by owner and identifier, as of one moment.
+    package func forEach(
+        owner: RawSpan? = nil, _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try database.snapshot { () throws(StoreError) in
+            let rows = try database.prepare(
+                "SELECT owner, id, name FROM contact" + (owner == nil ? "" : " WHERE owner=?") + " ORDER BY owner, id")
+            if let owner { try rows.bind(1, owner) }
+            while try rows.step() { try body(rows.bytes(0).bytes, rows.bytes(1).bytes, rows.bytes(2).bytes) }
+        }
+    }
+
+    /// Deletes all contacts of one owner and returns their number.
+    package func delete(owner: RawSpan) throws(StoreError) -> Int {
+        let delete = try database.prepare("DELETE FROM contact WHERE owner=?")
+        try delete.bind(1, owner)
+        return try change { () throws(StoreError) in
+            try delete.run()
+            return database.changes
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// The tables of a state file. The file knows its version; each step leads from one version to the next.
+enum Schema {
+    static let steps = [
+        // The owner "*" is the shared directory. The revision grows when contacts change.
+        // A count is that of its newest row in the journal, else its own.
+        """
+        CREATE TABLE contact(
+            owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL, PRIMARY KEY(owner, id)) WITHOUT ROWID;
+        CREATE TABLE badge(
+            recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY(recipient, app)) WITHOUT ROWID;
+        CREATE TABLE badge_journal(id INTEGER PRIMARY KEY, counts BLOB NOT NULL);
+        CREATE TABLE position(
+            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, metadata TEXT NOT NULL,
+            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
+        CREATE TABLE owner(id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, consumer_group TEXT NOT NULL);
+        CREATE TABLE contact_position(
+            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL,
+            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
+        CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
+        INSERT INTO contact_revision VALUES(1, 0);
+        """
+    ]
+
+    static func prepare(
+        _ database: borrowing Database, steps: [String] = Schema.steps
+    ) throws(StoreError) {
+        if try version(of: database, known: steps.count) == steps.count { return }
+        try database.transaction { () throws(StoreError) in
+            // Another process may have been here since.
+            for step in steps.dropFirst(try version(of: database, known: steps.count)) { try database.execute(step) }
+            try database.execute("PRAGMA user_version=\(steps.count)")
+        }
+    }
+
+    private static func version(of database: borrowing Database, known: Int) throws(StoreError) -> Int {
+        let query = try database.prepare("PRAGMA user_version")
+        let found = try query.step() ? Int(query.integer(0)) : 0
+        query.reset()
+        guard (0...known).contains(found) else {
+            throw .newerSchema(path: database.path, found: found, known: known)
+        }
+        return found
+    }
+}

@@ -1,0 +1,60 @@
+/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/status` and `/logs` say.
+enum Page {
+    /// The nonce is what the content security policy lets styles and scripts of this one answer run by.
+    static func html(nonce: String, showsNotifications: Bool) -> String {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>Pushmill</title>
+        <link rel="icon" href="data:,">
+        <style nonce="\(nonce)">
+        \(style)
+        </style>
+        </head>
+        <body\(showsNotifications ? " data-notifications=\"1\"" : "")>
+        \(markup)
+        <script nonce="\(nonce)">
+        \(samples)
+        \(drawing)
+        \(panels)
+        \(live)
+        </script>
+        </body>
+        </html>
+
+        """
+    }
+
+    static func policy(nonce: String) -> String {
+        "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; connect-src 'self'; "
+            + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    }
+}
+
+extension AdminRoute {
+    /// The page, and `/status` with what `/readyz` says but always as a success, because the page asks again and again.
+    /// `showsNotifications` also draws the latest notifications, which are content, from `/notifications`: a JSON array
+    /// of `{"recipient", "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and
+    /// `badge` where there are any.
+    package static func page(ready: @escaping Probe, showsNotifications: Bool = false) -> [AdminRoute] {
+        let type = "text/html; charset=utf-8"
+        return [
+            AdminRoute("GET", "/", offers: [type]) { _, _ in
+                var random = SystemRandomNumberGenerator()
+                let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+                return AdminResponse(
+                    contentType: type,
+                    body: .bytes(SharedBytes(Page.html(nonce: nonce, showsNotifications: showsNotifications).utf8)),
+                    headers: [("Content-Security-Policy", Page.policy(nonce: nonce))])
+            },
+            AdminRoute("GET", "/status", offers: ["application/json"]) { _, _ in
+                var response = AdminResponse.probe(ready())
+                response.status = 200
+                return response
+            },
+        ]
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import Push
+
+extension StageEntry {
+    /// A stage for recipients whose name begins with a marker.
+    static func marked(
+        _ name: String, _ make: @escaping @Sendable (_ marker: String, _ time: Duration) -> any Stage
+    ) -> StageEntry {
+        StageEntry(name) { settings in
+            let time = settings.value("time", .duration(.zero ... .seconds(3600)), default: .zero)
+            guard let marker = settings.required("marker", .name) else { return nil }
+            return { _ in make(marker, time) }
+        }
+    }
+}
+
+extension StageContext {
+    fileprivate func isMarked(_ marker: String) -> Bool { recipient?.hasPrefix(marker) ?? false }
+}
+
+/// Takes its time, and ends at once when it is cancelled.
+struct SleepStage: Stage {
+    let name = "sleep"
+    let marker: String
+    let time: Duration
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        try await Task.sleep(for: time)
+        return .ok
+    }
+}
+
+/// Holds its thread.
+struct BlockStage: Stage {
+    let name = "block"
+    let marker: String
+    let time: Duration
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        let end = ContinuousClock.now + time
+        while end > .now { usleep(1000) }
+        return .ok
+    }
+}
+
+/// Never returns, cancelled or not.
+struct HangStage: Stage {
+    let name = "hang"
+    let marker: String
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        return .ok
+    }
+}
+
+struct FailStage: Stage {
+    let name = "fail"
+    let marker: String
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        throw StageFailure("marked")
+    }
+}

@@ -1,0 +1,20 @@
+import Glibc
+import Push
+import Pushmill
+import Telemetry
+
+// The service with stages that misbehave for marked recipients. Its standard input is held open by the test that
+// started it: should that die, so does this.
+let watch = try Thread {
+    var byte: UInt8 = 0
+    while read(STDIN_FILENO, &byte, 1) > 0 {}
+    _exit(1)
+}
+withExtendedLifetime(watch) {}
+
+await Program.main(stages: [
+    .marked("sleep") { SleepStage(marker: $0, time: $1) },
+    .marked("block") { BlockStage(marker: $0, time: $1) },
+    .marked("hang") { marker, _ in HangStage(marker: marker) },
+    .marked("fail") { marker, _ in FailStage(marker: marker) },
+])

@@ -1,0 +1,67 @@
+import Kafka
+
+/// An event that has come out.
+struct Arrival: Sendable {
+    let event: Event
+    let outcome: String
+    /// `topic/partition/offset` of the input.
+    let source: String
+    let stages: String
+    let time: ContinuousClock.Instant
+
+    init(_ record: Record) {
+        let value = record.value.map(Array.init) ?? []
+        let digits = value.drop { $0 < UInt8(ascii: "0") || $0 > UInt8(ascii: "9") }
+        let number = digits.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+            .reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        event = Event(key: record.key.map { String(decoding: $0, as: UTF8.self) } ?? "", number: number)
+        outcome = record.header("pushmill-outcome") ?? ""
+        source = record.header("pushmill-source") ?? ""
+        stages = record.header("pushmill-stages") ?? ""
+        time = .now
+    }
+}
+
+/// A dead letter as it was published.
+struct Letter: Sendable {
+    let key: String
+    let value: [UInt8]?
+    let reason: String
+    let message: String
+
+    init(_ record: Record) {
+        key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        value = record.value.map(Array.init)
+        reason = record.header("pushmill.error.reason") ?? ""
+        message = record.header("pushmill.error.message") ?? ""
+    }
+}
+
+extension Record {
+    fileprivate func header(_ name: StaticString) -> String? {
+        headers?.last(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension [Arrival] {
+    /// Those that arrived more than once, each as often as it was too many.
+    var repeats: [Arrival] {
+        var seen: Set<String> = []
+        return filter { !seen.insert($0.source).inserted }
+    }
+
+    func missing(of events: [Event]) -> Set<Event> { Set(events).subtracting(map(\.event)) }
+
+    /// Recipients with an event whose first arrival was later than that of one after it.
+    var keysOutOfOrder: Set<String> {
+        var seen: Set<Event> = []
+        var highest: [String: Int] = [:]
+        var found: Set<String> = []
+        for arrival in self where seen.insert(arrival.event).inserted {
+            let event = arrival.event
+            if let before = highest[event.key], before > event.number { found.insert(event.key) }
+            highest[event.key] = Swift.max(highest[event.key] ?? event.number, event.number)
+        }
+        return found
+    }
+}

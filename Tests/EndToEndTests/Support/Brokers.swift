@@ -1,0 +1,39 @@
+import Glibc
+import Kafka
+
+/// The cluster under test: librdkafka's mock in this process, unless `PUSHMILL_TEST_BROKERS` names another.
+struct Brokers: Sendable {
+    private static let named = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
+
+    /// Errors can be injected, and 5 MB a partition are kept.
+    static let areMock = named == nil
+
+    /// nil for real ones.
+    let mock: MockCluster?
+    let bootstrapServers: String
+
+    init() throws {
+        mock = Self.areMock ? try MockCluster() : nil
+        bootstrapServers = mock?.bootstrapServers ?? Self.named ?? ""
+    }
+
+    /// Real brokers allow no shorter session than 6 s unless configured; the mock answers no first join within 3 s.
+    static let session: [(name: String, value: String)] =
+        areMock
+        ? [("session.timeout.ms", "3500"), ("heartbeat.interval.ms", "300")]
+        : [("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "300")]
+
+    func properties(_ more: [(name: String, value: String)] = []) -> ClientProperties {
+        ClientProperties([("bootstrap.servers", bootstrapServers)] + more)
+    }
+
+    /// Blocks.
+    func createTopic(_ name: String, partitions: Int, settings: [(name: String, value: String)] = []) throws {
+        if let mock {
+            try mock.createTopic(name, partitions: partitions)
+        } else {
+            try Producer(properties(), log: { _, _, _ in }).createTopic(
+                name, partitions: partitions, settings: settings, milliseconds: 30_000)
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import Synchronization
+import Telemetry
+
+/// Runs what blocks on a thread of its own: the pool that tests run on has a thread a core and no more.
+func elsewhere<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    let thread = Mutex<Thread?>(nil)
+    defer { thread.withLock { $0.take() }?.join() }
+    return try await withCheckedThrowingContinuation { continuation in
+        do {
+            let started = try Thread { continuation.resume(with: Swift.Result { try body() }) }
+            thread.withLock { $0 = started }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}

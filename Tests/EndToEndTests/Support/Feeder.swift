@@ -1,0 +1,61 @@
+import Glibc
+import Kafka
+
+/// Publishes events to the input, and tells when they are stored.
+final class Feeder: Sendable {
+    private let producer: Producer
+    private let topic: ProducerTopic
+
+    init(_ brokers: Brokers, topic: String) throws {
+        let properties = brokers.properties([("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")])
+        producer = try Producer(properties, log: { _, _, _ in })
+        self.topic = try producer.topic(topic)
+    }
+
+    /// Returns when the brokers have stored them all. `rate` is in events a second, nil for as fast as can be.
+    func publish(_ events: [Event], rate: Int? = nil) async throws {
+        try await elsewhere { try self.publishAll(events.map { ($0.key, $0.payload) }, rate: rate) }
+    }
+
+    func publish(_ records: [(key: String, value: [UInt8])]) async throws {
+        try await elsewhere { try self.publishAll(records, rate: nil) }
+    }
+
+    private func publishAll(_ records: [(key: String, value: [UInt8])], rate: Int?) throws {
+        let begin = ContinuousClock.now
+        var reports: [DeliveryReport] = []
+        var awaited = 0
+        func poll(_ milliseconds: Int32) throws {
+            producer.poll(milliseconds: milliseconds, into: &reports)
+            if let error = reports.lazy.compactMap(\.error).first { throw error }
+            awaited -= reports.count
+        }
+        for (index, record) in records.enumerated() {
+            if let rate {
+                let due = begin + .nanoseconds(index * 1_000_000_000 / rate)
+                while due > .now { try poll(1) }
+            }
+            while try !queue(record) { try poll(100) }
+            awaited += 1
+            if index % 64 == 0 { try poll(0) }
+        }
+        while awaited > 0 { try poll(100) }
+    }
+
+    private func queue(_ record: (key: String, value: [UInt8])) throws -> Bool {
+        var headers = Headers()
+        var key = record.key
+        let result = key.withUTF8 { key in
+            record.value.withUnsafeBytes { value in
+                producer.publish(
+                    to: topic, key: UnsafeRawBufferPointer(key), value: value, headers: &headers, timestamp: 0,
+                    opaque: 0)
+            }
+        }
+        switch result {
+        case .queued: return true
+        case .full: return false
+        case .refused(let error): throw error
+        }
+    }
+}

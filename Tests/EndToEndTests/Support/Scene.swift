@@ -1,0 +1,95 @@
+import Glibc
+import Kafka
+import Synchronization
+import Testing
+
+/// Brokers with topics of random names, a feeder and readers at both ends, and the services between them.
+final class Scene: Sendable {
+    let brokers: Brokers
+    let feeder: Feeder
+    let outputs: TopicReader<Arrival>
+    let deadLetters: TopicReader<Letter>
+    let input: String
+    let output: String
+    let deadLetterTopic: String
+    let group: String
+    let partitions: Int
+    private let folder: TemporaryFolder
+    private let services = Mutex<[ServiceProcess]>([])
+
+    /// Runs a test on a new scene. When it fails, what the services have said is told with it.
+    static func play(
+        partitions: Int = 4, outputPartitions: Int? = nil, outputSettings: [(name: String, value: String)] = [],
+        _ body: @Sendable (Scene) async throws -> Void
+    ) async throws {
+        let scene = try await elsewhere {
+            try Scene(
+                partitions: partitions, outputPartitions: outputPartitions ?? partitions,
+                outputSettings: outputSettings)
+        }
+        do {
+            try await body(scene)
+        } catch {
+            Issue.record("\(error)\n\(scene.transcript)")
+        }
+        try await scene.clear()
+    }
+
+    private init(
+        partitions: Int, outputPartitions: Int, outputSettings: [(name: String, value: String)]
+    ) throws {
+        let name = "test-\(UInt64.random(in: 0 ... .max))"
+        brokers = try Brokers()
+        self.partitions = partitions
+        (input, output, deadLetterTopic, group) = ("\(name)-in", "\(name)-out", "\(name)-dead", name)
+        try brokers.createTopic(input, partitions: partitions)
+        try brokers.createTopic(output, partitions: outputPartitions, settings: outputSettings)
+        try brokers.createTopic(deadLetterTopic, partitions: 1)
+        feeder = try Feeder(brokers, topic: input)
+        outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
+        deadLetters = try TopicReader(brokers, topic: deadLetterTopic, partitions: 1) { Letter($0) }
+        folder = try TemporaryFolder()
+    }
+
+    /// Starts a service with a short session, and leaves it to join.
+    func start(_ configuration: ServiceConfiguration = ServiceConfiguration()) throws -> ServiceProcess {
+        var configuration = configuration
+        configuration.consumer = Brokers.session + configuration.consumer
+        return try startAsIs(configuration)
+    }
+
+    /// Starts a service with its own defaults where the configuration says nothing.
+    func startAsIs(_ configuration: ServiceConfiguration) throws -> ServiceProcess {
+        try services.withLock { services in
+            let text = configuration.text(
+                bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
+                deadLetters: deadLetterTopic)
+            let file = try folder.write(text, to: "service-\(services.count).yaml")
+            let service = try ServiceProcess(["run", "--config", file])
+            services.append(service)
+            return service
+        }
+    }
+
+    var places: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }
+
+    /// What the group has committed, in the order of the partitions.
+    func committed() async throws -> [Position] {
+        try await elsewhere { [brokers, group, places] in
+            let consumer = try Consumer(brokers.properties([("group.id", group)]), log: { _, _, _ in })
+            return try consumer.committed(places, milliseconds: 10_000).map(\.position)
+        }
+    }
+
+    private func clear() async throws {
+        for service in services.withLock({ $0 }) { try await service.clear() }
+        outputs.stop()
+        deadLetters.stop()
+    }
+
+    private var transcript: String {
+        services.withLock { $0 }.map { service in
+            "service \(service.identifier):\n" + service.lines.suffix(40).joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// The configuration of a service under test, as far as tests vary it.
+struct ServiceConfiguration: Sendable {
+    var consumer: [(name: String, value: String)] = []
+    var producer: [(name: String, value: String)] = [("linger.ms", "1")]
+    var delivery: [(name: String, value: String)] = []
+    /// One line each, such as `sleep: { marker: slow, time: 5s }`.
+    var stages: [String] = []
+
+    func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
+        """
+        kafka:
+          bootstrap.servers: \(bootstrapServers)
+          consumer:
+            group.id: \(group)
+            fetch.wait.max.ms: 50
+        \(lines(consumer, indent: 4))
+          producer:
+        \(lines(producer, indent: 4))
+        topics:
+          input: [\(input)]
+          output: \(output)
+          dead-letter: \(deadLetters)
+        delivery:
+          lanes: 2
+        \(lines(delivery, indent: 2))
+        stages:
+        \(stages.map { "  - \($0)" }.joined(separator: "\n"))
+        log:
+          format: json
+        """
+    }
+
+    private func lines(_ entries: [(name: String, value: String)], indent: Int) -> String {
+        entries.map { "\(String(repeating: " ", count: indent))\($0.name): \($0.value)" }.joined(separator: "\n")
+    }
+}

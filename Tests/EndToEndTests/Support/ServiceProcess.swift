@@ -1,0 +1,125 @@
+import Glibc
+import Synchronization
+import Telemetry
+
+/// A service in a process of its own, with what it says.
+final class ServiceProcess: Sendable {
+    enum End: Equatable, Sendable {
+        case exited(Int32)
+        case signalled(Int32)
+    }
+
+    struct Life: Sendable {
+        /// Standard output and standard error, line by line.
+        var lines: [Substring] = []
+        var end: End?
+    }
+
+    let identifier: pid_t
+    private let life = Watched(Life())
+    /// Held open for as long as the test lives: the service ends with it.
+    private let leash: Int32
+    private let follower = Mutex<Thread?>(nil)
+
+    /// The products are beside the tests.
+    static let folder: String = {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count)
+        let text = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
+    }()
+
+    init(_ arguments: [String], executable: String = "EndToEndService") throws {
+        let (output, input) = (try Self.pipe(), try Self.pipe())
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output.writing, STDERR_FILENO)
+        let path = "\(Self.folder)/\(executable)"
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var identifier: pid_t = 0
+        let code = posix_spawn(&identifier, path, &actions, nil, &words, environ)
+        close(input.reading)
+        close(output.writing)
+        leash = input.writing
+        self.identifier = identifier
+        guard code == 0 else { throw SystemFailure(code) }
+        let following = try Thread { [identifier, life] in Self.follow(output.reading, identifier, life) }
+        follower.withLock { $0 = following }
+    }
+
+    /// Neither end is inherited as such.
+    private static func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw SystemFailure(errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func follow(_ source: Int32, _ identifier: pid_t, _ life: Watched<Life>) {
+        var rest: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            guard count > 0 else { break }
+            rest += buffer.prefix(count)
+            guard let last = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+            let lines = String(decoding: rest[..<last], as: UTF8.self).split(separator: "\n")
+            rest.removeSubrange(...last)
+            life.change { $0.lines += lines }
+        }
+        close(source)
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7f
+        life.change { $0.end = signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal) }
+    }
+
+    func send(_ signal: Int32) { kill(identifier, signal) }
+
+    func end(within limit: Duration = .seconds(60)) async throws -> End? {
+        try await life.wait(for: "the end of service \(identifier)", within: limit) { $0.end != nil }
+        return life.value.end
+    }
+
+    /// Kills it if it still runs.
+    func clear() async throws {
+        if life.value.end == nil { send(SIGKILL) }
+        _ = try await end()
+        follower.withLock { $0.take() }?.join()
+        close(leash)
+    }
+
+    var lines: [Substring] { life.value.lines }
+
+    func lines(with text: String) -> [Substring] { lines.filter { $0.contains(text) } }
+
+    /// Waits until a line with that text has been said `count` times.
+    func wait(forLine text: String, count: Int = 1, within limit: Duration = .seconds(60)) async throws {
+        try await life.wait(for: "the line '\(text)' of service \(identifier)", within: limit) { life in
+            life.end != nil || life.lines.count { $0.contains(text) } >= count
+        }
+        guard lines(with: text).count >= count else { throw Ended(identifier: identifier, awaited: text) }
+    }
+
+    struct Ended: Error {
+        let identifier: pid_t
+        let awaited: String
+    }
+
+    /// The most memory it has had so far, in bytes.
+    var peakMemory: Int? {
+        guard let file = fopen("/proc/\(identifier)/status", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard text.hasPrefix("VmHWM:") else { continue }
+            return Int(text.filter { $0.isASCII && $0.isNumber }).map { $0 << 10 }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import Kafka
+import Synchronization
+import Telemetry
+
+/// Reads a topic from its beginning, outside of any group, on a thread of its own.
+final class TopicReader<Element: Sendable>: Sendable {
+    private let elements = Watched<[Element]>([])
+    private let isStopping = Watched(false)
+    private let thread = Mutex<Thread?>(nil)
+
+    init(_ brokers: Brokers, topic: String, partitions: Int, read: @escaping @Sendable (Record) -> Element) throws {
+        let consumer = try Consumer(
+            brokers.properties([("group.id", "reader"), ("fetch.wait.max.ms", "50")]), log: { _, _, _ in })
+        try consumer.assign(
+            (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) })
+        let (elements, isStopping) = (elements, isStopping)
+        let started = try Thread {
+            var batch = RecordBatch(capacity: 1000)
+            while !isStopping.value {
+                _ = consumer.poll(milliseconds: 50, into: &batch)
+                guard !batch.records.isEmpty else { continue }
+                let new = batch.records.map(read)
+                for record in batch.records { record.destroy() }
+                elements.change { $0 += new }
+            }
+        }
+        thread.withLock { $0 = started }
+    }
+
+    func stop() {
+        isStopping.change { $0 = true }
+        thread.withLock { $0.take() }?.join()
+    }
+
+    var all: [Element] { elements.value }
+
+    func wait(
+        for what: String, within limit: Duration = .seconds(60), until isMet: @escaping @Sendable ([Element]) -> Bool
+    ) async throws {
+        do {
+            try await elements.wait(for: what, within: limit, until: isMet)
+        } catch let overdue as Overdue {
+            throw Overdue(what: "\(overdue.what) (there are \(elements.value.count))", limit: overdue.limit)
+        }
+    }
+
+    /// Waits until there are that many, and gives all that there are.
+    @discardableResult
+    func wait(count: Int, within limit: Duration = .seconds(60)) async throws -> [Element] {
+        try await wait(for: "\(count) records", within: limit) { $0.count >= count }
+        return all
+    }
+}

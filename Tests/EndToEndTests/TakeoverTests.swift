@@ -1,0 +1,66 @@
+import Glibc
+import Testing
+
+extension EndToEnd {
+    @Suite("Two instances, and one of them goes")
+    struct TakeoverTests {
+        /// `PUSHMILL_TEST_RECORDS` for more.
+        static let count = getenv("PUSHMILL_TEST_RECORDS").flatMap { Int(String(cString: $0)) } ?? 40_000
+        private let events = Event.series(Self.count, keys: 2_000)
+
+        @Test("One is killed: the other takes over, nothing is lost and each recipient's order is kept")
+        func kill() async throws {
+            try await Scene.play(partitions: 64) { scene in
+                let (first, second) = try await loseFirst(of: scene, by: SIGKILL)
+                #expect(try await first.end() == .signalled(SIGKILL))
+                let arrivals = try await allArrived(at: scene)
+                #expect(arrivals.keysOutOfOrder.isEmpty)
+                print("killed: \(Self.count) records, \(arrivals.repeats.count) repeated")
+                second.send(SIGTERM)
+                #expect(try await second.end() == .exited(0))
+            }
+        }
+
+        @Test("One is told to end: nothing is lost, nothing is repeated and each recipient's order is kept")
+        func terminate() async throws {
+            try await Scene.play(partitions: 64) { scene in
+                let (first, second) = try await loseFirst(of: scene, by: SIGTERM)
+                #expect(try await first.end() == .exited(0))
+                _ = try await allArrived(at: scene)
+                second.send(SIGTERM)
+                #expect(try await second.end() == .exited(0))
+                let arrivals = scene.outputs.all
+                #expect(arrivals.keysOutOfOrder.isEmpty)
+                #expect(arrivals.repeats.isEmpty)
+                #expect(scene.deadLetters.all.isEmpty)
+                print("ended: \(Self.count) records, \(arrivals.repeats.count) repeated")
+            }
+        }
+
+        /// Two instances share the partitions; the first gets the signal while records flow through both.
+        private func loseFirst(of scene: Scene, by signal: Int32) async throws -> (ServiceProcess, ServiceProcess) {
+            let first = try scene.start()
+            try await first.wait(forLine: "partitions are read")
+            let second = try scene.start()
+            try await second.wait(forLine: "partitions are read")
+            let half = events.count / 2
+            async let fed: Void = scene.feeder.publish(events)
+            try await scene.outputs.wait(count: half)
+            let before = scene.outputs.all.count
+            first.send(signal)
+            try await fed
+            #expect(before < events.count, "the stream was over before the signal")
+            return (first, second)
+        }
+
+        private func allArrived(at scene: Scene) async throws -> [Arrival] {
+            let wanted = events.count
+            try await scene.outputs.wait(for: "every event", within: .seconds(120)) { arrivals in
+                arrivals.count >= wanted && Set(arrivals.lazy.map(\.event)).count == wanted
+            }
+            let arrivals = scene.outputs.all
+            #expect(arrivals.missing(of: events).isEmpty)
+            return arrivals
+        }
+    }
+}

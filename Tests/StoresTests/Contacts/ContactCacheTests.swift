@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Stores
+
+struct ContactCacheTests {
+    private final class Cache {
+        var cache: ContactCache
+
+        init(capacity: Int) { cache = ContactCache(capacity: capacity) }
+
+        func name(_ id: String) -> String? {
+            guard let record = id.withBytes({ cache.record($0, $0, KeyIndex.hash($0, $0)) }) else { return nil }
+            var name = "nobody"
+            _ = ContactRecord.giveName(of: record, at: 0) { found, _ in name = found.bytes.text }
+            return name
+        }
+
+        func insert(_ id: String, _ name: String) {
+            id.withBytes { id in
+                var record: [UInt8] = []
+                #expect(ContactRecord.append(owner: id, id: id, name: Array(name.utf8), to: &record))
+                cache.insert(record, KeyIndex.hash(id, id))
+            }
+        }
+    }
+
+    @Test("Names and absences are remembered, and nothing else is known")
+    func remembering() {
+        let cache = Cache(capacity: 10)
+        cache.insert("a", "Anna")
+        cache.insert("b", "")
+        #expect(cache.name("a") == "Anna")
+        #expect(cache.name("b") == "nobody")
+        #expect(cache.name("c") == nil)
+        cache.cache.removeAll()
+        #expect(cache.name("a") == nil)
+    }
+
+    @Test("A full cache stays in its bounds and keeps what is asked for again and again")
+    func bounds() {
+        let cache = Cache(capacity: 8)
+        cache.insert("favourite", "Anna")
+        for number in 0..<1000 {
+            cache.insert("other \(number)", "Other")
+            #expect(cache.name("favourite") == "Anna")
+        }
+        #expect(cache.cache.count == 8)
+        #expect(cache.name("other 999") == "Other")
+    }
+}

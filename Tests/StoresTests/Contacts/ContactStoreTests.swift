@@ -1,0 +1,91 @@
+import Testing
+
+@testable import Stores
+
+struct ContactStoreTests {
+    let folder: TemporaryFolder
+    let store: StoreBox
+
+    /// A class, because a suite is copied.
+    final class StoreBox {
+        let store: ContactStore
+
+        init(_ state: StateFile) throws(StoreError) { store = try ContactStore(state) }
+
+        func list(_ owner: String? = nil) throws -> [String] {
+            var texts: [String] = []
+            func add(_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) {
+                texts.append("\(owner.text)/\(id.text)=\(name.text)")
+            }
+            guard let owner else {
+                try store.forEach(add)
+                return texts
+            }
+            try owner.withBytes { (owner) throws(StoreError) in try store.forEach(owner: owner, add) }
+            return texts
+        }
+    }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try StoreBox(try StateFile(path: folder.stateFile, access: .shared))
+    }
+
+    private func lines(_ numbers: Range<Int>) -> String {
+        numbers.map { "{\"owner\": \"o\($0 % 7)\", \"id\": \"\($0)\", \"name\": \"n\($0)\"}" }.joined(separator: "\n")
+    }
+
+    @Test("An import can be repeated, and says how far it is")
+    func importing() throws {
+        let path = try folder.write(lines(0..<25_000), to: "contacts.jsonl")
+        for _ in 0..<2 {
+            var progress: [Int] = []
+            #expect(try store.store.importLines(path) { progress.append($0) } == 25_000)
+            #expect(progress == [10_000, 20_000, 25_000])
+            #expect(try store.list().count == 25_000)
+        }
+        let renamed = try folder.write("{\"owner\": \"o1\", \"id\": \"1\", \"name\": \"new\"}", to: "contacts.jsonl")
+        #expect(try store.store.importLines(renamed) == 1)
+        #expect(try store.list("o1").prefix(1) == ["o1/1=new"])
+        #expect(try store.list().count == 25_000)
+    }
+
+    @Test("An import that stops at a bad line keeps what it reported")
+    func failingImport() throws {
+        let path = try folder.write(lines(0..<12_000) + "\n[]", to: "contacts.jsonl")
+        var reported = 0
+        #expect(throws: StoreError.unreadableLine(path: path, line: 12_001, what: "not a JSON object")) {
+            try store.store.importLines(path) { reported = $0 }
+        }
+        #expect(reported == 10_000)
+        #expect(try store.list().count == reported)
+    }
+
+    @Test("One person's contacts can be shown and deleted")
+    func personalData() throws {
+        let path = try folder.write(lines(0..<21), to: "contacts.jsonl")
+        _ = try store.store.importLines(path)
+        #expect(try store.list("o3") == ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
+        #expect(try "o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) } == 3)
+        #expect(try store.list("o3") == [])
+        #expect(try store.list().count == 18)
+    }
+
+    @Test("A change that fails leaves neither contacts nor position")
+    func atomicChange() throws {
+        let (owner, id) = ("o".utf8Span.span.bytes, "i".utf8Span.span.bytes)
+        #expect(throws: StoreError.self) {
+            try store.store.change { () throws(StoreError) in
+                try store.store.put(owner: owner, id: id, name: id)
+                try store.store.reach(topic: "contacts", partition: 0, next: 5)
+                throw .damaged(path: "", what: "")
+            }
+        }
+        #expect(try store.list() == [])
+        #expect(try store.store.reached(topic: "contacts", partition: 0) == nil)
+        try store.store.change { () throws(StoreError) in
+            try store.store.reach(topic: "contacts", partition: 0, next: 5)
+        }
+        #expect(try store.store.reached(topic: "contacts", partition: 0) == 5)
+    }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Telemetry
+
+@Suite struct PageTests {
+    private let router = Router(AdminRoute.page(ready: { [ProbeReason("not-joined", "Not yet.")] }))
+
+    private func get(_ path: String) throws -> (response: AdminResponse, text: String) {
+        let response = router.respond(to: AdminRequest("GET", path, accept: "text/html, */*;q=0.8"))
+        guard case .bytes(let bytes) = response.body else {
+            Issue.record("a page is no stream")
+            return (response, "")
+        }
+        return (response, String(decoding: bytes.memory, as: UTF8.self))
+    }
+
+    @Test("Only the styles and scripts of this very answer may run")
+    func policy() throws {
+        let (response, text) = try get("/")
+        let policy = try #require(response.headers.first { $0.name == "Content-Security-Policy" }?.value)
+        let nonce = try #require(policy.firstMatch(of: /script-src 'nonce-([a-z0-9]{12,})'/)?.output.1)
+        #expect(policy.hasPrefix("default-src 'none'; "))
+        #expect(!policy.contains("unsafe"))
+        #expect(text.contains("<script nonce=\"\(nonce)\">") && text.contains("<style nonce=\"\(nonce)\">"))
+        #expect(text.matches(of: /<(script|style)/).count == 2)
+        #expect(try !get("/").text.contains(nonce))
+    }
+
+    @Test("The page needs nothing from outside")
+    func selfContained() throws {
+        let text = try get("/").text
+        #expect(text.matches(of: /https?:\/\/[^'"]+/).map { String($0.output) } == ["http://www.w3.org/2000/svg"])
+        #expect(!text.contains("src=") && !text.contains("@import") && !text.contains("url("))
+    }
+
+    @Test("Every metric that the page draws is served")
+    func names() {
+        let registry = MetricRegistry(shards: 1)
+        let metrics = ServiceMetrics(
+            registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
+        registry.addProcess(log: Log(), version: "1", revision: "2")
+        _ = (metrics.consumed(topic: "in"), metrics.partition(0, of: "in"), metrics.stages[0].results("ok"))
+        let served = String(decoding: registry.render(.prometheus), as: UTF8.self)
+        let drawn = Set((Page.panels + Page.live).matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })
+        #expect(drawn.count > 15)
+        for name in drawn { #expect(served.contains("\n\(name)"), "\(name)") }
+    }
+
+    @Test("The page's own state is a success, whatever it says")
+    func status() throws {
+        let (response, text) = try get("/status")
+        #expect(response.status == 200)
+        #expect(text.contains(#""reason":"not-joined""#))
+    }
+}
