@@ -35,7 +35,11 @@ extension Command {
     private static func rehearsal(
         _ configuration: Configuration, _ counts: BadgeCounts, _ explanation: Explanation?, _ console: Console
     ) async throws(ProgramError) -> Rehearsal {
-        let resources = StageResources { severity, message in console.error("\(severity): \(message)") }
+        let statePath = configuration.state.path
+        let resources = StageResources(
+            log: { severity, message in console.error("\(severity): \(message)") },
+            watcher: FileWatcher { _, _ in },
+            contacts: { source throws in try StandaloneContacts.open(source, statePath: statePath) })
         let links = try await configuration.links(resources)
         explanation?.name(links.map(\.stage.name))
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery), observer: explanation) {

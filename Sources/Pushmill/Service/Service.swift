@@ -27,7 +27,7 @@ final class Service: Sendable {
         try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
         let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
-let links = try await configuration.links(resources)
+        let links = try await configuration.links(resources)
         let registry = MetricRegistry(shards: settings.lanes + 1)
         metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
