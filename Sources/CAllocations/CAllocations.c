@@ -2,6 +2,7 @@
 #include "CAllocations.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -89,3 +90,5 @@ void pushmill_allocations_start(void) {
 }
 
 uint64_t pushmill_allocations_of_this_thread(void) { return count; }
+
+void pushmill_allocations_give_back(void) { malloc_trim(0); }

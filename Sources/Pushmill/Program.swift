@@ -13,5 +13,14 @@ public enum Program {
         exit(await commands.run(arguments, surroundings).rawValue)
     }
 
-    static let commands = CommandTable(commands: [.run, .demo, .apply, .broker, .configCheck, .configShow, .version])
+    static let commands = CommandTable(commands: [
+        .run,
+        .demo,
+        .apply,
+        .broker,
+        .configCheck,
+        .configShow,
+        .catalogCheck,
+        .version,
+    ])
 }

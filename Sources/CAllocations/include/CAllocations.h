@@ -7,3 +7,7 @@ void pushmill_allocations_start(void);
 
 /// How often this thread has allocated since then.
 uint64_t pushmill_allocations_of_this_thread(void);
+
+/// Gives memory that lies free between what is in use back to the system. Takes milliseconds: worth it when something
+/// large has been loaded, and what that took in passing is not needed again.
+void pushmill_allocations_give_back(void);

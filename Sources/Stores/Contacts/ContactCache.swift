@@ -1,6 +1,4 @@
-import Push
-
-/// The contacts that were asked for last, and those that turned out to be nobody's. Bounded.
+/// The records of contacts that were asked for last, and those that turned out to be nobody's. Bounded.
 struct ContactCache: ~Copyable {
     private struct Entry {
         var record: [UInt8]
@@ -18,24 +16,17 @@ struct ContactCache: ~Copyable {
 
     var count: Int { entries.count }
 
-    /// Gives the name; false if the contact is known to be nobody's, nil if nothing is known of it.
-    mutating func find(
-        _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, _ body: (Span<UInt8>, TextDirection) -> Void
-    ) -> Bool? {
+    /// Nil if nothing is known of the contact.
+    mutating func record(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) -> [UInt8]? {
         let found = index.find(hash) { ContactRecord.matches(entries[$0].record, at: 0, owner: owner, id: id) }
         guard let found else { return nil }
         entries[found].isRecent = true
-        return ContactRecord.giveName(of: entries[found].record, at: 0, body)
+        return entries[found].record
     }
 
-    /// Remembers what was unknown; an empty name for nobody's contact. One that is too long for a record is not kept.
-    mutating func insert(owner: RawSpan, id: RawSpan, name: [UInt8], _ hash: UInt32) {
-        var record: [UInt8] = []
-        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return }
-        insert(Entry(record: record, hash: hash))
-    }
-
-    private mutating func insert(_ entry: Entry) {
+    /// Remembers what was unknown.
+    mutating func insert(_ record: [UInt8], _ hash: UInt32) {
+        let entry = Entry(record: record, hash: hash)
         if entries.count < capacity {
             index.insert(entry.hash, entries.count)
             entries.append(entry)

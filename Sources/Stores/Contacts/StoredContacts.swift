@@ -21,7 +21,8 @@ package final class StoredContacts: ContactBook {
         _ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void
     ) throws(ContactsUnavailable) -> Bool {
         let hash = KeyIndex.hash(owner, id)
-        return try shards[Int(hash >> 29)].find(id, of: owner, hash, body)
+        let record = try shards[Int(hash >> 29)].record(owner, id, hash)
+        return record.map { ContactRecord.giveName(of: $0, at: 0, body) } ?? false
     }
 }
 
@@ -36,13 +37,11 @@ extension StoredContacts {
             self.time = time
         }
 
-        func find(
-            _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, _ body: (Span<UInt8>, TextDirection) -> Void
-        ) throws(ContactsUnavailable) -> Bool {
+        func record(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) throws(ContactsUnavailable) -> [UInt8]? {
             let now = time.now
             return try reader.withLock { (reader) throws(ContactsUnavailable) in
                 do throws(StoreError) {
-                    return try reader.find(id, of: owner, hash, now: now, body)
+                    return try reader.record(owner, id, hash, now)
                 } catch {
                     throw ContactsUnavailable("\(error)")
                 }
@@ -68,16 +67,17 @@ extension StoredContacts {
             cache = ContactCache(capacity: capacity)
         }
 
-        mutating func find(
-            _ id: RawSpan, of owner: RawSpan, _ hash: UInt32, now: Instant, _ body: (Span<UInt8>, TextDirection) -> Void
-        ) throws(StoreError) -> Bool {
+        /// Nil for a contact that is too long for any payload.
+        mutating func record(
+            _ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, _ now: Instant
+        ) throws(StoreError) -> [UInt8]? {
             if now >= nextLook { try look(now) }
-            if let isFound = cache.find(id, of: owner, hash, body) { return isFound }
+            if let known = cache.record(owner, id, hash) { return known }
+            var record: [UInt8] = []
             let name = try name(owner, id)
-            cache.insert(owner: owner, id: id, name: name, hash)
-            if name.isEmpty { return false }
-            body(name.span, TextDirection(of: name.span))
-            return true
+            guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return nil }
+            cache.insert(record, hash)
+            return record
         }
 
         private mutating func look(_ now: Instant) throws(StoreError) {

@@ -88,6 +88,7 @@ final class Committer: Sendable {
 
     private func commit(_ marks: [Flow.Mark], _ channel: CommitChannel) -> CommitOutcome {
         guard !marks.isEmpty else { return .accepted }
+        guard !consumer.isJoining else { return .retry }
         let begin = TimeSource.system.now
         let positions = marks.map(\.position)
         do {

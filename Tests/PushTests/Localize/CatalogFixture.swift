@@ -26,6 +26,14 @@ final class CatalogFixture {
         try Catalog(folder: folder, defaultLocale: try locale(defaultLocale))
     }
 
+    func stage() throws -> LocalizeStage {
+        let defaultLocale = try locale("en")
+        let catalog = try ReloadableFile(path: folder) { path, _ in
+            try Catalog(folder: path, defaultLocale: defaultLocale)
+        }
+        return LocalizeStage(catalog: catalog, localeSources: [.header(Array("locale".utf8))])
+    }
+
     /// What is wrong with it, with paths as they were given.
     func problems(defaultLocale: String = "en") -> [String] {
         do {

@@ -16,7 +16,7 @@ struct LanguageTests {
             for (number, expected) in categories {
                 let text = Array(number.utf8)
                 let category = try text.withUnsafeBufferPointer { try #require(FormatNumber($0)).category(by: rules) }
-                #expect(category.name == expected, "\(number) in \(tag)")
+                #expect("\(category.name)" == expected, "\(number) in \(tag)")
             }
         }
     }

@@ -4,23 +4,32 @@ import Testing
 
 @Suite("Large catalogs")
 struct ScaleTests {
+    /// A million takes code that is not optimised more than a minute.
+    private static var keyCount: Int {
+        #if DEBUG
+            50_000
+        #else
+            1_000_000
+        #endif
+    }
+
     @Test("A file with a million keys is read, and each of them found")
     func million() throws {
         var file: [UInt8] = []
-        for number in 0..<1_000_000 { file += "k\(number) = \"\(number) %@\";\n".utf8 }
+        for number in 0..<Self.keyCount { file += "k\(number) = \"\(number) %@\";\n".utf8 }
         let fixture = try CatalogFixture()
         try fixture.write("en.lproj/Localizable.strings", file)
         let catalog = try fixture.catalog()
-        #expect(catalog.tables[0].count == 1_000_000)
-        for number in stride(from: 0, to: 1_000_000, by: 9973) {
+        #expect(catalog.tables[0].count == Self.keyCount)
+        for number in stride(from: 0, to: Self.keyCount, by: 997) {
             #expect(catalog.text("k\(number)", ["x"]) == "\(number) x")
         }
-        #expect(catalog.text("k1000000", ["x"]) == "[missing]")
+        #expect(catalog.text("k\(Self.keyCount)", ["x"]) == "[missing]")
     }
 
     @Test("Seventy locales of a String Catalog are read, each with its own text")
     func locales() throws {
-        let tags = try LocalizeReference.read().plurals.keys.prefix(70).sorted()
+        let tags = try LocalizeReference.read().plurals.keys.sorted().prefix(70)
         var file = #"{"sourceLanguage": "en", "version": "1.0", "strings": {"#
         for key in 0..<200 {
             let localizations = tags.map {

@@ -110,12 +110,4 @@ struct CountsTests {
         #expect(counts.take() == ["anna=2", "boris=1"])
         #expect(counts.take() == [])
     }
-
-    @Test("A count stays between 0 and 2^31-1")
-    func saturation() {
-        #expect(BadgeOperation.add(1).applied(to: .max) == .max)
-        #expect(BadgeOperation.add(.max).applied(to: .max) == .max)
-        #expect(BadgeOperation.add(-5).applied(to: 3) == 0)
-        #expect(BadgeOperation.set(-5).applied(to: 3) == 0)
-    }
 }

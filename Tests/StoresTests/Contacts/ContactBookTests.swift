@@ -139,6 +139,13 @@ struct ContactBookTests {
         #expect(try [book.name("c1", for: "anna"), book.name("c3", for: "anna")] == [nil, "Carl"])
     }
 
+    @Test("Who has a name longer than any payload is nobody's contact")
+    func tooLong() throws {
+        let long = String(repeating: "x", count: 70_000)
+        let book = try book(.state, "{\"owner\": \"anna\", \"id\": \"c1\", \"name\": \"\(long)\"}")
+        #expect(try book.name("c1", for: "anna") == nil)
+    }
+
     @Test("A state file that cannot be read is said to be so")
     func unavailable() throws {
         let book = try book(.state)

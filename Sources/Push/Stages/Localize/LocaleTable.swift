@@ -28,6 +28,10 @@ final class LocaleTable: Sendable {
 
     // MARK: - For reports
 
+    func entry(_ key: ArraySlice<UInt8>) -> KeyIndex.Entry? {
+        key.withUnsafeBufferPointer { entry($0, hash: KeyIndex.hash($0)) }
+    }
+
     var keys: some Sequence<(key: ArraySlice<UInt8>, entry: KeyIndex.Entry)> {
         index.entries.lazy.map { [index, text = renderer.programs.text] in (index.key(of: $0, in: text), $0) }
     }

@@ -123,7 +123,7 @@ extension ValueSource {
 
 extension SettingFormat where Value == LocaleName {
     /// A BCP 47 tag.
-    static var locale: Self {
+    package static var locale: Self {
         Self(
             parse: { text throws(SettingMismatch) in
                 guard let locale = LocaleName(text) else {

@@ -3,7 +3,7 @@ private let maximumTextCount = 1 << 20
 
 extension NotificationContent {
     func hasLocalizationKey(of text: AlertText) -> Bool {
-        withLocalizationKey(of: text) { _ in true } ?? false
+        withLocalizationKey(of: text) { !$0.isEmpty } ?? false
     }
 
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.

@@ -42,3 +42,22 @@ package struct FormatSignature: Sendable, Equatable {
         bits |= kind.rawValue << UInt64(2 * position)
     }
 }
+
+extension FormatSignature: CustomStringConvertible {
+    package var description: String {
+        let kinds = (0..<count).map { "%\($0 + 1)$\(self[$0].specifier)" }
+        return kinds.isEmpty ? "no arguments" : kinds.joined(separator: " ")
+    }
+}
+
+extension FormatSignature.Kind {
+    /// The specifier that is written for it, as a rule.
+    fileprivate var specifier: String {
+        switch self {
+        case .unused: "(unused)"
+        case .text: "@"
+        case .integer: "d"
+        case .float: "f"
+        }
+    }
+}

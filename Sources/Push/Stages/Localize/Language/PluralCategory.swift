@@ -3,9 +3,18 @@ package enum PluralCategory: UInt8, CaseIterable, Sendable {
     case zero, one, two, few, many, other
 
     init?(_ name: SourceString) {
-        guard let category = Self.allCases.first(where: { name.bytes.elementsEqual($0.name.utf8) }) else { return nil }
+        guard let category = Self.allCases.first(where: { name == $0.name }) else { return nil }
         self = category
     }
 
-    package var name: String { "\(self)" }
+    package var name: StaticString {
+        switch self {
+        case .zero: "zero"
+        case .one: "one"
+        case .two: "two"
+        case .few: "few"
+        case .many: "many"
+        case .other: "other"
+        }
+    }
 }

@@ -1,0 +1,82 @@
+/// What translators still have to do, held against the language that the app is developed in.
+package struct CatalogReport: Sendable {
+    package enum Finding: Sendable, Equatable {
+        /// Neither the locale nor a truncation of it has the key.
+        case missing(key: String)
+        case otherArguments(key: String, here: FormatSignature, there: FormatSignature)
+        /// For the counts that people meet, the language needs these forms too.
+        case lacksForms(key: String, [PluralCategory])
+    }
+
+    package struct Locale: Sendable {
+        package let name: LocaleName
+        package let keyCount: Int
+        /// Sorted by key.
+        package let findings: [Finding]
+    }
+
+    package let development: LocaleName
+    /// What cannot be read. Where there is something, the locales are told without it.
+    package let problems: [CatalogProblem]
+    package let locales: [Locale]
+
+    package init(folder: String, development: LocaleName) {
+        let (tables, problems) = CatalogReader.read(folder: folder)
+        self.development = development
+        guard let base = tables.first(where: { $0.locale == development }) else {
+            let message = "nothing in the development language \(development)"
+            self.problems = problems + [CatalogProblem(file: folder, message: message)]
+            locales = []
+            return
+        }
+        self.problems = problems
+        locales = tables.map { table in
+            let shorter = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
+            let findings = Self.missing(from: [table] + shorter, base) + Self.differences(table, base)
+            return Locale(name: table.locale, keyCount: table.count, findings: findings.sorted { $0.key < $1.key })
+        }
+    }
+
+    private static func missing(from tables: [LocaleTable], _ base: LocaleTable) -> [Finding] {
+        base.keys.compactMap { key, _ in
+            let isThere = tables.contains { $0.entry(key) != nil }
+            return isThere ? nil : .missing(key: String(decoding: key, as: UTF8.self))
+        }
+    }
+
+    private static func differences(_ table: LocaleTable, _ base: LocaleTable) -> [Finding] {
+        let needed = table.rules.usualCategories
+        return table.keys.flatMap { key, entry -> [Finding] in
+            let name = String(decoding: key, as: UTF8.self)
+            var findings: [Finding] = []
+            if let other = base.entry(key), other.signature != entry.signature {
+                findings.append(.otherArguments(key: name, here: entry.signature, there: other.signature))
+            }
+            let lacking = table.pluralForms(of: entry).reduce(into: Set()) { $0.formUnion(needed.subtracting($1)) }
+            if !lacking.isEmpty {
+                let categories = PluralCategory.allCases.filter(lacking.contains)
+                findings.append(.lacksForms(key: name, categories))
+            }
+            return findings
+        }
+    }
+}
+
+extension CatalogReport.Finding: CustomStringConvertible {
+    package var key: String {
+        switch self {
+        case .missing(let key), .otherArguments(let key, _, _), .lacksForms(let key, _): key
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .missing(let key):
+            "\"\(key)\" is missing"
+        case .otherArguments(let key, let here, let there):
+            "\"\(key)\" takes \(here), in the development language \(there)"
+        case .lacksForms(let key, let categories):
+            "\"\(key)\" lacks the plural form \(categories.map { "\($0.name)" }.joined(separator: ", "))"
+        }
+    }
+}

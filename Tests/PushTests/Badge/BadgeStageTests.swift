@@ -1,0 +1,132 @@
+import Testing
+
+@testable import Push
+
+struct BadgeStageTests {
+    private func payload(_ badge: String) -> String {
+        #"{"aps":{"alert":"Hi","mutable-content":1,"badge":"# + badge + "}}"
+    }
+
+    private func published(
+        _ payload: String, _ mode: BadgeStage.Mode = .increment, count: Int32 = 5, key: String? = "anna",
+        headers: KeyValuePairs<String, String> = [:], after wait: Duration = .zero
+    ) async throws -> Published {
+        let chain = Chain([ChainLink(BadgeStage(mode: mode))])
+        let message = Message(payload, headers, key: key)
+        return try #require(await message.publish(chain, host: TestHost(count: count), after: wait))
+    }
+
+    @Test(
+        "An increment is added to the count, and 0 resets it",
+        arguments: [
+            ("2", 5, "7", BadgeOperation.add(2)), ("0", 5, "0", .set(0)), ("1", 0, "1", .add(1)),
+            ("1e1", 0, "1e1", .add(10)),
+            ("1e1", 5, "15", .add(10)), ("2147483647", 0, "2147483647", .add(.max)),
+            ("2147483647", 2, "2147483647", .add(.max)), ("1", .max, "2147483647", .add(1)),
+        ] as [(String, Int32, String, BadgeOperation)])
+    func increments(_ badge: String, _ count: Int32, _ shown: String, _ operation: BadgeOperation) async throws {
+        let published = try await published(payload(badge), count: count)
+        #expect(published.value == payload(shown))
+        #expect(published.badgeOperation == operation)
+        #expect(published.stages == "badge=ok")
+    }
+
+    @Test("Absolute takes the badge as it is and remembers it", arguments: ["7", "0", "7e0", "2147483647"])
+    func absolute(_ badge: String) async throws {
+        let published = try await published(payload(badge), .absolute)
+        #expect(published.value == payload(badge))
+        #expect(published.badgeOperation.map { Double($0.applied(to: 5)) } == Double(badge))
+    }
+
+    @Test(
+        "What is no count stays as it came",
+        arguments: ["-1", "1.5", "2147483648", "1e40", #""3""#, "true", "[1]", "{}"])
+    func noCount(_ badge: String) async throws {
+        for mode in BadgeStage.Mode.allCases {
+            let published = try await published(payload(badge), mode)
+            #expect(published.value == payload(badge))
+            #expect(published.badgeOperation == nil)
+            #expect(published.stages == "badge=failed:not-a-count")
+        }
+    }
+
+    @Test(
+        "Without a badge there is nothing to do",
+        arguments: [
+            #"{"aps":{"alert":"Hi","mutable-content":1}}"#, #"{"aps":{"alert":"Hi","mutable-content":1,"badge":null}}"#,
+        ])
+    func noBadge(_ payload: String) async throws {
+        let published = try await published(payload)
+        #expect(published.value == payload)
+        #expect(published.badgeOperation == nil)
+        #expect(published.stages == "badge=skipped")
+    }
+
+    @Test("Without a recipient there is no count", arguments: BadgeStage.Mode.allCases, [nil, ""])
+    func noRecipient(_ mode: BadgeStage.Mode, _ key: String?) async throws {
+        let published = try await published(payload("2"), mode, key: key)
+        #expect(published.value == payload("2"))
+        #expect(published.badgeOperation == nil)
+        #expect(published.stages == "badge=failed:no-recipient")
+    }
+
+    @Test("The last chance counts as well")
+    func lastChance() async throws {
+        let published = try await published(payload("2"), after: .seconds(30))
+        #expect(published.outcome == .bestAttempt)
+        #expect(published.value == payload("7"))
+        #expect(published.badgeOperation == .add(2))
+    }
+
+    @Test("A message that had expired before its turn counts as well")
+    func expired() async throws {
+        let published = try await published(payload("2"), headers: ["apns-expiration": "1"])
+        #expect(published.outcome == .expired)
+        #expect(published.value == payload("7"))
+        #expect(published.badgeOperation == .add(2))
+    }
+
+    @Test(
+        "A clearing push passes byte for byte and resets the count",
+        arguments: [#"{ "aps" : {"badge":0} }"#, #"{"aps":{"badge":0,"mutable-content":1,"sound":"x"}}"#])
+    func clearing(_ payload: String) async throws {
+        for mode in BadgeStage.Mode.allCases {
+            let published = try await published(payload, mode)
+            #expect(published.outcome == .passed)
+            #expect(published.value == payload)
+            #expect(published.badgeOperation == .set(0))
+        }
+        #expect(try await published(payload, key: nil).badgeOperation == nil)
+    }
+
+    @Test(
+        "What passes otherwise is left alone",
+        arguments: [
+            #"{"aps":{"badge":2}}"#, #"{"aps":{"badge":0,"alert":"Hi"}}"#, #"{"aps":{"badge":2,"alert":"Hi"}}"#,
+        ])
+    func passing(_ payload: String) async throws {
+        let published = try await published(payload)
+        #expect(published.outcome == .passed)
+        #expect(published.value == payload)
+        #expect(published.badgeOperation == nil)
+    }
+
+    @Test("A redriven message that was counted shows the count and changes nothing")
+    func redriven() async throws {
+        let headers: KeyValuePairs = ["pushmill-counted": "1"]
+        let again = try await published(payload("2"), headers: headers)
+        #expect(again.value == payload("5"))
+        #expect(again.badgeOperation == nil)
+        #expect(again.stages == "badge=ok")
+        #expect(try await published(payload("0"), headers: headers).value == payload("5"))
+        #expect(try await published(payload("2"), .absolute, headers: headers).value == payload("2"))
+        #expect(try await published(#"{"aps":{"badge":0}}"#, headers: headers).badgeOperation == nil)
+    }
+
+    @Test("Operations keep a count from 0 to 2^31-1")
+    func bounds() {
+        #expect(BadgeOperation.add(1).applied(to: .max) == .max)
+        #expect(BadgeOperation.add(-5).applied(to: 3) == 0)
+        #expect(BadgeOperation.set(-5).applied(to: 3) == 0)
+    }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import Push
+
+/// Placeholders in what came out of a ciphertext.
+struct ContactOriginTests {
+    private var chain = ContactChain()
+
+    init() {
+        chain.options.includesDecrypted = false
+        chain.options.fields = [JSONPointer(member: "from")]
+    }
+
+    /// rot13, which anybody can read.
+    private func decrypt(_ fields: (from: String, to: DecryptOptions.Field.Target)...) throws -> DecryptStage {
+        var options = DecryptOptions()
+        options.formats = [.rot13]
+        options.fields = fields.map { DecryptOptions.Field(from: JSONPointer(member: $0.from), to: $0.to) }
+        return DecryptStage(options, keys: nil)
+    }
+
+    private func published(_ payload: String, after stages: any Stage...) async throws -> Published {
+        try #require(await Message(payload).publish(chain(after: stages)))
+    }
+
+    @Test("They stay text, and the sender's clear text is named")
+    func body() async throws {
+        let payload = #"{"aps":{"alert":{"title":"{contact:c1}"},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
+        let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
+        let published = try await published(payload, after: decrypt)
+        #expect(
+            published.value == #"{"aps":{"alert":{"title":"Zoë Martin","body":"{contact:c1}"},"mutable-content":1}}"#)
+        #expect(published.stages == "decrypt=ok,contact=ok")
+    }
+
+    @Test("What was merged stays as it is, texts and whole fields")
+    func merged() async throws {
+        let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{\"obql\":\"{pbagnpg:p1}\",\"sebz\":\"p1\"}"}"#
+        let published = try await published(payload, after: try decrypt(("E", .merge)))
+        #expect(published.value == #"{"aps":{"alert":"{contact:c1}","mutable-content":1},"from":"c1"}"#)
+        #expect(published.stages == "decrypt=ok,contact=skipped")
+    }
+
+    @Test("A localized text with a decrypted argument stays as it is")
+    func argument() async throws {
+        let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "%@ + %@";"#]).stage()
+        let payload =
+            #"{"aps":{"alert":{"title-loc-key":"K","title-loc-args":["{contact:c1}","x"]},"mutable-content":1},"E":"{pbagnpg:p1}"}"#
+        let decrypt = try decrypt(("E", .member(try #require(JSONPointer("/aps/alert/title-loc-args/1")))))
+        let decrypted = try await published(payload, after: decrypt, localize)
+        #expect(decrypted.value?.contains(#""title":"{contact:c1} + {contact:c1}""#) == true)
+        let clear = try await published(payload, after: localize)
+        #expect(clear.value?.contains(#""title":"Zoë Martin + x""#) == true)
+    }
+
+    @Test("What another stage has put in its place is looked at")
+    func replaced() async throws {
+        let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
+        let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
+        let published = try await published(
+            payload, after: decrypt,
+            ScriptedStage("s", isImmediate: true) { content, _ in
+                content.body = "{contact:c1}"
+                return .ok
+            })
+        #expect(published.value == #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
+    }
+
+    @Test("Undoing a stage undoes its marks")
+    func rollback() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
+        let mark = content.mark()
+        let body = try #require(content.node(of: .body))
+        content.markDecrypted(body)
+        #expect(content.isDecrypted(body))
+        content.rollback(to: mark)
+        #expect(!content.isDecrypted(body))
+    }
+
+    @Test("Unless they are excluded they count as anywhere")
+    func included() async throws {
+        var chain = chain
+        chain.options.includesDecrypted = true
+        let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
+        let decrypt = try decrypt(("E", .member(JSONPointer(.body))))
+        #expect(
+            await Message(payload).publish(chain(after: [decrypt]))?.value
+                == #"{"aps":{"alert":"Zoë Martin","mutable-content":1}}"#)
+    }
+}

@@ -1,0 +1,167 @@
+import Testing
+
+@testable import Push
+
+/// A chain of the contact stage alone, or of what stands before it.
+struct ContactChain {
+    var options = ContactStage.Options()
+    var book = ListedContacts.sample
+    let texts = SharedTexts()
+
+    func callAsFunction(after earlier: [any Stage] = []) -> Chain {
+        let stages = earlier + [ContactStage(options, book: book, texts: texts)]
+        return Chain(stages.map { ChainLink($0) })
+    }
+}
+
+extension Message {
+    /// An alert that may be changed.
+    init(alert: String, _ headers: KeyValuePairs<String, String> = [:], key: String? = "anna") {
+        self.init(#"{"aps":{"alert":"# + alert + #","mutable-content":1}}"#, headers, key: key)
+    }
+}
+
+extension Published {
+    /// The alert as it stands in the value.
+    var alert: String? {
+        let (start, end) = (#"{"aps":{"alert":"#, #","mutable-content":1}}"#)
+        guard let value, value.hasPrefix(start), value.hasSuffix(end) else { return nil }
+        return String(value.dropFirst(start.count).dropLast(end.count))
+    }
+}
+
+struct ContactStageTests {
+    var chain = ContactChain()
+
+    private func named(_ alert: String, key: String? = "anna") async throws -> (alert: String?, stages: String?) {
+        let published = try #require(await Message(alert: alert, key: key).publish(chain()))
+        return (published.alert, published.stages)
+    }
+
+    @Test(
+        "A placeholder becomes the name under which the recipient knows the contact",
+        arguments: [
+            (#"{"body":"{contact:c1} says hi"}"#, "anna", #"{"body":"Zoë Martin says hi"}"#, "ok"),
+            (#"{"body":"{contact:c1} says hi"}"#, "boris", #"{"body":"Мама says hi"}"#, "ok"),
+            (#"{"body":"{contact:c1} says hi"}"#, "carl", #"{"body":"Directory Zoe says hi"}"#, "ok"),
+            (#"{"body":"{contact:c77} says hi"}"#, "anna", #"{"body":"Someone says hi"}"#, "miss"),
+            (
+                #"{"title":"{contact:c1}","body":"{contact:c7}"}"#, "anna", #"{"title":"Zoë Martin","body":"Someone"}"#,
+                "miss"
+            ),
+            (#"{"subtitle":"{contact:c1}{contact:42}"}"#, "anna", #"{"subtitle":"Zoë Martin3 + 4"}"#, "ok"),
+            (#""{contact:c1}!""#, "anna", #""Zoë Martin!""#, "ok"),
+            (#"{"body":"{contact:c3} and {contact:c1}"}"#, "anna", #"{"body":"{contact:c1} and Zoë Martin"}"#, "ok"),
+            (#"{"body":"{contact:c4}"}"#, "anna", #"{"body":"BadGuy!"}"#, "ok"),
+            (#"{"body":"\u007bcontact:c1} & \"q\""}"#, "anna", #"{"body":"Zoë Martin & \"q\""}"#, "ok"),
+        ])
+    func placeholders(_ alert: String, _ owner: String, _ expected: String, _ result: String) async throws {
+        let (alert, stages) = try await named(alert, key: owner)
+        #expect(alert == expected)
+        #expect(stages == "contact=\(result)")
+    }
+
+    @Test(
+        "What is no placeholder stays, bytes and all",
+        arguments: [
+            #"{"body":"c1"}"#, #"{"body":"{contact:}"}"#, #"{"body":"{contact:c1"}"#, #"{"body":"{contact c1} {"}"#,
+            #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"loc-key":"{contact:c1}"}"#, #""{""#,
+        ])
+    func untouched(_ alert: String) async throws {
+        let (named, stages) = try await named(alert)
+        #expect(named == alert)
+        #expect(stages == "contact=skipped")
+    }
+
+    @Test("Without a recipient only the directory is asked", arguments: [nil, ""])
+    func nobody(_ key: String?) async throws {
+        #expect(try await named(#""{contact:c9} {contact:c2}""#, key: key).alert == #""Public Name Someone""#)
+    }
+
+    @Test("The owner may be named elsewhere")
+    mutating func ownerFrom() async throws {
+        chain.options.owner = [.header(Array("on-behalf-of".utf8)), .member(JSONPointer(member: "to")), .key]
+        let body = #""{contact:c1}""#
+        let header = try #require(await Message(alert: body, ["on-behalf-of": "boris"]).publish(chain()))
+        #expect(header.alert == #""Мама""#)
+        #expect(try await named(body).alert == #""Zoë Martin""#)
+        let payload = #"{"to":"boris","aps":{"mutable-content":1,"alert":"{contact:c1}"}}"#
+        #expect(await Message(payload).publish(chain())?.value == payload.replacing("{contact:c1}", with: "Мама"))
+    }
+
+    @Test(
+        "A whole field is an identifier",
+        arguments: [
+            (#"{"subtitle":"c1","body":"c1"}"#, #"{"subtitle":"Zoë Martin","body":"c1"}"#, "ok"),
+            (#"{"subtitle":"c77","body":"b"}"#, #"{"subtitle":"Someone","body":"b"}"#, "miss"),
+            (#"{"subtitle":"c3","body":"b"}"#, #"{"subtitle":"{contact:c1}","body":"b"}"#, "ok"),
+            (#"{"subtitle":"{contact:c1}","body":"b"}"#, #"{"subtitle":"Zoë Martin","body":"b"}"#, "ok"),
+            (#"{"subtitle":"","body":"b"}"#, #"{"subtitle":"","body":"b"}"#, "skipped"),
+            (#"{"subtitle":1,"body":"b"}"#, #"{"subtitle":1,"body":"b"}"#, "skipped"),
+            (#"{"body":"b"}"#, #"{"body":"b"}"#, "skipped"),
+        ])
+    mutating func fields(_ alert: String, _ expected: String, _ result: String) async throws {
+        chain.options.fields = [try #require(JSONPointer("/aps/alert/subtitle"))]
+        let (alert, stages) = try await named(alert)
+        #expect(alert == expected)
+        #expect(stages == "contact=\(result)")
+    }
+
+    @Test("A field outside of the alert is an identifier too")
+    mutating func otherField() async throws {
+        chain.options.fields = [JSONPointer(member: "from")]
+        let payload = #"{"from":"c1","aps":{"alert":"b","mutable-content":1}}"#
+        #expect(await Message(payload).publish(chain())?.value == payload.replacing("c1", with: "Zoë Martin"))
+    }
+
+    @Test("Arguments that are left for the device get their names, and the key stays")
+    func arguments() async throws {
+        let alert =
+            #"{"title-loc-key":"FROM","title-loc-args":["{contact:c1}",1,"{contact:c3}"],"title":"{contact:c9}","body":"b"}"#
+        let expected =
+            #"{"title-loc-key":"FROM","title-loc-args":["Zoë Martin",1,"{contact:c1}"],"title":"Public Name","body":"b"}"#
+        #expect(try await named(alert).alert == expected)
+    }
+
+    @Test("The last chance shows the fallback and asks nobody")
+    func lastChance() throws {
+        let delivery = Delivery()
+        let message = Message(alert: #"{"title":"{contact:c1}","loc-key":"K","loc-args":["{contact:c2}"]}"#)
+        #expect(message.begin(chain(), delivery, after: .seconds(30)) == .ended(Verdict(.bestAttempt)))
+        let published = Published(Verdict(.bestAttempt), delivery)
+        #expect(published.alert == #"{"title":"Someone","loc-key":"K","loc-args":["Someone"]}"#)
+        #expect(published.stages == "contact=expired")
+    }
+
+    @Test("The fallback is the catalog's, in the recipient's language, if it is a key there")
+    mutating func localizedFallback() async throws {
+        let catalog = try CatalogFixture([
+            "de.lproj/Localizable.strings": #""Someone" = "Jemand";"#, "en.lproj/Localizable.strings": #""x" = "x";"#,
+        ])
+        chain.texts.offer(try catalog.stage())
+        let alert = #"{"body":"{contact:c77}: Hallo {contact:c1}"}"#
+        for (locale, name) in [("de-AT", "Jemand"), ("fr", "Someone"), ("", "Someone")] {
+            let published = await Message(alert: alert, ["locale": locale]).publish(chain())
+            #expect(published?.alert == #"{"body":"\#(name): Hallo Zoë Martin"}"#)
+            #expect(published?.stages == "contact=miss")
+        }
+    }
+
+    @Test("Where contacts cannot be read the fallback is shown, and the log says why")
+    mutating func unavailable() async throws {
+        chain.book.isUnavailable = true
+        let (alert, stages) = try await named(#""{contact:c1} and {contact:c1}""#)
+        #expect(alert == #""Someone and Someone""#)
+        #expect(stages == "contact=failed:unavailable")
+    }
+
+    @Test("A text longer than the stack's share is named as well", arguments: [900, 5000, 100_000])
+    func long(_ count: Int) async throws {
+        let filling = String(repeating: "x", count: count)
+        var content = try NotificationContent(#"{"aps":{"alert":"\#(filling){contact:c1}","mutable-content":1}}"#)
+        let context = StageContext.sample(chain())
+        let stage = try #require(context.chain.links.last?.stage)
+        #expect(try await stage.didReceive(&content, context: context) == .ok)
+        #expect(content.body == filling + "Directory Zoe")
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Push
+
+struct ContactTextTests {
+    @Test(
+        "A name is cleaned of what would disturb the text around it",
+        arguments: [
+            ("Zoë Martin", "Zoë Martin"), ("plain", "plain"), ("", ""), ("Bad\u{202E}Guy\u{0}\u{7}!", "BadGuy!"),
+            ("\u{2066}x\u{2069}\u{202A}\u{202C}", "x"), ("two\nlines\tand\u{2028}more\u{85}!", "two lines and more !"),
+            ("\u{7F}\u{9F}\u{80}", ""), (" \n ", ""), ("\u{200E}mark", "\u{200E}mark"), ("👩‍👧", "👩‍👧"),
+            ("a\u{0301}", "a\u{0301}"),
+        ])
+    func cleaning(_ name: String, _ expected: String) {
+        #expect(String(decoding: ContactName.clean(name.utf8Span.span.bytes), as: UTF8.self) == expected)
+    }
+
+    @Test("What is no UTF-8 becomes U+FFFD")
+    func invalidName() {
+        let bytes: [UInt8] = [0x61, 0xFF, 0x62]
+        #expect(String(decoding: ContactName.clean(bytes.span.bytes), as: UTF8.self) == "a\u{FFFD}b")
+    }
+
+    @Test(
+        "A text runs as its first letter does",
+        arguments: [
+            ("", 0), ("12 + 3!", 0), ("🦊 7", 0), ("Zoë", 1), ("1. Zoë", 1), ("Мама", 1), ("日本", 1), ("علي", 2),
+            ("3 שלום", 2), ("\u{200F}!", 2), ("Zoë علي", 5), ("علي Zoë", 6), ("𐤀", 2),
+        ] as [(String, UInt8)])
+    func direction(_ text: String, _ expected: UInt8) {
+        let bytes = Array(text.utf8)
+        #expect(TextDirection(of: bytes.span).rawValue == expected)
+        #expect(TextDirection(ofFirstLetterIn: bytes.span).rawValue == expected & 3)
+    }
+
+    @Test("Any bytes have a direction or none, and never trap", arguments: 0..<100)
+    func anyBytes(_ seed: UInt64) {
+        var state = seed
+        let bytes = (0..<20).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 56)
+        }
+        #expect(TextDirection(of: bytes.span).rawValue < 7)
+    }
+
+    private static func isolated(_ name: String) -> String { "\u{2068}\(name)\u{2069}" }
+
+    @Test(
+        "A name that runs against its text is isolated",
+        arguments: [
+            ("{contact:c2} says hi", isolated("علي حسن") + " says hi"),
+            ("مرحبا {contact:c1}", "مرحبا " + isolated("Zoë Martin")),
+            ("مرحبا {contact:c2}", "مرحبا علي حسن"), ("hi {contact:c5} 3", "hi " + isolated("Zoë علي") + " 3"),
+            ("{contact:c2}", "علي حسن"), ("{contact:c2}: {contact:c1}", "علي حسن: " + isolated("Zoë Martin")),
+            ("{contact:c1} + {contact:c2}", "Zoë Martin + " + isolated("علي حسن")),
+            ("مرحبا {contact:42}", "مرحبا 3 + 4"),
+            ("مرحبا {contact:c77}", "مرحبا " + isolated("Someone")),
+        ])
+    func isolates(_ text: String, _ expected: String) async {
+        var chain = ContactChain()
+        #expect(await Message(alert: "\"\(text)\"").publish(chain())?.alert == "\"\(expected)\"")
+        chain.options.isolates = false
+        let plain = expected.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }
+        #expect(await Message(alert: "\"\(text)\"").publish(chain())?.alert == "\"\(plain)\"")
+    }
+}

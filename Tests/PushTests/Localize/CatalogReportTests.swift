@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Push
+
+@Suite("The report on a catalog")
+struct CatalogReportTests {
+    private func lines(_ files: [String: String], development: String = "en") throws -> [String] {
+        let fixture = try CatalogFixture(files)
+        let report = CatalogReport(folder: fixture.folder, development: try locale(development))
+        let problems = report.problems.map { String($0.description.dropFirst(fixture.folder.utf8.count + 1)) }
+        return problems + report.locales.flatMap { locale in locale.findings.map { "\(locale.name): \($0)" } }
+    }
+
+    private static func plural(_ key: String, _ forms: [String]) -> String {
+        let forms = forms.map { "<key>\($0)</key><string>%d</string>" }.joined()
+        return """
+            <plist><dict><key>\(key)</key><dict><key>NSStringLocalizedFormatKey</key><string>%#@n@</string>
+            <key>n</key><dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>\(forms)</dict>
+            </dict></dict></plist>
+            """
+    }
+
+    @Test("A complete catalog has no findings")
+    func complete() throws {
+        let files = ["en", "de"].map { ("\($0).lproj/Localizable.strings", "A = \"%@ %d\"; B = b;") }
+        #expect(try lines(Dictionary(uniqueKeysWithValues: files)) == [])
+    }
+
+    @Test("Missing keys are told, unless a truncation has them")
+    func missing() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.strings": "A = a; B = b;", "en-GB.lproj/Localizable.strings": "C = c;",
+                "de.lproj/Localizable.strings": "B = b;", "de-AT.lproj/Localizable.strings": "",
+                "pt-PT.lproj/Localizable.strings": "X = x;",
+            ]) == [
+                #"de: "A" is missing"#, #"pt-PT: "A" is missing"#, #"pt-PT: "B" is missing"#,
+            ])
+    }
+
+    @Test("Arguments that differ from the development language are told")
+    func arguments() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.strings": "A = \"%@ %d\"; B = \"%@\"; C = \"%2$@ %1$@\"; D = d;",
+                "de.lproj/Localizable.strings": "A = \"%d %@\"; B = b; C = \"%@ %@\"; D = \"%3$.1f\";",
+            ]) == [
+                #"de: "A" takes %1$d %2$@, in the development language %1$@ %2$d"#,
+                #"de: "B" takes no arguments, in the development language %1$@"#,
+                #"de: "D" takes %1$(unused) %2$(unused) %3$f, in the development language no arguments"#,
+            ])
+    }
+
+    @Test("Plural forms that the language needs for counts are told")
+    func forms() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.stringsdict": Self.plural("N", ["other"]),
+                "pl.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
+                "ru.lproj/Localizable.stringsdict": Self.plural("N", ["one", "few", "many", "other"]),
+                "ja.lproj/Localizable.stringsdict": Self.plural("N", ["other"]),
+                "fr.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
+            ]) == [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
+    }
+
+    @Test("Files that cannot be read are told with their place, and the rest is reported without them")
+    func unreadable() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.strings": "A = a;", "de.lproj/Localizable.strings": "A = a;\nB = %",
+                "fr.lproj/Localizable.strings": "Z = z;",
+            ]) == [
+                "de.lproj/Localizable.strings:2:5: expected a string or a dictionary", #"fr: "A" is missing"#,
+            ])
+        #expect(
+            try lines(["de.lproj/Localizable.strings": "A = a;"]).map {
+                $0.hasSuffix("nothing in the development language en")
+            }
+                == [true])
+        #expect(try lines(["de.lproj/Localizable.strings": "A = a;"], development: "de") == [])
+    }
+}

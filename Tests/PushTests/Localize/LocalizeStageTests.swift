@@ -1,0 +1,123 @@
+import Testing
+
+@testable import Push
+
+@Suite("The localize stage")
+struct LocalizeStageTests {
+    private let fixture: CatalogFixture
+    private let file: ReloadableFile<Catalog>
+
+    init() throws {
+        fixture = try CatalogFixture([
+            "en.lproj/Localizable.strings": #"FROM = "Message from %@"; IN = "%1$@ in %2$@"; NEWS = "You have news";"#,
+            "de.lproj/Localizable.strings": #"FROM = "Nachricht von %@"; IN = "In %2$@: %1$@"; COUNT = "%d Stück";"#,
+        ])
+        file = try ReloadableFile(path: fixture.folder) { path, _ in
+            try Catalog(folder: path, defaultLocale: .english)
+        }
+    }
+
+    private func chain(_ sources: [String] = ["header:locale", "/locale"]) -> Chain {
+        Chain([ChainLink(LocalizeStage(catalog: file, localeSources: sources.compactMap(ValueSource.init)))])
+    }
+
+    private func payload(_ alert: String, _ more: String = "") -> String {
+        #"{"aps":{"alert":{\#(alert)},"mutable-content":1}\#(more)}"#
+    }
+
+    @Test(
+        "A key gives way to text in the recipient's language",
+        arguments: [
+            (
+                "de", #""title-loc-key":"FROM","title-loc-args":["Zoë"],"body":"b""#,
+                #""body":"b","title":"Nachricht von Zoë""#
+            ),
+            ("de-AT", #""loc-key":"NEWS","title":"t""#, #""title":"t","body":"You have news""#),
+            ("xx, de;q=0.5", #""loc-key":"IN","loc-args":["a","b"]"#, #""body":"In b: a""#),
+            ("de", #""loc-key":"COUNT","loc-args":[12]"#, #""body":"12 Stück""#),
+            ("de", #""loc-key":"COUNT","loc-args":["1e3"]"#, #""body":"1.000 Stück""#),
+            ("de", #""loc-key":"F\u0052OM","loc-args":["a\n\ud83d\ude00\"\\"]"#, #""body":"Nachricht von a\n😀\"\\""#),
+            ("", #""loc-key":"FROM","loc-args":["{contact:c1}"]"#, #""body":"Message from {contact:c1}""#),
+            (
+                "de", #""subtitle":"old","subtitle-loc-key":"NEWS","subtitle-loc-args":[]"#,
+                #""subtitle":"You have news""#
+            ),
+        ])
+    func localized(locale: String, alert: String, expected: String) async {
+        let published = await Message(payload(alert), ["locale": locale]).publish(chain())
+        #expect(published?.value == payload(expected))
+        #expect(published?.stages == "localize=ok")
+    }
+
+    @Test(
+        "What cannot be localized stays for the device, with a reason",
+        arguments: [
+            (#""loc-key":"NOWHERE","loc-args":["x"]"#, "missing"), (#""loc-key":"""#, "skipped"),
+            (#""loc-key":5,"body":"b""#, "skipped"),
+            (#""body":"b""#, "skipped"), (#""loc-key":"IN","loc-args":["x"]"#, "failed:arguments"),
+            (#""loc-key":"NEWS","loc-args":["x"]"#, "failed:arguments"), (#""loc-key":"FROM""#, "failed:arguments"),
+            (#""loc-key":"FROM","loc-args":"x""#, "failed:arguments"),
+            (#""loc-key":"FROM","loc-args":[["x"]]"#, "failed:arguments"),
+            (#""loc-key":"FROM","loc-args":[null]"#, "failed:arguments"),
+            (#""loc-key":"FROM","loc-args":[true]"#, "failed:arguments"),
+            (#""loc-key":"COUNT","loc-args":["many"]"#, "failed:arguments"),
+        ])
+    func left(alert: String, result: String) async {
+        let published = await Message(payload(#""title":"t","# + alert), ["locale": "de"]).publish(chain())
+        #expect(published?.value == payload(#""title":"t","# + alert))
+        #expect(published?.stages == "localize=\(result)")
+    }
+
+    @Test("Each text is on its own, and the worst of them is told")
+    func mixed() async {
+        let alert = #""title-loc-key":"NOWHERE","subtitle-loc-key":"NEWS","loc-key":"IN""#
+        let published = await Message(payload(alert)).publish(chain())
+        #expect(published?.value == payload(#""title-loc-key":"NOWHERE","loc-key":"IN","subtitle":"You have news""#))
+        #expect(published?.stages == "localize=failed:arguments")
+    }
+
+    @Test("The first source that says something names the locale")
+    func sources() async {
+        let alert = #""loc-key":"FROM","loc-args":["x"]"#
+        let member = payload(alert, #","locale":"de""#)
+        #expect(
+            await Message(member).publish(chain())?.value == payload(#""body":"Nachricht von x""#, #","locale":"de""#))
+        let both = await Message(member, ["locale": "en"]).publish(chain())
+        #expect(both?.value == payload(#""body":"Message from x""#, #","locale":"de""#))
+        let other = await Message(payload(alert), ["lang": "de"]).publish(chain(["header:lang"]))
+        #expect(other?.value == payload(#""body":"Nachricht von x""#))
+        let key = await Message(payload(alert), key: "de").publish(chain(["key"]))
+        #expect(key?.value == payload(#""body":"Nachricht von x""#))
+        #expect(await Message(payload(alert)).publish(chain([]))?.value == payload(#""body":"Message from x""#))
+    }
+
+    @Test("A text of any length is put together")
+    func long() async {
+        let name = String(repeating: "é", count: 2_000)
+        let published = await Message(payload(#""loc-key":"FROM","loc-args":["\#(name)"]"#)).publish(chain())
+        #expect(published?.outcome == .modified)
+        #expect(published?.value?.contains(#""body":"Message from ééé"#) == true)
+    }
+
+    @Test("A changed catalog serves the next message; a broken one leaves the old in force")
+    func reload() async throws {
+        let chain = chain()
+        let message = Message(payload(#""loc-key":"NEWS""#), ["locale": "de"])
+        #expect(await message.publish(chain)?.value == payload(#""body":"You have news""#))
+
+        try fixture.write("de.lproj/Localizable.strings", Array("NEWS = Neues;".utf8))
+        #expect(file.reload(.request) == .reloaded)
+        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+
+        try fixture.write("de.lproj/Localizable.strings", Array("NEWS = \"%y\";".utf8))
+        let place = "\(fixture.folder)/de.lproj/Localizable.strings:1:8"
+        #expect(file.reload(.request) == .failed("\(place): unknown specifier %y"))
+        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+
+        // Tables have moved: a locale chosen before must not mean another's table now.
+        try fixture.write("de.lproj/Localizable.strings", Array("NEWS = Neues;".utf8))
+        try fixture.write("ar.lproj/Localizable.strings", Array("NEWS = arabic;".utf8))
+        #expect(file.reload(.request) == .reloaded)
+        #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
+    }
+}
