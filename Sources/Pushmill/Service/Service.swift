@@ -17,6 +17,9 @@ final class Service: Sendable {
     /// Throws what keeps it from starting.
     init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
         self.log = log
+        if configuration.countsBadges {
+            throw .unreadableConfiguration("the badge stage counts in 'apply' only: 'run' keeps no counts yet")
+        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
