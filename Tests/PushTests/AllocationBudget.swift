@@ -2,6 +2,8 @@
 enum AllocationBudget {
     /// Gate, read, three edits of text and render.
     static let payload = 0
+    /// One text localized.
+    static let localize = 0
 
     /// Only optimised code is held to them: `swift test -c release`.
     static var holds: Bool {
