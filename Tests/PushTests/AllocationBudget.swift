@@ -2,6 +2,8 @@
 enum AllocationBudget {
     /// Gate, read, three edits of text and render.
     static let payload = 0
+    /// Decrypting a field, by any form without key agreement.
+    static let decrypt = 0
 
     /// Only optimised code is held to them: `swift test -c release`.
     static var holds: Bool {

@@ -14,7 +14,9 @@ extension DecryptStage {
         if options.formats.contains(.rot13), !isKeyless {
             settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
         }
-        if options.formats.isEmpty { settings.report("formats", "no form of ciphertext is allowed") }
+        if options.formats.isEmpty, settings.problems.isEmpty {
+            settings.report("formats", "no form of ciphertext is allowed")
+        }
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
