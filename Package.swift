@@ -61,7 +61,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
-        tests("PushmillTests", ["Pushmill", "Worker", "Push", "Kafka", "Telemetry"]),
+        tests("PushmillTests", ["Pushmill", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",

@@ -21,6 +21,13 @@ public enum Program {
         .configCheck,
         .configShow,
         .catalogCheck,
+        .contactsImport,
+        .contactsExport,
+        .contactsDelete,
+        .badgesGet,
+        .badgesSet,
+        .badgesExport,
+        .badgesDelete,
         .version,
     ])
 }

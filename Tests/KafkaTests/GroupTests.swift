@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@Suite("Groups, commits and errors", .serialized)
+@Suite("Groups, commits and errors", .serialized, .ownThread)
 struct GroupTests {
     @Test("A commit carries its metadata and is read back by the next member")
     func metadata() throws {

@@ -1,27 +1,23 @@
 extension Measurement {
-    /// What one text in the recipient's language costs: its key and arguments read from the payload, the translation
-    /// found and put together, the payload edited, and the edit undone.
+    /// What the stage costs: key and arguments read from the payload, the locale chosen as for a recipient seen lately,
+    /// the translation found and put together, the payload edited; and undoing the edit.
     package static func localize(messages: Int = 20_000) throws -> [Measurement] {
-        var reader = CatalogReader()
-        for (path, text, locale) in LocalizeSample.files {
-            reader.read(Array(text.utf8), of: path, locale: LocaleName(locale))
-        }
-        let catalog = try Catalog(reader.finish("sample"), of: "sample", defaultLocale: .english)
-        return try LocalizeSample.alerts.map { name, locale, alert in
-            var content = try NotificationContent(#"{"aps":{"alert":{\#(alert),"body":"x"},"mutable-content":1}}"#)
-            let table = Array(locale.utf8).withUnsafeBufferPointer { catalog.table(for: $0) }
-            let mark = content.mark()
-            return Measurement("localize, \(name)", messages: messages) {
-                let result = content.localize(.title, with: catalog, table: table)
-                precondition(result == .ok, "the sample is localized")
-                content.rollback(to: mark)
-            }
+        try LocalizeSample.alerts.map { name, locale, alert in
+            var message = try LocalizeSample.Message(locale: locale, alert: alert)
+            return try Measurement("localize, \(name)", messages: messages) { try message.localize() }
         }
     }
 }
 
-private enum LocalizeSample {
-    static let files = [
+package enum LocalizeSample {
+    package static let alerts = [
+        ("two arguments", "en", #""title-loc-key":"GROUP","title-loc-args":["{contact:c48213}","Sailing club"]"#),
+        ("a number", "en", #""title-loc-key":"COUNT","title-loc-args":["{contact:c48213}","1234567"]"#),
+        ("a plural", "ru", #""title-loc-key":"PHOTOS","title-loc-args":["{contact:c48213}","23"]"#),
+        ("the default's text", "ru", #""title-loc-key":"COUNT","title-loc-args":["{contact:c48213}","5"]"#),
+    ]
+
+    private static let files = [
         ("en.strings", #""GROUP" = "%1$@ in %2$@"; "COUNT" = "%@ has %d";"#, "en"),
         ("ru.strings", #""GROUP" = "%1$@ в %2$@";"#, "ru"),
         (
@@ -35,10 +31,50 @@ private enum LocalizeSample {
         ),
     ]
 
-    static let alerts = [
-        ("two arguments", "en", #""title-loc-key":"GROUP","title-loc-args":["{contact:c48213}","Sailing club"]"#),
-        ("a number", "en", #""title-loc-key":"COUNT","title-loc-args":["{contact:c48213}","1234567"]"#),
-        ("a plural", "ru", #""title-loc-key":"PHOTOS","title-loc-args":["{contact:c48213}","23"]"#),
-        ("the default's text", "ru", #""title-loc-key":"COUNT","title-loc-args":["{contact:c48213}","5"]"#),
-    ]
+    private static func stage() throws -> LocalizeStage {
+        var reader = CatalogReader()
+        for (path, text, locale) in files { reader.read(Array(text.utf8), of: path, locale: LocaleName(locale)) }
+        let catalog = try Catalog(reader.finish("sample"), of: "sample", defaultLocale: .english)
+        let file = try ReloadableFile(path: "sample") { _, _ in catalog }
+        return LocalizeStage(catalog: file, localeSources: [ValueSource("header:locale")].compactMap { $0 })
+    }
+
+    /// One message in front of the stage, again and again.
+    package struct Message {
+        package struct NotLocalized: Error { let result: StageResult }
+
+        private let stage: LocalizeStage
+        private let delivery = Delivery()
+        private let context: StageContext
+        private var content: NotificationContent
+        private let untouched: JSONDocument.Mark
+
+        package init(locale: String, alert: String) throws {
+            stage = try LocalizeSample.stage()
+            delivery.record.setHeader("locale", locale)
+            context = Chain([ChainLink(stage)]).context(delivery)
+            content = try NotificationContent(#"{"aps":{"alert":{\#(alert),"body":"x"},"mutable-content":1}}"#)
+            untouched = content.mark()
+        }
+
+        package mutating func localize() throws(NotLocalized) {
+            let result = stage.didReceive(&content, context: context)
+            guard case .ok = result else { throw NotLocalized(result: result) }
+            content.rollback(to: untouched)
+        }
+    }
+}
+
+extension InputRecord {
+    fileprivate func setHeader(_ name: String, _ value: String) {
+        let name = Array(name.utf8)
+        let value = Array(value.utf8)
+        name.withUnsafeBytes { name in
+            value.withUnsafeBytes { value in
+                headers = [RecordHeader(name: name, value: value)]
+                own()
+            }
+        }
+        index()
+    }
 }

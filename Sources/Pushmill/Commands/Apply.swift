@@ -35,7 +35,12 @@ extension Command {
     private static func rehearsal(
         _ configuration: Configuration, _ counts: BadgeCounts, _ explanation: Explanation?, _ console: Console
     ) async throws(ProgramError) -> Rehearsal {
-        let resources = StageResources { severity, message in console.error("\(severity): \(message)") }
+        // Nothing is watched: a run is over before a file would be read again.
+        let watcher = FileWatcher { _, _ in }
+        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
+        let resources = StageResources(
+            log: { severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
+            contacts: contacts.open)
         let links = try await configuration.links(resources)
         explanation?.name(links.map(\.stage.name))
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery), observer: explanation) {

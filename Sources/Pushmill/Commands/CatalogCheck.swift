@@ -20,7 +20,7 @@ extension Command {
         for problem in report.problems { console.output("\(problem)") }
         for locale in report.locales {
             for finding in locale.findings { console.output("\(locale.name): \(finding)") }
-            console.output("\(locale.name): \(locale.keyCount) keys, \(locale.findings.count) findings")
+            console.output("\(locale.name): keys: \(locale.keyCount), findings: \(locale.findings.count)")
         }
         guard report.problems.isEmpty else { return .badData }
         return report.locales.allSatisfy(\.findings.isEmpty) ? .success : .different

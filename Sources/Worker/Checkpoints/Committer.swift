@@ -123,10 +123,7 @@ final class Committer: Sendable {
         guard let error = refused.lazy.compactMap(\.error).first else { return .accepted }
         log.warning(
             "offsets were not committed",
-            [
-                .error(error), .count(refused.count),
-                .partitions(places.map(\.description).sorted().joined(separator: ",")),
-            ])
+            [.error(error), .count(refused.count), .partitions(Array(places).summary)])
         return error.isFatal || error.isFenced ? .refused : .retry
     }
 }

@@ -14,6 +14,7 @@ final class Scene: Sendable {
     let deadLetterTopic: String
     let group: String
     let partitions: Int
+    private let outputPartitions: Int
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
@@ -46,6 +47,7 @@ final class Scene: Sendable {
         try brokers.createTopic(output, partitions: outputPartitions, settings: outputSettings)
         try brokers.createTopic(deadLetterTopic, partitions: 1)
         feeder = try Feeder(brokers, topic: input)
+        self.outputPartitions = outputPartitions
         outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
         deadLetters = try TopicReader(brokers, topic: deadLetterTopic, partitions: 1) { Letter($0) }
         folder = try TemporaryFolder()
@@ -73,18 +75,33 @@ final class Scene: Sendable {
 
     var places: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }
 
-    /// What the group has committed, in the order of the partitions.
-    func committed() async throws -> [Position] {
-        try await elsewhere { [brokers, group, places] in
-            let consumer = try Consumer(brokers.properties([("group.id", group)]), log: { _, _, _ in })
-            return try consumer.committed(places, milliseconds: 10_000).map(\.position)
+    private func clear() async throws {
+        for service in services.withLock({ $0 }) {
+            try await service.clear()
+            try keepLog(of: service)
         }
+        stopReading()
     }
 
-    private func clear() async throws {
-        for service in services.withLock({ $0 }) { try await service.clear() }
+    /// From here on only services fetch.
+    func stopReading() {
         outputs.stop()
         deadLetters.stop()
+    }
+
+    /// A reader of the outputs from their beginning, to be stopped by the test.
+    func readOutputs() throws -> TopicReader<Arrival> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
+    }
+
+    /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.
+    private func keepLog(of service: ServiceProcess) throws {
+        guard let folder = getenv("PUSHMILL_TEST_LOGS") else { return }
+        guard let file = fopen("\(String(cString: folder))/\(service.identifier).log", "w") else {
+            throw SystemFailure(errno)
+        }
+        fputs(service.lines.joined(separator: "\n") + "\n", file)
+        fclose(file)
     }
 
     private var transcript: String {

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Telemetry
+import Testing
 
 /// A service in a process of its own, with what it says.
 final class ServiceProcess: Sendable {
@@ -37,11 +38,19 @@ final class ServiceProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDERR_FILENO)
+        // Threads of the tests take no signals, and children have the mask of the thread that made them.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let path = "\(Self.folder)/\(executable)"
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var identifier: pid_t = 0
-        let code = posix_spawn(&identifier, path, &actions, nil, &words, environ)
+        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, environ)
         close(input.reading)
         close(output.writing)
         leash = input.writing
@@ -80,15 +89,21 @@ final class ServiceProcess: Sendable {
 
     func send(_ signal: Int32) { kill(identifier, signal) }
 
-    func end(within limit: Duration = .seconds(60)) async throws -> End? {
+    func expectEnd(
+        _ end: End, within limit: Duration = .seconds(60), at location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await waitForEnd(within: limit)
+        #expect(life.value.end == end, sourceLocation: location)
+    }
+
+    private func waitForEnd(within limit: Duration = .seconds(60)) async throws {
         try await life.wait(for: "the end of service \(identifier)", within: limit) { $0.end != nil }
-        return life.value.end
     }
 
     /// Kills it if it still runs.
     func clear() async throws {
         if life.value.end == nil { send(SIGKILL) }
-        _ = try await end()
+        try await waitForEnd()
         follower.withLock { $0.take() }?.join()
         close(leash)
     }

@@ -78,6 +78,7 @@ struct MalformedCatalogTests {
             ("<plist><dict><key>a</key>‸</dict>", "</dict> where a value was expected"),
             ("<plist><dict><key>a</key><string><![CDATA[‸x</string>", "the CDATA section does not end"),
             ("<plist>" + String(repeating: "<array>", count: 16) + "‸<array>", "nested too deep"),
+            ("<plist>‸<array/></plist>", "expected a dictionary"),
             ("<plist><dict><key>a</key>‸<integer>1</integer></dict></plist>", "expected a string or a dictionary"),
         ])
     func xml(marked: String, message: String) throws { try check(Self.dict, marked, message) }

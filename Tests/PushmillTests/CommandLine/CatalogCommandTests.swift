@@ -24,14 +24,14 @@ struct CatalogCommandTests {
         let folder = try Folder(["de": "A = a;", "en": "A = a;"])
         let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "catalog check \(folder.path)") == .success)
-        #expect(terminal.output == "de: 1 keys, 0 findings\nen: 1 keys, 0 findings")
+        #expect(terminal.output == "de: keys: 1, findings: 0\nen: keys: 1, findings: 0")
     }
 
     @Test("What is missing exits with 1, by the language it is held against") func missing() async throws {
         let folder = try Folder(["de": "A = a; B = b;", "en": "A = a;"])
         let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "catalog check \(folder.path) --language de") == .different)
-        #expect(terminal.output == "de: 2 keys, 0 findings\nen: \"B\" is missing\nen: 1 keys, 1 findings")
+        #expect(terminal.output == "de: keys: 2, findings: 0\nen: \"B\" is missing\nen: keys: 1, findings: 1")
     }
 
     @Test("What cannot be read exits with 65 and says where") func unreadable() async throws {

@@ -52,7 +52,9 @@ struct CatalogReader {
 
     private mutating func readProperties(_ source: SourceText, _ locale: LocaleName) throws(CatalogProblem) {
         let templates = PropertyTemplates(source: source)
-        for (key, value) in try PropertyTemplates.tree(source).root.members {
+        let root = try PropertyTemplates.tree(source).root
+        guard root.kind == .dictionary else { throw source.problem(at: root.offset, "expected a dictionary") }
+        for (key, value) in root.members {
             noting { (reader) throws(CatalogProblem) in
                 try reader.add(templates.template(of: value), key, locale, source)
             }

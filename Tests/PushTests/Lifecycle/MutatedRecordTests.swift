@@ -4,7 +4,7 @@ import Testing
 @testable import Push
 
 @Suite("Mutated input through chain and encoder")
-struct MutationTests {
+struct MutatedRecordTests {
     /// How many: PUSHMILL_TEST_MUTATIONS, else what takes a second or two.
     private static let mutations = getenv("PUSHMILL_TEST_MUTATIONS").flatMap { Int(String(cString: $0)) } ?? 20_000
 
