@@ -21,7 +21,7 @@ enum DecryptKeys {
 
     static func form(of name: String) -> SealingForm? {
         guard let key = ring.keys.first(where: { $0.name == name }) else { return nil }
-        return SealingForm.allCases.first { $0.uses.contains(KeyUses(key.use)) }
+        return SealingForm.allCases.first { $0.keyUses.contains(key.use) }
     }
 
     static func seal(

@@ -40,18 +40,14 @@ extension DecryptStage {
 }
 
 extension PassphraseDerivation {
-    private enum Digest: String, CaseIterable {
-        case md5, sha256
-    }
-
     fileprivate init(_ settings: inout SettingReader) {
         let digest = settings.value("digest", .choice(Digest.self), default: .sha256)
-        let iterations = settings.optional("iterations", .integer(1...10_000_000))
-        if let iterations {
-            if digest == .md5 { settings.report("digest", "PBKDF2 (iterations) goes with sha256 only") }
-            self = .iterated(iterations)
+        let iterations = settings.optional("iterations", .integer(Self.iterationLimits))
+        if let derivation = PassphraseDerivation(digest, iterations: iterations) {
+            self = derivation
         } else {
-            self = digest == .md5 ? .md5 : .sha256
+            settings.report("digest", "PBKDF2 (iterations) goes with sha256 only")
+            self = .sha256
         }
     }
 }

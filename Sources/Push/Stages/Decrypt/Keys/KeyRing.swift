@@ -14,7 +14,7 @@ package final class KeyRing: Sendable {
     private let places: [Int]
     let former: Former?
 
-    static let empty = KeyRing([])
+    package static let empty = KeyRing([])
 
     init(_ keys: [DecryptionKey], former: Former? = nil) {
         self.keys = keys
