@@ -24,18 +24,23 @@ extension Command {
         #if DEBUG
             console.error("warning: this is a debug build, which says nothing: swift build -c release")
         #endif
-        console.output(row("", "messages/s", "us", "allocations"))
+        console.output(BenchTable.heading)
         for bench in benches where wanted.isEmpty || wanted.contains(bench.name) {
             do {
-                for measurement in try await bench.measure() { console.output(row(measurement)) }
+                for measurement in try await bench.measure() { console.output(BenchTable.row(measurement)) }
             } catch {
                 throw .internalFailure("\(bench.name) cannot be measured: \(error)")
             }
         }
         return .success
     }
+}
 
-    private static func row(_ measurement: Measurement) -> String {
+/// What is measured, in columns.
+enum BenchTable {
+    static let heading = row("", "messages/s", "us", "allocations")
+
+    static func row(_ measurement: Measurement) -> String {
         row(
             measurement.name, "\(Int(1e9 / max(measurement.nanoseconds, 1)))",
             decimal(measurement.nanoseconds / 1000, places: 3), decimal(measurement.allocations, places: 2))
