@@ -8,7 +8,7 @@ extension DecryptOptions.Field {
         switch target {
         case .member(let pointer):
             let text = plaintext.bindMemory(to: UInt8.self)
-            if let alertText = pointer.alertText {
+            if let alertText = self.text {
                 content.setDecrypted(alertText, to: text.span)
             } else {
                 // A number or a string may stand where the pointer goes through.

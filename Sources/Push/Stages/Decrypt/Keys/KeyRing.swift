@@ -16,7 +16,9 @@ package final class KeyRing: Sendable {
 
     package static let empty = KeyRing([])
 
-    init(_ keys: [DecryptionKey], former: Former? = nil) {
+    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, former: nil) }
+
+    init(_ keys: [DecryptionKey], former: Former?) {
         self.keys = keys
         self.former = former
         var standard: [DecryptionKey] = []
