@@ -31,6 +31,9 @@ let package = Package(
     targets: [
         // The command line. The executable is one line, so that a service with stages of its own is one line too.
         .executableTarget(name: "Main", dependencies: ["Pushmill"], swiftSettings: house),
+        // A service with a stage of its own.
+        .executableTarget(
+            name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
         library("Pushmill", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "CYAML"]),
 
         // How messages move.
@@ -58,7 +61,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
-        tests("PushmillTests", ["Pushmill", "Worker", "Push", "Kafka", "Telemetry"]),
+        tests("PushmillTests", ["Pushmill", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",

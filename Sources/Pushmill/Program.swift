@@ -13,5 +13,21 @@ public enum Program {
         exit(await commands.run(arguments, surroundings).rawValue)
     }
 
-    static let commands = CommandTable(commands: [.run, .demo, .broker, .configCheck, .configShow, .catalogCheck, .version])
+    static let commands = CommandTable(commands: [
+        .run,
+        .demo,
+        .apply,
+        .broker,
+        .configCheck,
+        .configShow,
+        .catalogCheck,
+        .contactsImport,
+        .contactsExport,
+        .contactsDelete,
+        .badgesGet,
+        .badgesSet,
+        .badgesExport,
+        .badgesDelete,
+        .version,
+    ])
 }

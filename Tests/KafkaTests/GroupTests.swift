@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@Suite("Groups, commits and errors", .serialized)
+@Suite("Groups, commits and errors", .serialized, .ownThread)
 struct GroupTests {
     @Test("A commit carries its metadata and is read back by the next member")
     func metadata() throws {
@@ -40,6 +40,28 @@ struct GroupTests {
         #expect(refused?.first?.error?.name == name)
         #expect(refused?.first?.error?.isRebalance == true)
         #expect(consumer.close() == nil)
+    }
+
+    @Test("A member knows while the group is joined anew")
+    func joining() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let consumer = try peer.consumer(group: "g")
+        #expect(!consumer.isJoining)
+        try consumer.subscribe(to: ["t"])
+        #expect(try consumer.join().count == 2)
+        while consumer.isJoining {}
+        let second = try peer.consumer(group: "g")
+        try second.subscribe(to: ["t"])
+        var batch = RecordBatch(capacity: 1)
+        while !consumer.isJoining {
+            _ = second.poll(milliseconds: 10, into: &batch)
+            _ = consumer.poll(milliseconds: 10, into: &batch)
+        }
+        #expect(try second.join(beside: consumer).count == 1)
+        while consumer.isJoining { _ = consumer.poll(milliseconds: 10, into: &batch) }
+        #expect(consumer.close() == nil)
+        #expect(second.close() == nil)
     }
 
     @Test("A commit that no one answers gives up in time")

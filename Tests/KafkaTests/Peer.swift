@@ -94,17 +94,18 @@ extension Consumer {
         return copies
     }
 
-    /// Polls until the group has given out partitions, and takes them.
-    func join() throws -> [TopicPartition] {
+    /// Polls until the group has given out partitions, and takes them. Another member is kept alive meanwhile.
+    func join(beside other: Consumer? = nil) throws -> [TopicPartition] {
         var batch = RecordBatch(capacity: 100)
         while true {
+            if let other { try other.answer(other.poll(milliseconds: 10, into: &batch).rebalances, from: [:]) }
             let polled = poll(milliseconds: 100, into: &batch)
             try answer(polled.rebalances, from: [:])
             for case .assign(let partitions) in polled.rebalances where !partitions.isEmpty { return partitions }
         }
     }
 
-    private func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64]) throws {
+    fileprivate func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64]) throws {
         for event in rebalances {
             switch event {
             case .assign(let partitions):

@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@Suite("Records over the wire", .serialized)
+@Suite("Records over the wire", .serialized, .ownThread)
 struct RecordTests {
     @Test("Tombstones, null and empty keys, null and duplicate headers and timestamps survive")
     func survive() throws {

@@ -58,6 +58,7 @@ final class ClientSinks: Sendable {
     /// Filled and emptied only by the thread that polls the client.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let rebalances = RebalanceInbox()
+    let joins = JoinWatch()
 
     init(
         log: @escaping KafkaLogSink, statistics: @escaping @Sendable (String) -> Void,

@@ -27,6 +27,7 @@ public final class Consumer: Sendable {
         let sinks = ClientSinks(log: log, statistics: statistics, error: error)
         let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_rebalance_cb($0, onRebalance)
+            sinks.joins.watch($0)
         }
         rd_kafka_poll_set_consumer(client.handle)
         guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
@@ -123,6 +124,10 @@ public final class Consumer: Sendable {
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
+
+    /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a
+    /// generation that has passed; librdkafka answers with the loss of every partition.
+    public var isJoining: Bool { sinks.joins.isJoining }
 
     /// A way to commit, for one thread of the caller's.
     public func commits() throws(KafkaError) -> CommitChannel { try CommitChannel(client) }

@@ -29,6 +29,24 @@ package struct Measurement: Sendable {
         allocations = Double(count) / Double(messages)
     }
 
+    /// The same for a body that could suspend and does not.
+    package init<E: Error>(
+        _ name: String, messages: Int = 20_000, batches: Int = 20, _ body: () async throws(E) -> Void
+    ) async throws(E) {
+        self.name = name
+        var best = Double.infinity
+        for _ in 0..<batches {
+            let start = Self.threadNanoseconds()
+            for _ in 0..<messages { try await body() }
+            best = min(best, Self.threadNanoseconds() - start)
+        }
+        nanoseconds = best / Double(messages)
+        pushmill_allocations_start()
+        let before = pushmill_allocations_of_this_thread()
+        for _ in 0..<messages { try await body() }
+        allocations = Double(pushmill_allocations_of_this_thread() - before) / Double(messages)
+    }
+
     /// How many Swift objects this thread allocates while the body runs.
     package static func allocations<E: Error>(_ body: () throws(E) -> Void) throws(E) -> Int {
         pushmill_allocations_start()

@@ -9,10 +9,10 @@ public protocol ContactBook: Sendable {
 }
 
 /// The names cannot be read now.
-public struct ContactsUnavailable: Error {
-    public let message: String
+public struct ContactsUnavailable: Error, CustomStringConvertible {
+    public let description: String
 
-    public init(_ message: String) { self.message = message }
+    public init(_ description: String) { self.description = description }
 }
 
 /// Whose contacts are everyone's: the shared directory.

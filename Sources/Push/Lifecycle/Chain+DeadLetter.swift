@@ -9,10 +9,10 @@ extension Chain {
         delivery.badgeOperation = nil
         delivery.output.clear()
         delivery.output.setValue(record.value)
-        delivery.output.remove(KnownHeader.stages.name.bytes)
+        delivery.output.remove(KnownHeader.stages.name)
         func put(_ name: StaticString, _ write: (inout [UInt8]) -> Void) {
-            delivery.output.remove(name.bytes)
-            delivery.output.add(name.bytes, write)
+            delivery.output.remove(name)
+            delivery.output.add(name, write)
         }
         put(KnownHeader.outcome.name) { $0.append(Outcome.deadLetter.name) }
         put(KnownHeader.source.name) { $0.append(record.source) }

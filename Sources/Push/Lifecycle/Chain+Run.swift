@@ -41,6 +41,7 @@ extension Chain {
     }
 
     /// A stage that does not suspend: nobody else can want the content meanwhile.
+    @inline(__always)
     private func runInPlace(
         _ link: ChainLink, _ content: inout NotificationContent, _ context: StageContext
     ) async -> StageResult {

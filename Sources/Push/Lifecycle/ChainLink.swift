@@ -7,8 +7,9 @@ public final class ChainLink: Sendable {
     let isImmediate: Bool
     /// The stage, if it counts.
     let counting: (any CountingStage)?
-    /// How it begins in `pushmill-stages`: `decrypt=`.
-    let label: [UInt8]
+    /// What stands in `pushmill-stages`: `decrypt=`, `decrypt=ok`.
+    private let label: [UInt8]
+    private let okay: [UInt8]
 
     public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
         self.stage = stage
@@ -17,6 +18,13 @@ public final class ChainLink: Sendable {
         isImmediate = stage.isImmediate
         counting = stage as? any CountingStage
         label = Array("\(stage.name)=".utf8)
+        okay = label + Array("ok".utf8)
+    }
+
+    func append(_ result: StageResult, to text: inout [UInt8]) {
+        if case .ok = result { return text.append(contentsOf: okay) }
+        text.append(contentsOf: label)
+        text.append(result)
     }
 
     func applies(to content: NotificationContent, _ record: InputRecord) -> Bool {

@@ -2,35 +2,36 @@
 ///
 /// Unchecked because ownership moves at run time: the lane has it, except while a stage that may suspend runs. Then it
 /// is his who gets the claim, which a mutex gives away once: the stage that returns in time, the lane's timer, or
-/// another thread when the lane's is stuck. A loser touches nothing but the claim.
+/// another thread when the lane's is stuck. A loser touches nothing but the claim. With one owner at a time there is no
+/// access to exclude at run time, which every message would pay for.
 public final class Delivery: @unchecked Sendable {
     /// To be filled before `Chain.begin`.
-    public private(set) var record = InputRecord()
+    @exclusivity(unchecked) public private(set) var record = InputRecord()
     /// What the last verdict publishes.
-    public internal(set) var output = OutputRecord()
+    @exclusivity(unchecked) public internal(set) var output = OutputRecord()
     /// What that does to the recipient's count.
-    public internal(set) var badgeOperation: BadgeOperation?
+    @exclusivity(unchecked) public internal(set) var badgeOperation: BadgeOperation?
     /// How the stages ended, in the order of the chain.
-    public internal(set) var results: [StageResult] = []
+    @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
     /// When the message leaves at the latest.
-    public internal(set) var deadline = Instant.never
+    @exclusivity(unchecked) public internal(set) var deadline = Instant.never
     /// The deadline, or the end of the running stage's budget if that is earlier.
-    public internal(set) var nextWakeUp = Instant.never
+    @exclusivity(unchecked) public internal(set) var nextWakeUp = Instant.never
 
     /// The best attempt: while a stage runs that may suspend, what there was before it. Nil while `run` has it.
-    package internal(set) var content: NotificationContent? = NotificationContent()
+    @exclusivity(unchecked) package internal(set) var content: NotificationContent? = NotificationContent()
     /// The content as it came.
-    var untouched: JSONDocument.Mark?
+    @exclusivity(unchecked) var untouched: JSONDocument.Mark?
     /// Whether the record is a CloudEvent, this one, and its data the payload.
-    var isStructured = false
-    var event: CloudEvent?
-    var wallClock: Int64 = 0
-    var count: Int32?
+    @exclusivity(unchecked) var isStructured = false
+    @exclusivity(unchecked) var event: CloudEvent?
+    @exclusivity(unchecked) var wallClock: Int64 = 0
+    @exclusivity(unchecked) var count: Int32?
     /// The stage that runs or is next.
-    var position = 0
+    @exclusivity(unchecked) var position = 0
     let claim = Claim()
     weak var host: (any DeliveryHost)?
-    private var hasSuspended = false
+    @exclusivity(unchecked) private var hasSuspended = false
 
     /// Without a host nothing is counted, and the caller sees to deadlines on its own.
     public init(host: (any DeliveryHost)? = nil) { self.host = host }

@@ -7,8 +7,7 @@ extension OutputRecord {
         replace(.stages, of: record) { text in
             for (index, link) in links.enumerated() {
                 if index > 0 { text.append(UInt8(ascii: ",")) }
-                text.append(contentsOf: link.label)
-                text.append(delivery.results[index])
+                link.append(delivery.results[index], to: &text)
             }
         }
         if record.value(of: .apnsID)?.isEmpty ?? true {
@@ -21,8 +20,8 @@ extension OutputRecord {
     }
 
     private mutating func replace(_ header: KnownHeader, of record: InputRecord, _ write: (inout [UInt8]) -> Void) {
-        if record.has(header) { remove(header.name.bytes) }
-        add(header.name.bytes, write)
+        if record.has(header) { remove(header.name) }
+        add(header.name, write)
     }
 
     private mutating func addAttributes(of event: CloudEvent, _ record: InputRecord) {
@@ -30,10 +29,7 @@ extension OutputRecord {
         event.forEachAttribute { attribute, write in
             var name = [UInt8]("ce_".utf8)
             name.append(contentsOf: attribute)
-            name.withUnsafeBytes { name in
-                remove(name)
-                add(name, write)
-            }
+            name.withUnsafeBytes { replace($0, write) }
         }
     }
 }

@@ -17,15 +17,18 @@ struct DerivedIdentifier {
     }
 
     func append(to text: inout [UInt8]) {
-        text.append(hex: high >> 32, byteCount: 4)
-        text.append(UInt8(ascii: "-"))
-        text.append(hex: high >> 16, byteCount: 2)
-        text.append(UInt8(ascii: "-"))
-        text.append(hex: high, byteCount: 2)
-        text.append(UInt8(ascii: "-"))
-        text.append(hex: low >> 48, byteCount: 2)
-        text.append(UInt8(ascii: "-"))
-        text.append(hex: low, byteCount: 6)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { digits in
+            digits[8] = UInt8(ascii: "-")
+            digits[13] = UInt8(ascii: "-")
+            digits[18] = UInt8(ascii: "-")
+            digits[23] = UInt8(ascii: "-")
+            Hex.write(high >> 32, to: digits, 0..<8)
+            Hex.write(high >> 16, to: digits, 9..<13)
+            Hex.write(high, to: digits, 14..<18)
+            Hex.write(low >> 48, to: digits, 19..<23)
+            Hex.write(low, to: digits, 24..<36)
+            text.append(contentsOf: UnsafeBufferPointer(digits))
+        }
     }
 
     /// The finalizer of SplitMix64: one to one.
@@ -42,11 +45,30 @@ enum CollapseIdentifier {
     static let limit = 64
 
     static func append(hashOf identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { hash in
-            // Fails only where no memory is left; then the hash is that of nothing.
-            hash.initialize(repeating: 0)
-            EVP_Digest(identifier.baseAddress, identifier.count, hash.baseAddress, nil, EVP_sha256(), nil)
-            for byte in hash { text.append(hex: byte) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32 + limit) { scratch in
+            // Fails only where no memory is left; then the hash is all zeros.
+            scratch.initialize(repeating: 0)
+            EVP_Digest(identifier.baseAddress, identifier.count, scratch.baseAddress, nil, EVP_sha256(), nil)
+            for byte in 0..<32 {
+                let start = 32 + byte * 2
+                Hex.write(UInt64(scratch[byte]), to: scratch, start..<start + 2)
+            }
+            text.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[32...]))
+        }
+    }
+}
+
+private enum Hex {
+    private static let digits: StaticString = "0123456789abcdef"
+
+    /// Fills the range with the number's lowest digits.
+    static func write(_ number: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ range: Range<Int>) {
+        var rest = number
+        var position = range.upperBound
+        while position > range.lowerBound {
+            position -= 1
+            text[position] = digits.utf8Start[Int(rest & 15)]
+            rest >>= 4
         }
     }
 }

@@ -5,17 +5,17 @@ import Glibc
 /// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
 /// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
 public final class InputRecord: @unchecked Sendable {
-    public var source: Source
+    @exclusivity(unchecked) public var source: Source
     /// Milliseconds since 1970.
-    public var timestamp: Int64 = 0
-    public var key: UnsafeRawBufferPointer?
-    public var value: UnsafeRawBufferPointer?
+    @exclusivity(unchecked) public var timestamp: Int64 = 0
+    @exclusivity(unchecked) public var key: UnsafeRawBufferPointer?
+    @exclusivity(unchecked) public var value: UnsafeRawBufferPointer?
     /// Who is notified: the `recipient` header, else the key.
-    public var recipient: UnsafeRawBufferPointer?
-    public var headers: [RecordHeader] = []
+    @exclusivity(unchecked) public var recipient: UnsafeRawBufferPointer?
+    @exclusivity(unchecked) public var headers: [RecordHeader] = []
 
     /// The position in `headers` of each known header, or -1.
-    private var known = InlineArray<12, Int>(repeating: -1)
+    @exclusivity(unchecked) private var known = InlineArray<12, Int>(repeating: -1)
     private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var isOwned = false
 

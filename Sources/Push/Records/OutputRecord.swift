@@ -7,17 +7,23 @@ public struct OutputRecord {
         case rendered
     }
 
-    private struct Added {
-        let name: Range<Int>
-        let value: Range<Int>
+    private enum Name {
+        case fixed(StaticString)
+        /// In `text`, with a zero byte behind.
+        case written(Range<Int>)
     }
 
     private var value = Value.none
     private var rendered: [UInt8] = []
-    /// The names of headers to remove and to add, with a zero byte after each, and the values of the latter.
-    private var text: [UInt8] = []
-    private var removed: [Range<Int>] = []
+    private struct Added {
+        let name: Name
+        let value: Range<Int>
+    }
+
+    private var removed: [Name] = []
     private var added: [Added] = []
+    /// The values of added headers, and such names as are no constants.
+    private var text: [UInt8] = []
 
     // MARK: - What leaves
 
@@ -34,7 +40,7 @@ public struct OutputRecord {
     public func forEachRemovedHeader(_ body: (UnsafeRawBufferPointer) -> Void) {
         guard !removed.isEmpty else { return }
         text.withUnsafeBytes { text in
-            for name in removed { body(UnsafeRawBufferPointer(rebasing: text[name])) }
+            for name in removed { body(Self.bytes(of: name, text)) }
         }
     }
 
@@ -44,9 +50,7 @@ public struct OutputRecord {
     ) {
         text.withUnsafeBytes { text in
             for header in added {
-                body(
-                    UnsafeRawBufferPointer(rebasing: text[header.name]),
-                    UnsafeRawBufferPointer(rebasing: text[header.value]))
+                body(Self.bytes(of: header.name, text), UnsafeRawBufferPointer(rebasing: text[header.value]))
             }
         }
     }
@@ -56,7 +60,7 @@ public struct OutputRecord {
     mutating func clear() {
         value = .none
         text.removeAll(keepingCapacity: true)
-        removed.removeAll(keepingCapacity: true)
+        if !removed.isEmpty { removed.removeAll(keepingCapacity: true) }
         added.removeAll(keepingCapacity: true)
     }
 
@@ -70,27 +74,31 @@ public struct OutputRecord {
         return rendered.count
     }
 
-    mutating func remove(_ name: UnsafeRawBufferPointer) {
-        removed.append(append(name: name))
-    }
-
-    mutating func remove(_ name: StaticString) { remove(name.bytes) }
+    mutating func remove(_ name: StaticString) { removed.append(.fixed(name)) }
 
     /// Adds a header whose value `write` appends.
-    mutating func add(_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) {
-        let name = append(name: name)
+    mutating func add(_ name: StaticString, _ write: (inout [UInt8]) -> Void) { add(.fixed(name), write) }
+
+    mutating func replace(_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) {
+        let start = text.count
+        text.append(contentsOf: name)
+        text.append(0)
+        let name = Name.written(start..<text.count - 1)
+        removed.append(name)
+        add(name, write)
+    }
+
+    private mutating func add(_ name: Name, _ write: (inout [UInt8]) -> Void) {
         let start = text.count
         write(&text)
         added.append(Added(name: name, value: start..<text.count))
     }
 
-    mutating func add(_ name: StaticString, _ write: (inout [UInt8]) -> Void) { add(name.bytes, write) }
-
-    private mutating func append(name: UnsafeRawBufferPointer) -> Range<Int> {
-        let start = text.count
-        text.append(contentsOf: name)
-        text.append(0)
-        return start..<text.count - 1
+    private static func bytes(of name: Name, _ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        switch name {
+        case .fixed(let name): name.bytes
+        case .written(let range): UnsafeRawBufferPointer(rebasing: text[range])
+        }
     }
 }
 

@@ -3,9 +3,12 @@ public final class SourceTopic: Sendable {
     public let name: String
     /// Tells topics apart in derived identifiers; the same in every process.
     let digest: UInt64
+    /// The name and a slash.
+    let prefix: [UInt8]
 
     public init(_ name: String) {
         self.name = name
+        prefix = Array("\(name)/".utf8)
         // FNV-1a.
         digest = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

@@ -4,16 +4,33 @@ import Glibc
 package struct Console: Sendable {
     package let output: @Sendable (String) -> Void
     package let error: @Sendable (String) -> Void
+    /// Gives what comes next from the input; nothing at its end.
+    package let input: @Sendable () throws(ProgramError) -> [UInt8]
 
-    package init(output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void) {
+    package init(
+        output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
+        input: @escaping @Sendable () throws(ProgramError) -> [UInt8] = { () throws(ProgramError) in [] }
+    ) {
         self.output = output
         self.error = error
+        self.input = input
     }
 
     /// The process's own.
     static let standard = Console(
         output: { write($0, to: STDOUT_FILENO) },
-        error: { write($0, to: STDERR_FILENO) })
+        error: { write($0, to: STDERR_FILENO) },
+        input: { () throws(ProgramError) in try read(STDIN_FILENO) })
+
+    private static func read(_ descriptor: Int32) throws(ProgramError) -> [UInt8] {
+        var count = 0
+        let chunk = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
+            repeat { count = Glibc.read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+            filled = max(0, count)
+        }
+        guard count >= 0 else { throw .badData("the input cannot be read: \(String(cString: strerror(errno)))") }
+        return chunk
+    }
 
     private static func write(_ line: String, to descriptor: Int32) {
         var rest = Array((line.hasSuffix("\n") ? line : "\(line)\n").utf8)[...]

@@ -28,14 +28,14 @@ struct AdminPages {
                 .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
                 .configuration { effective }, .logs(log),
             ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, showsNotifications: false)
+        let settings = configuration.admin
+        let router = Router(routes, token: try token(settings.tokenFile))
         do throws(TelemetryError) {
-            let settings = configuration.admin
-            let address = try Telemetry.ListenAddress("\(settings.listen)")
-            let server = try AdminServer(address, Router(routes, token: try token(settings.tokenFile)))
+            let server = try AdminServer(try Telemetry.ListenAddress("\(settings.listen)"), router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
-        } catch let error as TelemetryError {
-            throw .unreadableConfiguration("the admin endpoint cannot listen at \(configuration.admin.listen): \(error)")
+        } catch {
+            throw .unreadableConfiguration("the admin endpoint cannot listen at \(settings.listen): \(error)")
         }
     }
 

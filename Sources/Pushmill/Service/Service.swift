@@ -17,6 +17,9 @@ final class Service: Sendable {
     /// Throws what keeps it from starting.
     init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
         self.log = log
+        if configuration.countsBadges {
+            throw .unreadableConfiguration("the badge stage counts in 'apply' only: 'run' keeps no counts yet")
+        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
@@ -26,8 +29,10 @@ final class Service: Sendable {
         }
         try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let resources = StageResources(log: { Self.tell($0, $1, log) }, watcher: watcher)
-        let links = try await Self.build(configuration.stages, resources)
+        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
+        let resources = StageResources(
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
+        let links = try await configuration.links(resources)
         let registry = MetricRegistry(shards: settings.lanes + 1)
         metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
@@ -50,23 +55,6 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("\(error)")
         }
-    }
-
-    private static func build(
-        _ stages: [ConfiguredStage], _ resources: StageResources
-    ) async throws(ProgramError) -> [ChainLink] {
-        var links: [ChainLink] = []
-        var problems: [SettingProblem] = []
-        for stage in stages {
-            do throws(SettingProblem) {
-                links.append(
-                    ChainLink(try await stage.build(resources), condition: stage.condition, budget: stage.budget))
-            } catch {
-                problems.append(error)
-            }
-        }
-        guard problems.isEmpty else { throw .configuration(problems) }
-        return links
     }
 
     /// The embedded broker's address.

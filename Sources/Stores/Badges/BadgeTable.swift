@@ -1,3 +1,5 @@
+import Push
+
 /// The counts in a state file, for those who look at them or put them right. Beside a running service only to read:
 /// it shows each count as of the last checkpoint.
 package struct BadgeTable: ~Copyable {
@@ -26,6 +28,20 @@ package struct BadgeTable: ~Copyable {
                 }
             }
         }
+    }
+
+    /// Gives the same as JSON Lines, many at once: `{"recipient": "anna", "app": "com.example", "count": 3}`. Returns their
+    /// number.
+    package func exportLines(recipient: RawSpan? = nil, _ body: ([UInt8]) -> Void) throws(StoreError) -> Int {
+        var lines = LineBatch()
+        try forEach(recipient: recipient) { recipient, app, count in
+            lines.add(handOver: body) { line in
+                line.add("recipient", recipient)
+                line.add("app", app)
+                line.add("count", count)
+            }
+        }
+        return lines.finish(handOver: body)
     }
 
     package func set(recipient: RawSpan, app: RawSpan, to count: Int32) throws(StoreError) {

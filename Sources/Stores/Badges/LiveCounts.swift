@@ -2,11 +2,11 @@ package import Push
 
 /// The counts of one lane's active recipients, as the events that were processed left them: ahead of what is settled.
 /// Without I/O; owned by the lane.
-package struct LiveCounts: ~Copyable {
+package struct LiveCounts: ~Copyable, Sendable {
     /// A recipient's place, good from `begin` to `end`.
     package struct Slot: Sendable { let index: Int }
 
-    private struct Entry {
+    private struct Entry: Sendable {
         var account: BadgeAccount
         var hash: UInt32
         var count: Int32

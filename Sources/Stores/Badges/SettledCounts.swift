@@ -17,8 +17,8 @@ package struct SourceOffset: Sendable, Equatable {
 ///
 /// A change settles when all earlier ones of its account have. Until then its offset is held back too: a restart that
 /// repeated an earlier event on top of a later one would count wrong.
-package struct SettledCounts: ~Copyable {
-    private struct Ending {
+package struct SettledCounts: ~Copyable, Sendable {
+    private struct Ending: Sendable {
         let change: BadgeChange
         let source: SourceOffset
         var isAcknowledged: Bool

@@ -2,7 +2,7 @@
 /// owned by whoever owns the record of completed offsets.
 ///
 /// A partition that was taken away stays in here until the file has it, so that counts never get ahead of positions.
-package struct PendingCheckpoint: ~Copyable {
+package struct PendingCheckpoint: ~Copyable, Sendable {
     package var counts = SettledCounts()
     private var positions = Positions()
     /// Those of the batch that is being written.

@@ -1,3 +1,5 @@
+import Push
+
 /// The contacts in a state file, for those who change them or list them. May be used beside a running service.
 package struct ContactStore: ~Copyable {
     /// Contacts of one transaction: no writer beside this one waits longer than for that many.
@@ -94,6 +96,19 @@ extension ContactStore {
             if let owner { try rows.bind(1, owner) }
             while try rows.step() { try body(rows.bytes(0).bytes, rows.bytes(1).bytes, rows.bytes(2).bytes) }
         }
+    }
+
+    /// Gives the same as lines that can be imported, many at once. Returns their number.
+    package func exportLines(owner: RawSpan? = nil, _ body: ([UInt8]) -> Void) throws(StoreError) -> Int {
+        var lines = LineBatch()
+        try forEach(owner: owner) { owner, id, name in
+            lines.add(handOver: body) { line in
+                line.add("owner", owner)
+                line.add("id", id)
+                line.add("name", name)
+            }
+        }
+        return lines.finish(handOver: body)
     }
 
     /// Deletes all contacts of one owner and returns their number.

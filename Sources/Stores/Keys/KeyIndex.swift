@@ -1,7 +1,7 @@
 /// Finds entries that somebody else keeps and has numbered, by a hash of their keys.
 ///
 /// Open addressing with linear probing. A cell holds 32 bits of hash and the entry's number plus one; 0 is empty.
-struct KeyIndex: ~Copyable {
+struct KeyIndex: ~Copyable, Sendable {
     private var cells: [UInt64]
     private var mask: Int
     private(set) var count = 0

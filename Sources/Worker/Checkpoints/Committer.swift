@@ -13,7 +13,9 @@ final class Committer: Sendable {
         case stop
     }
 
-    private static let patience: Int32 = 5000
+    /// Milliseconds for an answer of the group. A commit has less than a drain gives to its commits together.
+    private static let readPatience: Int32 = 5000
+    private static let commitPatience: Int32 = 1500
 
     let requests = Mailbox<Request>()
     private let consumer: Consumer
@@ -76,7 +78,7 @@ final class Committer: Sendable {
     /// False when the group did not answer.
     private func read(_ places: [TopicPartition], _ number: Int) -> Bool {
         do throws(KafkaError) {
-            let committed = places.isEmpty ? [] : try consumer.committed(places, milliseconds: Self.patience)
+            let committed = places.isEmpty ? [] : try consumer.committed(places, milliseconds: Self.readPatience)
             if let failure = committed.lazy.compactMap(\.error).first { throw failure }
             tell(.positionsRead(places, number: number, checkpoint.restore(committed)))
         } catch {
@@ -88,6 +90,7 @@ final class Committer: Sendable {
 
     private func commit(_ marks: [Flow.Mark], _ channel: CommitChannel) -> CommitOutcome {
         guard !marks.isEmpty else { return .accepted }
+        guard !consumer.isJoining else { return .retry }
         let begin = TimeSource.system.now
         let positions = marks.map(\.position)
         do {
@@ -97,7 +100,7 @@ final class Committer: Sendable {
             log.error("the checkpoint could not be written, nothing is committed", [.error(error)])
             return .retry
         }
-        let outcome = judge(channel.commit(positions, milliseconds: Self.patience), marks)
+        let outcome = judge(channel.commit(positions, milliseconds: Self.commitPatience), marks)
         let took = TimeSource.system.now.nanoseconds(since: begin)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
         if case .accepted = outcome {} else { metrics.checkpointFailures.add() }
@@ -120,10 +123,7 @@ final class Committer: Sendable {
         guard let error = refused.lazy.compactMap(\.error).first else { return .accepted }
         log.warning(
             "offsets were not committed",
-            [
-                .error(error), .count(refused.count),
-                .partitions(places.map(\.description).sorted().joined(separator: ",")),
-            ])
+            [.error(error), .count(refused.count), .partitions(Array(places).summary)])
         return error.isFatal || error.isFenced ? .refused : .retry
     }
 }

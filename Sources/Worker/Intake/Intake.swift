@@ -199,7 +199,7 @@ struct Intake {
         log.warning(
             "the offsets of a partition have gone back: the topic was made anew or cut; going on from there",
             [.topic(place.topic), .partition(place.partition), .offset(record.offset)])
-        fence([place])
+        // What is unfinished of the old log goes on: nobody could read it again.
         flow.forget([former.slot])
         serve(PartitionStart(place, offset: record.offset))
     }

@@ -147,6 +147,7 @@ extension OffsetLedger {
         committedChanges = max(committedChanges, snapshot.changes)
     }
 
-    /// A size in characters that the metadata will not exceed, without encoding it: at most about half too high.
+    /// A size in characters that the metadata will not exceed, without encoding it. Where many are in flight it is about
+    /// a fifth too high.
     package var metadataSizeBound: Int { OffsetMetadata.sizeBound(span: span, holes: holes) }
 }

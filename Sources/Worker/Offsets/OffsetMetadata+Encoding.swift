@@ -25,9 +25,10 @@ extension OffsetMetadata {
     /// No set with this many holes within this many offsets takes more characters.
     static func sizeBound(span: Int, holes: Int) -> Int {
         let bitmap = (span + 7) / 8
-        // A done run costs at most order + 4.2 bits on average, its hole 2: Jensen's inequality, with one run a hole.
+        // At worst each hole stands alone. A code of the order of the mean takes at most order + 4 bits on average
+        // (runs of 1 and 3 times 2^order in turn), and the hole before it one.
         let order = Int.bitWidth - max(1, span / max(1, holes)).leadingZeroBitCount - 1
-        let runs = (holes.multipliedReportingOverflow(by: order + 7).partialValue + 7) / 8 + 16
+        let runs = (holes.multipliedReportingOverflow(by: order + 5).partialValue + 7) / 8 + 16
         return (min(bitmap, runs) + 3 + checksumSize + 9 + 1) * 4 / 3 + 1
     }
 }

@@ -23,17 +23,17 @@ struct Arrival: Sendable {
 }
 
 /// A dead letter as it was published.
-struct Letter: Sendable {
+struct Letter: Equatable, Sendable {
     let key: String
     let value: [UInt8]?
     let reason: String
-    let message: String
+}
 
+extension Letter {
     init(_ record: Record) {
-        key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        value = record.value.map(Array.init)
-        reason = record.header("pushmill.error.reason") ?? ""
-        message = record.header("pushmill.error.message") ?? ""
+        self.init(
+            key: record.key.map { String(decoding: $0, as: UTF8.self) } ?? "", value: record.value.map(Array.init),
+            reason: record.header("pushmill.error.reason") ?? "")
     }
 }
 

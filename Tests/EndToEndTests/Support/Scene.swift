@@ -73,18 +73,23 @@ final class Scene: Sendable {
 
     var places: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }
 
-    /// What the group has committed, in the order of the partitions.
-    func committed() async throws -> [Position] {
-        try await elsewhere { [brokers, group, places] in
-            let consumer = try Consumer(brokers.properties([("group.id", group)]), log: { _, _, _ in })
-            return try consumer.committed(places, milliseconds: 10_000).map(\.position)
-        }
-    }
-
     private func clear() async throws {
-        for service in services.withLock({ $0 }) { try await service.clear() }
+        for service in services.withLock({ $0 }) {
+            try await service.clear()
+            try keepLog(of: service)
+        }
         outputs.stop()
         deadLetters.stop()
+    }
+
+    /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.
+    private func keepLog(of service: ServiceProcess) throws {
+        guard let folder = getenv("PUSHMILL_TEST_LOGS") else { return }
+        guard let file = fopen("\(String(cString: folder))/\(service.identifier).log", "w") else {
+            throw SystemFailure(errno)
+        }
+        fputs(service.lines.joined(separator: "\n") + "\n", file)
+        fclose(file)
     }
 
     private var transcript: String {

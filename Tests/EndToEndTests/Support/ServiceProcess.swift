@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Telemetry
+import Testing
 
 /// A service in a process of its own, with what it says.
 final class ServiceProcess: Sendable {
@@ -80,15 +81,21 @@ final class ServiceProcess: Sendable {
 
     func send(_ signal: Int32) { kill(identifier, signal) }
 
-    func end(within limit: Duration = .seconds(60)) async throws -> End? {
+    func expectEnd(
+        _ end: End, within limit: Duration = .seconds(60), at location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await waitForEnd(within: limit)
+        #expect(life.value.end == end, sourceLocation: location)
+    }
+
+    private func waitForEnd(within limit: Duration = .seconds(60)) async throws {
         try await life.wait(for: "the end of service \(identifier)", within: limit) { $0.end != nil }
-        return life.value.end
     }
 
     /// Kills it if it still runs.
     func clear() async throws {
         if life.value.end == nil { send(SIGKILL) }
-        _ = try await end()
+        try await waitForEnd()
         follower.withLock { $0.take() }?.join()
         close(leash)
     }

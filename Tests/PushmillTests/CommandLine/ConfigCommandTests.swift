@@ -5,28 +5,8 @@ import Testing
 
 @Suite("The first commands")
 struct ConfigCommandTests {
-    /// A folder with a configuration, gone after the test.
-    private final class Folder {
-        let path: String
-        var file: String { "\(path)/pushmill.yaml" }
-
-        init(_ text: String) throws {
-            var template = Array("/tmp/pushmill-XXXXXX".utf8CString)
-            path = String(cString: try #require(mkdtemp(&template)))
-            let descriptor = open(file, O_WRONLY | O_CREAT, 0o600)
-            defer { close(descriptor) }
-            let bytes = Array(text.utf8)
-            try #require(write(descriptor, bytes, bytes.count) == bytes.count)
-        }
-
-        deinit {
-            unlink(file)
-            rmdir(path)
-        }
-    }
-
     @Test("config check says ok") func ok() async throws {
-        let folder = try Folder(Example.text)
+        let folder = try ConfigurationFolder(Example.text)
         let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "config check --config \(folder.file)") == .success)
         #expect(terminal.output == "\(folder.file): ok")
@@ -34,7 +14,7 @@ struct ConfigCommandTests {
     }
 
     @Test("config check prints every mistake with its place and exits with 78") func mistakes() async throws {
-        let folder = try Folder("log: { level: loud }\nstaet: {}\n")
+        let folder = try ConfigurationFolder("log: { level: loud }\nstaet: {}\n")
         let terminal = Terminal()
         let code = await terminal.run(
             Program.commands, "config check --config \(folder.file)", environment: ["PUSHMILL_LOG_FORMAT": "xml"])
@@ -50,7 +30,7 @@ struct ConfigCommandTests {
     }
 
     @Test("config show prints what takes effect, with paths from the file's folder") func show() async throws {
-        let folder = try Folder("state: { path: s.sqlite }\n")
+        let folder = try ConfigurationFolder("state: { path: s.sqlite }\n")
         let terminal = Terminal()
         let code = await terminal.run(
             Program.commands, "config show --config \(folder.file)", environment: ["PUSHMILL_LOG_LEVEL": "debug"])
@@ -60,7 +40,7 @@ struct ConfigCommandTests {
     }
 
     @Test("A file that cannot be read is a mistake of the configuration") func unreadable() async throws {
-        let folder = try Folder(String(repeating: "# nothing to see here\n", count: 50_000))
+        let folder = try ConfigurationFolder(String(repeating: "# nothing to see here\n", count: 50_000))
         for (path, reason) in [
             ("\(folder.path)/none.yaml", "No such file or directory"), (folder.path, "Is a directory"),
             (folder.file, "File too large"),

@@ -1,10 +1,19 @@
+import Push
 import Synchronization
 
 @testable import Pushmill
 
 /// What a command has written.
 final class Terminal: Sendable {
+    private let registry: StageRegistry
+    private let input: Mutex<[UInt8]>
     private let written = Mutex<(output: [String], error: [String])>(([], []))
+
+    /// The input comes in pieces of a few bytes.
+    init(registry: StageRegistry = .example, input: String = "") {
+        self.registry = registry
+        self.input = Mutex(Array(input.utf8))
+    }
 
     var output: String { written.withLock { $0.output.joined(separator: "\n") } }
     var error: String { written.withLock { $0.error.joined(separator: "\n") } }
@@ -12,9 +21,15 @@ final class Terminal: Sendable {
     private func surroundings(_ environment: [String: String]) -> Surroundings {
         let console = Console(
             output: { [self] line in written.withLock { $0.output.append(line) } },
-            error: { [self] line in written.withLock { $0.error.append(line) } })
+            error: { [self] line in written.withLock { $0.error.append(line) } },
+            input: { [self] () throws(ProgramError) in
+                input.withLock { rest in
+                    defer { rest = Array(rest.dropFirst(7)) }
+                    return Array(rest.prefix(7))
+                }
+            })
         return Surroundings(
-            registry: .example, environment: environment, console: console, checkProperty: { _, _, _ in nil })
+            registry: registry, environment: environment, console: console, checkProperty: { _, _, _ in nil })
     }
 
     func run(_ table: CommandTable, _ line: String, environment: [String: String] = [:]) async -> ExitCode {

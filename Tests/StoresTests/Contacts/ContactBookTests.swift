@@ -151,6 +151,6 @@ struct ContactBookTests {
         let book = try book(.state)
         try Database.open(path: folder.stateFile).execute("ALTER TABLE contact RENAME TO lost")
         let error = #expect(throws: ContactsUnavailable.self) { try book.name("c1", for: "anna") }
-        #expect(error?.message.contains("no such table: contact") == true)
+        #expect(error?.description.contains("no such table: contact") == true)
     }
 }

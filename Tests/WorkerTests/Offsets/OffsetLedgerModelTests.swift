@@ -1,5 +1,6 @@
 import Testing
-import Worker
+
+@testable import Worker
 
 @Suite("The ledger against a reference made of sets")
 struct OffsetLedgerModelTests {
@@ -88,7 +89,10 @@ struct OffsetLedgerModelTests {
             for offset in max(0, reference.position - 70)..<reference.known + 70 {
                 try #require(ledger.isCompleted(offset) == reference.isCompleted(offset))
             }
-            try #require(ledger.snapshot(limit: 100_000).metadata.utf8.count <= ledger.metadataSizeBound)
+            let bound = OffsetMetadata.sizeBound(
+                span: ledger.span, holes: ledger.span - reference.completedBeyond.reduce(0) { $0 + $1.count })
+            try #require(ledger.metadataSizeBound == bound)
+            try #require(ledger.snapshot(limit: 100_000).metadata.utf8.count <= bound)
         }
     }
 

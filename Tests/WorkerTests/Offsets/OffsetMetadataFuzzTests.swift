@@ -101,12 +101,12 @@ struct OffsetMetadataFuzzTests {
         }
     }
 
-    @Test("A bitmap at the very end of the numbers is refused")
-    func lastOffsets() {
+    @Test("Offsets at the very end of the numbers are refused", arguments: [[1, 1], [2, 0, 0, 1, 0xc0]] as [[UInt8]])
+    func lastOffsets(completed: [UInt8]) {
         var body = ByteWriter()
-        body.write(varint: UInt64(Int64.max))
+        body.write(varint: UInt64(Int64.max - 1))
         #expect(throws: OffsetMetadata.Rejection.corrupt) {
-            try OffsetMetadata(decoding: forged(body.bytes + [1, 1]), committedAt: .max)
+            try OffsetMetadata(decoding: forged(body.bytes + completed), committedAt: .max - 1)
         }
     }
 }

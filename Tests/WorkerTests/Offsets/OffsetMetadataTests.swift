@@ -133,4 +133,19 @@ struct OffsetMetadataTests {
             #expect(bound <= Int(span) / 6 + 64)
         }
     }
+
+    @Test("The costliest set for its holes comes close to its bound", arguments: [6, 9])
+    func tightBound(order: Int) {
+        var ledger = OffsetLedger(startingAt: 0)
+        var offset: Int64 = 0
+        for hole in 0..<2_000 {
+            expectEqual(ledger.take(offset), .taken)
+            // Just below half are long: at half the mean would be of the next order.
+            offset += 2 + (hole % 100 < 49 ? 3 : 1) << Int64(order)
+        }
+        expectEqual(ledger.take(offset), .taken)
+        let size = ledger.snapshot(limit: 100_000).metadata.utf8.count
+        #expect(size <= ledger.metadataSizeBound)
+        #expect(size >= ledger.metadataSizeBound * 9 / 10)
+    }
 }

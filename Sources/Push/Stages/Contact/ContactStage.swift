@@ -71,7 +71,7 @@ package struct ContactStage: Stage {
                     rewritePlaceholders(node, in: &content, context, &naming)
                 }
             }
-            if let failure = naming.failure { context.log(.error, failure.message) }
+            if let failure = naming.failure { context.log(.error, failure.description) }
             return naming.result
         }
     }

@@ -28,7 +28,9 @@ struct AllowedForms: Sendable {
         case binary(UnsafeMutableRawBufferPointer)
     }
 
-    func recognise(_ text: UnsafeRawBufferPointer, in scratch: DecryptScratch) throws(DecryptFailure) -> Recognised {
+    func recognise(_ text: UnsafeRawBufferPointer, in scratch: inout DecryptScratch) throws(DecryptFailure)
+        -> Recognised
+    {
         if rot13 { return .rot13 }
         guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
         if memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
@@ -36,7 +38,8 @@ struct AllowedForms: Sendable {
             throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed
         }
         scratch.buffer.reserve(text.count)
-        let data = scratch.buffer[0..<(try BinaryText.decode(text, into: scratch.buffer.base))]
+        let count = try BinaryText.decode(text, into: scratch.buffer.base)
+        let data = scratch.buffer[0..<count]
         guard OpenSSLForm.isLike(data) else { return .binary(data) }
         guard openSSL else { throw .unsupported }
         return .openSSL(data)

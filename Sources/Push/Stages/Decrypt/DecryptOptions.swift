@@ -1,6 +1,6 @@
 /// What the decrypt stage is to do.
 package struct DecryptOptions: Sendable {
-    package struct Field: Sendable {
+    package final class Field: Sendable {
         package enum Target: Sendable {
             case member(JSONPointer)
             /// The plaintext is an object, whose members go into the alert and the payload.
@@ -35,7 +35,7 @@ package struct DecryptOptions: Sendable {
     /// Where web push's older form keeps the sender's public key and the salt.
     package var draft = (point: JSONPointer(member: "k"), salt: JSONPointer(member: "s"))
     package var keyNames = [
-        MessageValue.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
+        ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
         .recipient,
     ]
     package var fields = [Field()]

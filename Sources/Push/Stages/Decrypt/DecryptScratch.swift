@@ -1,6 +1,6 @@
 /// What decrypting needs beside the key: buffers and OpenSSL contexts, used again for every message. Of one thread at a
 /// time.
-final class DecryptScratch {
+struct DecryptScratch: ~Copyable {
     /// The longest ciphertext that is read: hex of the longest plaintext.
     static let textLimit = 2 * plaintextLimit
     static let plaintextLimit = 64 << 10
@@ -10,10 +10,7 @@ final class DecryptScratch {
     var inflated = ScratchBuffer()
     var secrets = SecretCells()
     private(set) var ciphers: CipherContexts
-    let md5: DigestContext
-    let sha256: DigestContext
-    let hmac256: KeyedDigest
-    let hmac512: KeyedDigest
+    let digests: DigestContexts
     let inflater: Inflater
     var headers = JWEHeaders()
     private var document = JSONDocument()
@@ -22,16 +19,17 @@ final class DecryptScratch {
     private var ringVersion: Int?
 
     init() throws(DecryptFailure) {
-        ciphers = try CipherContexts()
-        md5 = try DigestContext(.md5)
-        sha256 = try DigestContext(.sha256)
-        hmac256 = try KeyedDigest(.sha256)
-        hmac512 = try KeyedDigest(.sha512)
-        inflater = try Inflater()
+        self.init(ciphers: try CipherContexts(), digests: try DigestContexts(), inflater: try Inflater())
+    }
+
+    private init(ciphers: CipherContexts, digests: DigestContexts, inflater: Inflater) {
+        self.ciphers = ciphers
+        self.digests = digests
+        self.inflater = inflater
     }
 
     /// The set in force. When it has changed, the contexts forget the keys of the old one.
-    func ring(_ file: ReloadableFile<KeyRing>) throws(DecryptFailure) -> KeyRing {
+    mutating func ring(_ file: ReloadableFile<KeyRing>) throws(DecryptFailure) -> KeyRing {
         let version = file.version
         guard version != ringVersion else { return ring }
         ciphers = try CipherContexts()
@@ -41,14 +39,14 @@ final class DecryptScratch {
     }
 
     /// Reads a plaintext as JSON; the document is good until the scratch is cleared.
-    func read(_ plaintext: UnsafeMutableRawBufferPointer) throws(PayloadError) -> JSONDocument {
+    mutating func read(_ plaintext: UnsafeMutableRawBufferPointer) throws(PayloadError) -> JSONDocument {
         documentCount = plaintext.count
         try document.read(UnsafeRawBufferPointer(plaintext))
         return document
     }
 
     /// Clears every trace of a message.
-    func clear() {
+    mutating func clear() {
         if documentCount > 0 { overwriteDocument() }
         buffer.clear()
         inflated.clear()
@@ -56,7 +54,7 @@ final class DecryptScratch {
     }
 
     /// A document reads into the memory of the one before.
-    private func overwriteDocument() {
+    private mutating func overwriteDocument() {
         let blank = max(2, documentCount)
         buffer.reserve(blank)
         let text = buffer[0..<blank]

@@ -23,7 +23,7 @@ extension DecryptStage {
                 settings.value("salt-from", .pointer, default: options.draft.salt)
             )
         }
-        options.keyNames = settings.list("key-id-from", .messageValue, default: options.keyNames)
+        options.keyNames = settings.list("key-id-from", .source, default: options.keyNames)
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in
             let standard = DecryptOptions.Field()

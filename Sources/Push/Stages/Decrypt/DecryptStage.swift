@@ -1,6 +1,6 @@
 /// Puts the plaintext in the place of what came encrypted. Where it cannot, "(Encrypted)" is shown and the ciphertext
 /// stays for the device to try.
-package struct DecryptStage: Stage {
+package final class DecryptStage: Stage {
     package let name = "decrypt"
     let options: DecryptOptions
     private let decryptor: Decryptor
@@ -20,15 +20,11 @@ package struct DecryptStage: Stage {
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
-        var endings = DecryptEndings()
-        for field in options.fields {
-            var derived: [Decryptor.DerivedKey] = []
-            while case .underived(let derivation) = open(field, derived, &content, context, &endings) {
-                derived.append(try await decryptor.derive(derivation))
-            }
+        var turn = DecryptTurn()
+        while let derivation = advance(&turn, &content, context) {
+            turn.derived.append(try await decryptor.derive(derivation))
         }
-        endings.showPlaceholder(options.placeholder, in: &content)
-        return endings.result
+        return turn.result
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
@@ -39,51 +35,50 @@ package struct DecryptStage: Stage {
         return .expired
     }
 
-    private enum Step {
-        case ended
-        case underived(Derivation)
+    /// Goes on with the fields until all are done, or until a key must be derived.
+    func advance(
+        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
+    ) -> Derivation? {
+        while turn.position < options.fields.count {
+            if let derivation = open(options.fields[turn.position], &turn, &content, context) { return derivation }
+            turn.position += 1
+        }
+        turn.showPlaceholder(options.placeholder, in: &content)
+        return nil
     }
 
     private func open(
-        _ field: DecryptOptions.Field, _ derived: [Decryptor.DerivedKey], _ content: inout NotificationContent,
-        _ context: StageContext, _ endings: inout DecryptEndings
-    ) -> Step {
+        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
+        _ context: StageContext
+    ) -> Derivation? {
         guard let node = content.node(at: field.from) else {
-            if options.isRequired { endings.failed(field, .malformed) }
-            return .ended
+            if options.isRequired { turn.failed(field, .malformed) }
+            return nil
         }
         do throws(DecryptFailure) {
             return try pool.with { (scratch) throws(DecryptFailure) in
                 let ring = try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys) } ?? .empty
-                let means = Decryptor.Means(scratch: scratch, ring: ring, derived: derived)
-                switch try open(node, means, content, context) {
-                case .underived(let derivation): return .underived(derivation)
-                case .text(let plaintext):
-                    try field.put(plaintext, into: &content, scratch)
-                    endings.opened(field)
-                    return .ended
+                let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
+                    try text.withUnsafeBytes { (text) throws(DecryptFailure) in
+                        try decryptor.open(text, &scratch, ring, turn.derived) { (need, ring) throws(DecryptFailure) in
+                            try key(for: need, in: ring, content, context)
+                        } draft: {
+                            draft(content)
+                        }
+                    }
                 }
+                switch opened {
+                case .underived(let derivation)?: return derivation
+                case .text(let plaintext)?: try field.put(plaintext, into: &content, &scratch)
+                case nil: throw .malformed
+                }
+                turn.opened(field)
+                return nil
             }
         } catch {
-            endings.failed(field, error)
-            return .ended
+            turn.failed(field, error)
+            return nil
         }
-    }
-
-    private func open(
-        _ node: JSONNode, _ means: Decryptor.Means, _ content: NotificationContent, _ context: StageContext
-    ) throws(DecryptFailure) -> Decryptor.Opened {
-        let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
-            try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, means) { (need, ring) throws(DecryptFailure) in
-                    try key(for: need, in: ring, content, context)
-                } draft: {
-                    draft(content)
-                }
-            }
-        }
-        guard let opened else { throw .malformed }
-        return opened
     }
 
     /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
@@ -91,7 +86,7 @@ package struct DecryptStage: Stage {
         for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
         for name in options.keyNames {
-            let named = name.withBytes(content, context) { ring.key(named: $0, for: need) }
+            let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
             guard let named else { continue }
             if let key = named { return key }
             guard name.isOfTheRecord else { throw .noKey }
@@ -108,7 +103,7 @@ package struct DecryptStage: Stage {
     }
 }
 
-extension MessageValue {
+extension ValueSource {
     /// True for what says whose the message is and nothing about keys.
     fileprivate var isOfTheRecord: Bool { self == .recipient || self == .key }
 }

@@ -11,13 +11,6 @@ struct Decryptor: Sendable {
         case underived(Derivation)
     }
 
-    /// What a ciphertext is opened with.
-    struct Means {
-        let scratch: DecryptScratch
-        let ring: KeyRing
-        var derived: [DerivedKey] = []
-    }
-
     typealias DerivedKey = (identity: Derivation.Identity, key: SecretBytes)
     typealias DraftSource = () -> WebPushForm.Draft?
 
@@ -38,67 +31,69 @@ struct Decryptor: Sendable {
     /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. A set
     /// that was replaced a short while ago gets its turn where the one in force does not help.
     func open(
-        _ text: UnsafeRawBufferPointer, _ means: Means, choose: KeyChoice, draft: DraftSource
+        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ derived: [DerivedKey],
+        choose: KeyChoice, draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         do throws(DecryptFailure) {
-            return try openText(text, means, choose, draft)
+            return try openText(text, &scratch, ring, derived, choose, draft)
         } catch {
-            guard error.mayBeOfTheKey, let former = means.ring.former, former.until > .now else { throw error }
-            let formerMeans = Means(scratch: means.scratch, ring: former.ring, derived: means.derived)
-            guard let opened = try? openText(text, formerMeans, choose, draft) else { throw error }
+            guard error.mayBeOfTheKey, let former = ring.former, former.until > .now,
+                let opened = try? openText(text, &scratch, former.ring, derived, choose, draft)
+            else { throw error }
             return opened
         }
     }
 
     private func openText(
-        _ text: UnsafeRawBufferPointer, _ means: Means, _ choose: KeyChoice, _ draft: DraftSource
+        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ derived: [DerivedKey],
+        _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
-        let scratch = means.scratch
         let plain: UnsafeMutableRawBufferPointer
-        switch try forms.recognise(text, in: scratch) {
+        switch try forms.recognise(text, in: &scratch) {
         case .rot13:
             scratch.buffer.reserve(text.count)
             plain = scratch.buffer[0..<text.count]
             Rot13.turn(text, into: plain)
         case .jwe:
-            plain = try JWEForm.open(text, scratch, means.ring, choose)
+            plain = try JWEForm.open(text, &scratch, ring, choose)
         case .openSSL(let data):
             let form = try OpenSSLForm(data)
-            let key = try choose(KeyNeed(.passphrase), means.ring)
+            let key = try choose(KeyNeed(.passphrase), ring)
             if case .iterated(let iterations) = derivation {
                 let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
-                guard let derived = derived(wanted, means) else { return .underived(wanted) }
-                plain = try form.open(derived, scratch)
+                guard let key = find(wanted, derived) else { return .underived(wanted) }
+                plain = try form.open(key, &scratch)
             } else {
-                plain = try form.open(key.secret, derivation, scratch)
+                plain = try form.open(key.secret, derivation, &scratch)
             }
         case .binary(let data):
-            plain = try openBinary(data, means, choose, draft)
+            plain = try openBinary(data, &scratch, ring, choose, draft)
         }
         guard plain.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
         guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .notText }
         return .text(plain)
     }
 
-    private func derived(_ wanted: Derivation, _ means: Means) -> SecretBytes? {
-        means.derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
+    private func find(_ wanted: Derivation, _ derived: [DerivedKey]) -> SecretBytes? {
+        derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
     }
 
     /// Web push has a shape, or comes with a draft's parameters; of the other forms only the key says which it is.
     private func openBinary(
-        _ data: UnsafeMutableRawBufferPointer, _ means: Means, _ choose: KeyChoice, _ draft: DraftSource
+        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
+        _ draft: DraftSource
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let isPushLike = WebPushForm.isLike(data)
         if forms.webPush {
             let draft = isPushLike ? nil : draft()
-            if isPushLike || draft != nil, let key = try pushKey(means.ring, choose) {
-                return try WebPushForm(key, means.scratch).open(data, draft)
+            if isPushLike || draft != nil, let key = try pushKey(ring, choose) {
+                return try WebPushForm(key).open(data, draft, &scratch)
             }
         }
         guard !forms.combined.isEmpty else { throw isPushLike && !forms.webPush ? .unsupported : .malformed }
         guard data.count >= CombinedForm.shortest else { throw .malformed }
-        return try CombinedForm.open(data, try choose(KeyNeed(forms.combined), means.ring), means.scratch)
+        return try CombinedForm.open(data, try choose(KeyNeed(forms.combined), ring), &scratch)
     }
 
     /// Nil where the message names a key of another form: then it only looks like web push.

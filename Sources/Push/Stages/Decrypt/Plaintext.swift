@@ -2,7 +2,8 @@
 extension DecryptOptions.Field {
     /// Puts it into the content and removes the ciphertext; changes nothing if it fails.
     func put(
-        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent, _ scratch: DecryptScratch
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
+        _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) {
         switch target {
         case .member(let pointer):
@@ -11,13 +12,14 @@ extension DecryptOptions.Field {
             guard content.set(text.span, at: pointer) else { throw .malformed }
             content.markDecrypted(at: pointer)
         case .merge:
-            try merge(plaintext, into: &content, scratch)
+            try merge(plaintext, into: &content, &scratch)
         }
         if !isInPlace { content.remove(from) }
     }
 
     private func merge(
-        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent, _ scratch: DecryptScratch
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
+        _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) {
         let object: JSONDocument
         do throws(PayloadError) {

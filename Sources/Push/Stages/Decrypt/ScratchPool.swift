@@ -1,42 +1,47 @@
 import Synchronization
 
 /// Lends a scratch to whoever decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
-final class ScratchPool: Sendable {
-    private let kept = InlineArray<32, Atomic<Unmanaged<Lent>?>> { _ in Atomic(nil) }
-
-    /// A scratch on its way from one thread to the next. Unchecked: whoever has taken it has it alone.
-    private final class Lent: @unchecked Sendable {
-        let scratch: DecryptScratch
-
-        init() throws(DecryptFailure) { scratch = try DecryptScratch() }
-    }
+///
+/// Unchecked because pointers are not sendable: whoever has taken one out has what it points to for himself.
+final class ScratchPool: @unchecked Sendable {
+    private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
 
     deinit {
-        for index in kept.indices { kept[index].exchange(nil, ordering: .acquiring)?.release() }
+        for index in kept.indices {
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { Self.free(scratch) }
+        }
     }
 
     /// Lends a scratch and clears it afterwards.
-    func with<R>(_ body: (DecryptScratch) throws(DecryptFailure) -> R) throws(DecryptFailure) -> R {
-        let lent = try take()
+    func with<R>(_ body: (inout DecryptScratch) throws(DecryptFailure) -> R) throws(DecryptFailure) -> R {
+        let scratch = try take()
         defer {
-            lent.takeUnretainedValue().scratch.clear()
-            give(back: lent)
+            scratch.pointee.clear()
+            give(back: scratch)
         }
-        return try body(lent.takeUnretainedValue().scratch)
+        return try body(&scratch.pointee)
     }
 
-    private func take() throws(DecryptFailure) -> Unmanaged<Lent> {
+    private func take() throws(DecryptFailure) -> UnsafeMutablePointer<DecryptScratch> {
         for index in kept.indices {
-            if let lent = kept[index].exchange(nil, ordering: .acquiring) { return lent }
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { return scratch }
         }
-        return Unmanaged.passRetained(try Lent())
+        let new = try DecryptScratch()
+        let scratch = UnsafeMutablePointer<DecryptScratch>.allocate(capacity: 1)
+        scratch.initialize(to: new)
+        return scratch
     }
 
-    private func give(back lent: Unmanaged<Lent>) {
+    private func give(back scratch: UnsafeMutablePointer<DecryptScratch>) {
         for index in kept.indices {
-            let (isKept, _) = kept[index].compareExchange(expected: nil, desired: lent, ordering: .releasing)
+            let (isKept, _) = kept[index].compareExchange(expected: nil, desired: scratch, ordering: .releasing)
             if isKept { return }
         }
-        lent.release()
+        Self.free(scratch)
+    }
+
+    private static func free(_ scratch: UnsafeMutablePointer<DecryptScratch>) {
+        scratch.deinitialize(count: 1)
+        scratch.deallocate()
     }
 }

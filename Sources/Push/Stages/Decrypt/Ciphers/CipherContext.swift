@@ -101,16 +101,19 @@ final class CipherContext {
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
         let direction: Int32 = isEncrypting ? 1 : 0
-        if key.serial != 0, key.serial == serial, cipher == self.cipher {
+        if key.serial != 0, key.serial == serial, cipher == self.cipher, !isEncrypting {
             return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, direction, nil))
         }
         guard let algorithm = cipher.algorithm else { throw .unsupported }
         guard key.bytes.count == cipher.keyCount else { throw .noKey }
+        // Its key is expanded for one direction.
         serial = 0
         let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        try check(EVP_CipherInit_ex2(context, algorithm, bytes, nonce, direction, nil))
+        // Naming the same algorithm again would make OpenSSL begin from nothing.
+        let change = cipher == self.cipher ? nil : algorithm
+        try check(EVP_CipherInit_ex2(context, change, bytes, nonce, direction, nil))
         self.cipher = cipher
-        serial = key.serial
+        if !isEncrypting { serial = key.serial }
     }
 
     /// Without an output it is additional data, that is only authenticated.

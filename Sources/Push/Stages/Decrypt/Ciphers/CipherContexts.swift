@@ -1,16 +1,18 @@
-/// The cipher contexts of one thread. A few are kept for the keys in use, so that their expansion is done once.
+/// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
 struct CipherContexts {
-    private let kept: [CipherContext]
-    private let passing: CipherContext
+    private static let keptCount = 16
+
+    /// Those for kept keys, and behind them one of each cipher for keys that serve one message only.
+    private let contexts: [CipherContext]
 
     init() throws(DecryptFailure) {
-        var kept: [CipherContext] = []
-        for _ in 0..<16 { kept.append(try CipherContext()) }
-        self.kept = kept
-        passing = try CipherContext()
+        var contexts: [CipherContext] = []
+        for _ in 0..<Self.keptCount + Cipher.allCases.count { contexts.append(try CipherContext()) }
+        self.contexts = contexts
     }
 
-    subscript(key: CipherKey) -> CipherContext {
-        key.serial == 0 ? passing : kept[Int(key.serial % UInt64(kept.count))]
+    subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
+        let isKept = key.serial != 0
+        return contexts[isKept ? Int(key.serial % UInt64(Self.keptCount)) : Self.keptCount + cipher.rawValue]
     }
 }

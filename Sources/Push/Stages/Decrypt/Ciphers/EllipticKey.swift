@@ -13,15 +13,10 @@ final class EllipticKey: @unchecked Sendable {
 
     /// Nil if the number is not a private key of the curve.
     init?(secret: UnsafeRawBufferPointer) {
-        guard let group = EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1) else { return nil }
-        defer { EC_GROUP_free(group) }
-        guard secret.count == Self.secretCount, let number = Self.number(secret) else { return nil }
-        defer { BN_clear_free(number) }
-        guard BN_is_zero(number) == 0, BN_cmp(number, EC_GROUP_get0_order(group)) < 0,
-            let point = Self.publicPoint(of: number, group),
-            let key = Self.makeKey(point, secret: number)
-        else {
-            ERR_clear_error()
+        defer { ERR_clear_error() }
+        guard secret.count == Self.secretCount, let key = Self.read(secret) else { return nil }
+        guard let point = Self.checkedPoint(of: key) else {
+            EVP_PKEY_free(key)
             return nil
         }
         self.key = key
@@ -64,34 +59,29 @@ final class EllipticKey: @unchecked Sendable {
         else { throw .malformed }
     }
 
-    private static func number(_ bytes: UnsafeRawBufferPointer) -> OpaquePointer? {
-        BN_bin2bn(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(bytes.count), nil)
+    /// By way of the number's standard form (RFC 5915), from which OpenSSL works out the point.
+    private static func read(_ secret: UnsafeRawBufferPointer) -> OpaquePointer? {
+        let form = SecretBytes(count: opening.count + secretCount + curve.count) { form in
+            form.copyBytes(from: opening)
+            UnsafeMutableRawBufferPointer(rebasing: form[opening.count...]).copyMemory(from: secret)
+            UnsafeMutableRawBufferPointer(rebasing: form[(opening.count + secretCount)...]).copyBytes(from: curve)
+        }
+        return withExtendedLifetime(form) {
+            var start = form.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return d2i_PrivateKey(EVP_PKEY_EC, nil, &start, form.count)
+        }
     }
 
-    private static func publicPoint(of secret: OpaquePointer, _ group: OpaquePointer) -> [UInt8]? {
-        guard let point = EC_POINT_new(group) else { return nil }
-        defer { EC_POINT_free(point) }
-        guard EC_POINT_mul(group, point, secret, nil, nil, nil) == 1 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: pointCount)
-        let count = EC_POINT_point2oct(group, point, POINT_CONVERSION_UNCOMPRESSED, &bytes, bytes.count, nil)
-        return count == pointCount ? bytes : nil
-    }
+    private static let opening: [UInt8] = [0x30, 0x31, 2, 1, 1, 4, 0x20]
+    private static let curve: [UInt8] = [0xA0, 10, 6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
 
-    private static func makeKey(_ point: [UInt8], secret: OpaquePointer) -> OpaquePointer? {
-        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
-        defer { OSSL_PARAM_BLD_free(builder) }
-        guard OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, SN_X9_62_prime256v1, 0) == 1,
-            OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, point.count) == 1,
-            OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, secret) == 1,
-            let parameters = OSSL_PARAM_BLD_to_param(builder)
-        else { return nil }
-        defer { OSSL_PARAM_free(parameters) }
-        guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
+    private static func checkedPoint(of key: OpaquePointer) -> [UInt8]? {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         defer { EVP_PKEY_CTX_free(context) }
-        var key: OpaquePointer?
-        guard EVP_PKEY_fromdata_init(context) == 1,
-            EVP_PKEY_fromdata(context, &key, pushmill_evp_pkey_keypair, parameters) == 1
+        var bytes: UnsafeMutablePointer<UInt8>?
+        guard EVP_PKEY_private_check(context) == 1, EVP_PKEY_get1_encoded_public_key(key, &bytes) == pointCount
         else { return nil }
-        return key
+        defer { CRYPTO_free(bytes, #fileID, #line) }
+        return Array(UnsafeBufferPointer(start: bytes, count: pointCount))
     }
 }

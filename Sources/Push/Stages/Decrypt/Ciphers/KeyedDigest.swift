@@ -19,18 +19,22 @@ final class KeyedDigest {
         defer { EVP_MAC_free(mac) }
         guard let context = EVP_MAC_CTX_new(mac) else { throw .unsupported }
         self.context = context
-        var name = Array(algorithm.rawValue.utf8CString)
-        let status = name.withUnsafeMutableBufferPointer { name in
-            var parameters = [
-                OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-                OSSL_PARAM_construct_end(),
-            ]
-            return EVP_MAC_CTX_set_params(context, &parameters)
+        // OpenSSL keeps both texts' addresses for the call.
+        let status = OSSL_MAC_PARAM_DIGEST.withCString { parameter in
+            var name = Array(algorithm.rawValue.utf8CString)
+            return name.withUnsafeMutableBufferPointer { name in
+                var parameters = [
+                    OSSL_PARAM_construct_utf8_string(parameter, name.baseAddress, 0), OSSL_PARAM_construct_end(),
+                ]
+                return EVP_MAC_CTX_set_params(context, &parameters)
+            }
         }
         try check(status)
     }
 
     deinit { EVP_MAC_CTX_free(context) }
+
+    var count: Int { algorithm.count }
 
     func begin(_ key: UnsafeRawBufferPointer) throws(DecryptFailure) {
         let bytes = key.baseAddress?.assumingMemoryBound(to: UInt8.self)

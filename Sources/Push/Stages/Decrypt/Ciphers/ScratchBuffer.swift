@@ -25,6 +25,7 @@ struct ScratchBuffer: ~Copyable {
     }
 
     mutating func clear() {
+        guard used > 0 else { return }
         OPENSSL_cleanse(base, used)
         used = 0
     }

@@ -15,11 +15,12 @@ package enum PassphraseDerivation: Sendable, Equatable {
 
     /// Writes `count` bytes, and perhaps more of the output's 64.
     func derive(
-        _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer, _ scratch: DecryptScratch
+        _ passphrase: SecretBytes, salt: UInt64, into output: UnsafeMutableRawPointer,
+        _ scratch: borrowing DecryptScratch
     ) throws(DecryptFailure) {
         switch self {
-        case .md5: try Self.chain(scratch.md5, passphrase, salt, output)
-        case .sha256: try Self.chain(scratch.sha256, passphrase, salt, output)
+        case .md5: try Self.chain(scratch.digests.md5, passphrase, salt, output)
+        case .sha256: try Self.chain(scratch.digests.sha256, passphrase, salt, output)
         case .iterated(let iterations): try Self.iterate(iterations, passphrase, salt, into: output)
         }
     }

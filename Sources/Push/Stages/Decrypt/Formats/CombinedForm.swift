@@ -4,7 +4,7 @@ enum CombinedForm {
 
     /// Decrypts in place.
     static func open(
-        _ data: UnsafeMutableRawBufferPointer, _ key: DecryptionKey, _ scratch: DecryptScratch
+        _ data: UnsafeMutableRawBufferPointer, _ key: DecryptionKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard data.count >= shortest, let start = data.baseAddress else { throw .malformed }
         let cipher: Cipher
@@ -17,7 +17,7 @@ enum CombinedForm {
         let end = data.count - Cipher.tagCount
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Cipher.nonceCount..<end])
         try withExtendedLifetime(key) { () throws(DecryptFailure) in
-            try scratch.ciphers[key.cipherKey].open(
+            try scratch.ciphers[cipher, key.cipherKey].open(
                 cipher, key.cipherKey, nonce: start, additional: UnsafeRawBufferPointer(start: nil, count: 0), text,
                 tag: start + end)
         }

@@ -22,6 +22,16 @@ enum JWEAlgorithm: Equatable {
     /// A key that both sides compute: the content's own, or the one that wraps it.
     case agreement(Cipher?)
 
+    /// Which keys it takes.
+    var use: KeyUse {
+        switch self {
+        case .direct: .direct
+        case .wrap(let use, _): use
+        case .gcmWrap: .gcmWrap256
+        case .agreement: .agreement
+        }
+    }
+
     init?(_ name: String) {
         switch name {
         case "dir": self = .direct

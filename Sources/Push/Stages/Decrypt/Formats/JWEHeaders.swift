@@ -1,5 +1,3 @@
-import Glibc
-
 /// Headers that were read before: a sender's messages all begin with the same one.
 struct JWEHeaders {
     private static let capacity = 64
@@ -9,11 +7,6 @@ struct JWEHeaders {
     private struct Entry {
         let text: [UInt8]
         let header: JWEHeader
-
-        func isOf(_ other: UnsafeRawBufferPointer) -> Bool {
-            guard text.count == other.count, let start = other.baseAddress else { return false }
-            return memcmp(text, start, text.count) == 0
-        }
     }
 
     private var entries = [Entry?](repeating: nil, count: capacity)
@@ -24,7 +17,7 @@ struct JWEHeaders {
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {
         let place = Int(ByteHash.hash(text) % UInt64(Self.capacity))
-        if let entry = entries[place], entry.isOf(text) { return entry.header }
+        if let entry = entries[place], entry.text.withUnsafeBytes(text.hasBytes) { return entry.header }
         let count = try BinaryText.decodeBare(text, into: buffer)
         do throws(PayloadError) {
             try document.read(UnsafeRawBufferPointer(start: buffer, count: count))

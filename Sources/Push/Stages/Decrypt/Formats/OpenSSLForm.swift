@@ -19,27 +19,27 @@ struct OpenSSLForm {
 
     /// Decrypts in place, with a key that is quick to derive.
     func open(
-        _ passphrase: SecretBytes, _ derivation: PassphraseDerivation, _ scratch: DecryptScratch
+        _ passphrase: SecretBytes, _ derivation: PassphraseDerivation, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let derived = scratch.secrets[.contentKey]
         try derivation.derive(passphrase, salt: salt, into: derived, scratch)
-        return try open(derived, scratch)
+        return try open(derived, &scratch)
     }
 
     /// Decrypts in place, with key and initial value.
     func open(
-        _ derived: SecretBytes, _ scratch: DecryptScratch
+        _ derived: SecretBytes, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard let start = derived.bytes.baseAddress else { throw .malformed }
-        return try withExtendedLifetime(derived) { () throws(DecryptFailure) in try open(start, scratch) }
+        return try withExtendedLifetime(derived) { () throws(DecryptFailure) in try open(start, &scratch) }
     }
 
     private func open(
-        _ derived: UnsafeRawPointer, _ scratch: DecryptScratch
+        _ derived: UnsafeRawPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let key = CipherKey(UnsafeRawBufferPointer(start: derived, count: PassphraseDerivation.keyCount))
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Self.headerCount...])
-        let count = try scratch.ciphers[key].openBlocks(
+        let count = try scratch.ciphers[.aes256CBC, key].openBlocks(
             .aes256CBC, key, iv: derived + PassphraseDerivation.keyCount, text)
         return UnsafeMutableRawBufferPointer(rebasing: text[..<count])
     }

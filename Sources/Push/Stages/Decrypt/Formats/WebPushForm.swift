@@ -5,7 +5,6 @@ struct WebPushForm {
     private static let pointAt = lengthAt + 1
     private static let recordAt = pointAt + EllipticKey.pointCount
 
-    private let scratch: DecryptScratch
     private let key: DecryptionKey
     private let pair: EllipticKey
 
@@ -22,11 +21,10 @@ struct WebPushForm {
         }
     }
 
-    init(_ key: DecryptionKey, _ scratch: DecryptScratch) throws(DecryptFailure) {
+    init(_ key: DecryptionKey) throws(DecryptFailure) {
         guard let pair = key.pair, key.use == .webPush else { throw .noKey }
         self.key = key
         self.pair = pair
-        self.scratch = scratch
     }
 
     /// True for what begins with a salt, a record size that is not outlandish, and a point of the curve. Random bytes
@@ -37,13 +35,13 @@ struct WebPushForm {
 
     /// Decrypts in place: with a draft's parameters in its form, else in that of the RFC.
     func open(
-        _ data: UnsafeMutableRawBufferPointer, _ draft: Draft?
+        _ data: UnsafeMutableRawBufferPointer, _ draft: Draft?, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        if let draft { try openDraft(data, draft) } else { try openStandard(data) }
+        if let draft { try openDraft(data, draft, &scratch) } else { try openStandard(data, &scratch) }
     }
 
     private func openStandard(
-        _ data: UnsafeMutableRawBufferPointer
+        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard Self.isLike(data) else { throw .malformed }
         let salt = Array(data[..<Self.saltCount])
@@ -51,23 +49,25 @@ struct WebPushForm {
         let point = Array(data[Self.pointAt..<Self.recordAt])
         // A push message is one record.
         guard data.count - Self.recordAt <= recordSize else { throw .unsupported }
-        try agree(with: point, "WebPush: info\0".utf8 + pair.point + point)
-        try derive(salt, key: "Content-Encoding: aes128gcm\0".utf8 + [], nonce: "Content-Encoding: nonce\0".utf8 + [])
-        let text = try openRecord(UnsafeMutableRawBufferPointer(rebasing: data[Self.recordAt...]))
+        try agree(with: point, "WebPush: info\0".utf8 + pair.point + point, &scratch)
+        try derive(
+            salt, key: "Content-Encoding: aes128gcm\0".utf8 + [], nonce: "Content-Encoding: nonce\0".utf8 + [], &scratch
+        )
+        let text = try openRecord(UnsafeMutableRawBufferPointer(rebasing: data[Self.recordAt...]), &scratch)
         // The text, a 2 because the record is the last, zeros.
         guard let end = text.lastIndex(where: { $0 != 0 }), text[end] == 2 else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: text[..<end])
     }
 
     private func openDraft(
-        _ record: UnsafeMutableRawBufferPointer, _ draft: Draft
+        _ record: UnsafeMutableRawBufferPointer, _ draft: Draft, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        try agree(with: draft.point, "Content-Encoding: auth\0".utf8 + [])
+        try agree(with: draft.point, "Content-Encoding: auth\0".utf8 + [], &scratch)
         let context = "P-256\0".utf8 + [0, 65] + pair.point + [0, 65] + draft.point
         try derive(
             draft.salt, key: "Content-Encoding: aesgcm\0".utf8 + context,
-            nonce: "Content-Encoding: nonce\0".utf8 + context)
-        let text = try openRecord(record)
+            nonce: "Content-Encoding: nonce\0".utf8 + context, &scratch)
+        let text = try openRecord(record, &scratch)
         // The padding's length, so many zeros, the text.
         guard text.count >= 2 else { throw .authentication }
         let start = 2 + (Int(text[0]) << 8 | Int(text[1]))
@@ -78,42 +78,48 @@ struct WebPushForm {
     // MARK: - Steps, whose results are in the scratch's cells
 
     /// The input key of both forms, HKDF with the subscription's `auth` as its salt.
-    private func agree(with point: [UInt8], _ information: [UInt8]) throws(DecryptFailure) {
+    private func agree(
+        with point: [UInt8], _ information: [UInt8], _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
         let shared = scratch.secrets[.shared]
         try pair.agree(with: point, into: shared)
-        try withExtendedLifetime(key) { () throws(DecryptFailure) in try scratch.hmac256.begin(key.secret.bytes) }
-        try scratch.hmac256.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
+        try withExtendedLifetime(key) { () throws(DecryptFailure) in try scratch.digests.hmac256.begin(key.secret.bytes)
+        }
+        try scratch.digests.hmac256.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
         let agreed = scratch.secrets[.agreed]
-        try scratch.hmac256.end(into: agreed)
-        try expand(agreed, information, into: agreed)
+        try scratch.digests.hmac256.end(into: agreed)
+        try expand(agreed, information, into: agreed, scratch.digests.hmac256)
     }
 
-    private func derive(_ salt: [UInt8], key: [UInt8], nonce: [UInt8]) throws(DecryptFailure) {
-        try salt.span.withUnsafeBytes { (salt) throws(DecryptFailure) in try scratch.hmac256.begin(salt) }
-        try scratch.hmac256.add(UnsafeRawBufferPointer(start: scratch.secrets[.agreed], count: 32))
+    private func derive(
+        _ salt: [UInt8], key: [UInt8], nonce: [UInt8], _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
+        try salt.span.withUnsafeBytes { (salt) throws(DecryptFailure) in try scratch.digests.hmac256.begin(salt) }
+        try scratch.digests.hmac256.add(UnsafeRawBufferPointer(start: scratch.secrets[.agreed], count: 32))
         let secret = scratch.secrets[.code]
-        try scratch.hmac256.end(into: secret)
-        try expand(secret, key, into: scratch.secrets[.contentKey])
-        try expand(secret, nonce, into: scratch.secrets[.nonce])
+        try scratch.digests.hmac256.end(into: secret)
+        try expand(secret, key, into: scratch.secrets[.contentKey], scratch.digests.hmac256)
+        try expand(secret, nonce, into: scratch.secrets[.nonce], scratch.digests.hmac256)
     }
 
     /// HKDF's second half, for one hash's length or the beginning of it.
     private func expand(
-        _ secret: UnsafeMutableRawPointer, _ information: [UInt8], into output: UnsafeMutableRawPointer
+        _ secret: UnsafeMutableRawPointer, _ information: [UInt8], into output: UnsafeMutableRawPointer,
+        _ hmac: KeyedDigest
     ) throws(DecryptFailure) {
-        try scratch.hmac256.begin(UnsafeRawBufferPointer(start: secret, count: 32))
-        try scratch.hmac256.add(information + [1])
-        try scratch.hmac256.end(into: output)
+        try hmac.begin(UnsafeRawBufferPointer(start: secret, count: 32))
+        try hmac.add(information + [1])
+        try hmac.end(into: output)
     }
 
     private func openRecord(
-        _ record: UnsafeMutableRawBufferPointer
+        _ record: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard record.count >= Cipher.tagCount, let start = record.baseAddress else { throw .malformed }
         let end = record.count - Cipher.tagCount
         let text = UnsafeMutableRawBufferPointer(rebasing: record[..<end])
         let key = CipherKey(UnsafeRawBufferPointer(start: scratch.secrets[.contentKey], count: 16))
-        try scratch.ciphers[key].open(
+        try scratch.ciphers[.aes128GCM, key].open(
             .aes128GCM, key, nonce: scratch.secrets[.nonce],
             additional: UnsafeRawBufferPointer(start: nil, count: 0), text, tag: start + end)
         return text

@@ -10,8 +10,8 @@ package final class KeyRing: Sendable {
     package let keys: [DecryptionKey]
     /// The first key of each use and length.
     private let standard: [DecryptionKey]
-    /// By the name's hash.
-    private let named: [UInt64: [DecryptionKey]]
+    /// A hash table of named keys: their positions, counted from 1, with 0 for a free place. At least half is free.
+    private let places: [Int]
     let former: Former?
 
     static let empty = KeyRing([])
@@ -20,18 +20,22 @@ package final class KeyRing: Sendable {
         self.keys = keys
         self.former = former
         var standard: [DecryptionKey] = []
-        var named: [UInt64: [DecryptionKey]] = [:]
-        for key in keys {
-            if !standard.contains(where: { $0.use == key.use && $0.secret.count == key.secret.count }) {
-                standard.append(key)
-            }
-            guard let name = key.name else { continue }
-            let hash = Array(name.utf8).withUnsafeBytes(ByteHash.hash)
-            named[hash, default: []].append(key)
+        for key in keys
+        where !standard.contains(where: { $0.use == key.use && $0.secret.count == key.secret.count }) {
+            standard.append(key)
         }
         self.standard = standard
-        self.named = named
+        var places = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
+        for (position, key) in keys.enumerated() {
+            guard let name = key.nameBytes else { continue }
+            var place = Self.place(name.withUnsafeBytes(ByteHash.hash), among: places.count)
+            while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+            places[place] = position + 1
+        }
+        self.places = places
     }
+
+    private static func place(_ hash: UInt64, among count: Int) -> Int { Int(truncatingIfNeeded: hash) & (count - 1) }
 
     func hasSameKeys(as other: KeyRing) -> Bool {
         keys.elementsEqual(other.keys) { key, other in
@@ -46,9 +50,14 @@ package final class KeyRing: Sendable {
         return nil
     }
 
+    /// The first key of this name that fits.
     func key(named name: UnsafeRawBufferPointer, for need: KeyNeed) -> DecryptionKey? {
-        guard let keys = named[ByteHash.hash(name)] else { return nil }
-        for key in keys where key.isNamed(name) && need.fits(key) { return key }
+        var place = Self.place(ByteHash.hash(name), among: places.count)
+        while places[place] != 0 {
+            let key = keys[places[place] - 1]
+            if need.fits(key), key.isNamed(name) { return key }
+            place = (place + 1) & (places.count - 1)
+        }
         return nil
     }
 }

@@ -1,5 +1,10 @@
-/// How the fields of one message ended.
-struct DecryptEndings {
+/// One message on its way through the fields, which may have to wait for keys in between.
+struct DecryptTurn {
+    /// The field that is next.
+    var position = 0
+    /// What was waited for.
+    var derived: [Decryptor.DerivedKey] = []
+
     private var failure: DecryptFailure?
     private var hasOpened = false
     private var isBodyOpened = false

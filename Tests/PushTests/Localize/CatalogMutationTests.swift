@@ -4,7 +4,7 @@ import Testing
 @testable import Push
 
 @Suite("Mutated catalogs")
-struct MutationTests {
+struct CatalogMutationTests {
     private static let samples: [(path: String, contents: [UInt8])] = {
         let strings = #"/* x */ "A" = "%1$@ in %2$@"; B = "\U00e9 %.2f %05d %#@n@"; { C = 'c'; } // y"#
         let dict = """

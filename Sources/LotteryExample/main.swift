@@ -1,0 +1,4 @@
+import Push
+import Pushmill
+
+await Program.main(stages: [StageEntry("lottery", read: LotteryStage.read)])

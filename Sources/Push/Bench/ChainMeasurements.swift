@@ -1,0 +1,60 @@
+extension Measurement {
+    /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
+    /// the headers and the value of what is published.
+    package static func chain(messages: Int = 20_000) async -> [Measurement] {
+        var measurements: [Measurement] = []
+        for count in [0, 4] {
+            let chain = Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) })
+            let turn = ChainTurn(chain)
+            measurements.append(
+                await Measurement("a chain of \(count) stages that do nothing", messages: messages) {
+                    await turn.run()
+                })
+        }
+        return measurements
+    }
+}
+
+private struct IdleStage: Stage {
+    let name: String
+    let isImmediate = true
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult { .ok }
+}
+
+/// One message with the headers that are usual, over and over.
+package final class ChainTurn {
+    private let chain: Chain
+    private let delivery = Delivery()
+    private let lent = InputRecord()
+
+    package init(_ chain: Chain) {
+        self.chain = chain
+        var envelope = RecordEnvelope()
+        envelope.offset = 123_456
+        envelope.timestamp = 1_700_000_000_000
+        envelope.key = Array("user-48213".utf8)
+        envelope.payload = Array(PayloadSample.json.utf8)
+        let headers: KeyValuePairs = [
+            "locale": "pt-BR", "apns-topic": "com.example.messenger", "apns-push-type": "alert", "apns-priority": "10",
+            "apns-expiration": "1800000000", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        ]
+        envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
+        lent.fill(envelope, topic: SourceTopic("push.events"))
+    }
+
+    package func run() async {
+        delivery.clear()
+        let record = delivery.record
+        record.source = lent.source
+        record.timestamp = lent.timestamp
+        record.key = lent.key
+        record.value = lent.value
+        record.recipient = lent.recipient
+        record.headers.append(contentsOf: lent.headers)
+        let now = Instant(nanoseconds: 1)
+        if chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp) == .run {
+            _ = await chain.run(delivery)
+        }
+    }
+}

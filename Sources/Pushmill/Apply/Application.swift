@@ -1,0 +1,87 @@
+import Push
+import Telemetry
+
+/// The chain applied to what comes from the input.
+struct Application {
+    let rehearsal: Rehearsal
+    let topics: TopicSettings
+    let console: Console
+    let explanation: Explanation?
+
+    /// The input is a payload; the record around it is given.
+    func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
+        var record = record
+        record.timestamp = WallClock.system.now() / 1_000_000
+        record.payload = try payload()
+        let result = await run(record)
+        console.error(summary(result))
+        switch result.verdict.destination {
+        case .output:
+            console.output(String(decoding: result.output.payload ?? [], as: UTF8.self))
+            return .success
+        case .nowhere:
+            return .success
+        case .deadLetters:
+            return .badData
+        }
+    }
+
+    /// The input is records, one a line; what becomes of each is written the same way.
+    func applyLines() async throws(ProgramError) -> ExitCode {
+        var lines = InputLines(console)
+        while let line = try lines.next() {
+            guard line.contains(where: { $0 > 0x20 }) else { continue }
+            let record: RecordEnvelope
+            do throws(EnvelopeError) {
+                record = try RecordEnvelope(line: line)
+            } catch {
+                throw .badData("line \(lines.number): \(error)")
+            }
+            explanation?.begin("line \(lines.number)")
+            let result = await run(record)
+            if explanation != nil { console.error(summary(result)) }
+            write(result)
+        }
+        return .success
+    }
+
+    private func run(_ record: RecordEnvelope) async -> Rehearsal.Result {
+        await rehearsal.run(record, wallClock: record.timestamp) { [explanation] in explanation?.begin($0) }
+    }
+
+    private func payload() throws(ProgramError) -> [UInt8] {
+        var payload: [UInt8] = []
+        while true {
+            let chunk = try console.input()
+            if chunk.isEmpty { return payload }
+            payload += chunk
+        }
+    }
+
+    private func write(_ result: Rehearsal.Result) {
+        var output = result.output
+        switch result.verdict.destination {
+        case .output: output.topic = topics.output
+        case .deadLetters: output.topic = topics.deadLetter
+        case .nowhere: return
+        }
+        var line: [UInt8] = []
+        output.append(to: &line)
+        console.output(String(decoding: line, as: UTF8.self))
+    }
+
+    private func summary(_ result: Rehearsal.Result) -> String {
+        let name = "\(result.verdict.outcome.name)"
+        switch result.verdict.destination {
+        case .output: return "\(name): \(header("pushmill-stages", result))"
+        case .deadLetters:
+            return "\(name): \(header("pushmill.error.reason", result)): \(header("pushmill.error.message", result))"
+        case .nowhere: return "\(name): dropped"
+        }
+    }
+
+    private func header(_ name: String, _ result: Rehearsal.Result) -> String {
+        let value = result.output.headers.last { $0.name.elementsEqual(name.utf8) }?.value
+        return String(decoding: value ?? [], as: UTF8.self)
+    }
+}

@@ -1,0 +1,60 @@
+import Push
+import Synchronization
+
+/// Tells what each stage did to a message, and how long it took.
+final class Explanation: ChainObserver {
+    private struct State {
+        var names: [String] = []
+        var content: NotificationContent?
+    }
+
+    let measuresStages = true
+    private let console: Console
+    private let state = Mutex(State())
+
+    init(_ console: Console) { self.console = console }
+
+    /// The stages, in the order of the chain.
+    func name(_ stages: [String]) { state.withLock { $0.names = stages } }
+
+    /// A heading for what follows.
+    func begin(_ title: String) { console.error("\(title):") }
+
+    /// The content before the first stage.
+    func begin(_ content: NotificationContent) { state.withLock { $0.content = content } }
+
+    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
+        let (name, before) = state.withLock { state -> (String, NotificationContent?) in
+            defer { state.content = content }
+            return (state.names[stage], state.content)
+        }
+        console.error("  \(name): \(result), \(Self.microseconds(nanoseconds)) us")
+        guard let before else { return }
+        for difference in JSONDifference.between(before.document, content.document) {
+            console.error("    \(Self.text(difference))")
+        }
+    }
+
+    func stageAbandoned(_ stage: Int) {
+        console.error("  \(state.withLock { $0.names[stage] }): its time is over")
+    }
+
+    func abandonedStageEnded(_ stage: Int) {}
+
+    private static func microseconds(_ nanoseconds: UInt64) -> String {
+        "\(nanoseconds / 1000).\(nanoseconds / 100 % 10)"
+    }
+
+    private static func text(_ difference: JSONDifference) -> String {
+        switch difference {
+        case .added(let pointer, let value): "+ \(pointer): \(short(value))"
+        case .removed(let pointer, let value): "- \(pointer): \(short(value))"
+        case .changed(let pointer, let old, let new): "~ \(pointer): \(short(old)) -> \(short(new))"
+        }
+    }
+
+    /// A ciphertext is of no interest beyond its beginning.
+    private static func short(_ value: String) -> String {
+        value.count > 80 ? "\(value.prefix(79))…" : value
+    }
+}

@@ -1,0 +1,58 @@
+import Stores
+
+extension Command {
+    private static let owner = Option.value("owner", "RECIPIENT", "only this recipient's contacts")
+    private static let person = Option.operand("RECIPIENT", "whose contacts they are; '*' is the shared directory")
+    private static let file = Option.operand(
+        "CONTACTS", "a file of JSON Lines of owner, id and name; '-' for standard input")
+
+    static let contactsImport = Command(
+        "contacts import", "Adds contacts to the embedded store, or renames them",
+        details: """
+            A line is {"owner": "anna", "id": "c1", "name": "Zoë"}; without an owner it
+            belongs to the shared directory. Can be repeated, and may be done while the
+            service runs, which sees the change within a second.
+            """,
+        options: [.config, file]
+    ) { invocation throws(ProgramError) in
+        let path = try invocation.required(file)
+        let state = try invocation.stateFile(.shared, creating: true)
+        let total = try invocation.store { () throws(StoreError) in
+            try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
+                if count % 100_000 == 0 { invocation.surroundings.console.error("\(count) contacts so far") }
+            }
+        }
+        invocation.surroundings.console.output("\(total) contacts imported")
+        return .success
+    }
+
+    static let contactsExport = Command(
+        "contacts export", "Prints the contacts of the embedded store, as they are imported",
+        options: [.config, owner]
+    ) { invocation throws(ProgramError) in
+        let state = try invocation.stateFile(.shared)
+        let owner = invocation.text(owner)
+        _ = try invocation.store { () throws(StoreError) in
+            let contacts = try ContactStore(state)
+            guard let owner else { return try contacts.exportLines(invocation.print) }
+            return try owner.withBytes { (owner) throws(StoreError) in
+                try contacts.exportLines(owner: owner, invocation.print)
+            }
+        }
+        return .success
+    }
+
+    static let contactsDelete = Command(
+        "contacts delete", "Deletes all contacts of one recipient from the embedded store",
+        details: "May be done while the service runs, which forgets them within a second.",
+        options: [.config, person]
+    ) { invocation throws(ProgramError) in
+        let person = try invocation.required(person)
+        let state = try invocation.stateFile(.shared)
+        let count = try invocation.store { () throws(StoreError) in
+            try person.withBytes { (person) throws(StoreError) in try ContactStore(state).delete(owner: person) }
+        }
+        invocation.surroundings.console.output("\(count) contacts deleted")
+        return .success
+    }
+}

@@ -1,0 +1,25 @@
+import Push
+
+/// JSON Lines that are handed over a batch at a time.
+struct LineBatch {
+    private static let size = 64 << 10
+
+    private var lines = JSONLines()
+    private var count = 0
+
+    mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
+        lines.begin()
+        members(&lines)
+        lines.end()
+        count += 1
+        guard lines.bytes.count >= Self.size else { return }
+        handOver(lines.bytes)
+        lines.clear()
+    }
+
+    /// Hands over the rest; gives the number of all lines.
+    mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
+        if !lines.bytes.isEmpty { handOver(lines.bytes) }
+        return count
+    }
+}

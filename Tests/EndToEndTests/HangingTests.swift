@@ -1,0 +1,117 @@
+import Glibc
+import Kafka
+import Testing
+
+extension EndToEnd {
+    @Suite("Stages that hang for some recipients")
+    struct HangingTests {
+        /// One recipient in a hundred hangs.
+        private let events = Event.series(10_000, keys: 1_000, marking: 100)
+        private var unmarked: Int { events.count { !$0.isMarked } }
+
+        @Test("Hanging messages hold back no others, and the end of the service repeats nothing")
+        func terminate() async throws {
+            try await Scene.play(partitions: 8) { scene in
+                let service = try await publishPastHanging(scene, delivery: [("shutdown-grace", "3s")])
+                let peak = try #require(service.peakMemory)
+                #expect(peak < 256 << 20)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(service.lines(with: "left to the next owner").count == 1)
+                let arrivals = try await finish(scene)
+                #expect(arrivals.repeats.isEmpty)
+                #expect(arrivals.keysOutOfOrder.isEmpty)
+                print("hanging: peak memory \(peak >> 20) MiB")
+            }
+        }
+
+        @Test("A kill repeats nothing that was committed beyond a hanging message")
+        func kill() async throws {
+            try await Scene.play(partitions: 8) { scene in
+                let service = try await publishPastHanging(scene)
+                let positions = try await scene.committed { $0.doneCount == unmarked }
+                #expect(positions.allSatisfy { $0.metadata.utf8.count < 4_096 })
+                #expect(positions.contains { $0.completedBeyond > 0 }, "nothing held a partition back")
+                service.send(SIGKILL)
+                try await service.expectEnd(.signalled(SIGKILL))
+                let arrivals = try await finish(scene)
+                #expect(arrivals.repeats.isEmpty)
+                #expect(arrivals.keysOutOfOrder.isEmpty)
+                print("hanging: metadata of up to \(positions.map(\.metadata.utf8.count).max() ?? 0) bytes")
+            }
+        }
+
+        /// Every unmarked event has come out, while the marked ones wait.
+        private func publishPastHanging(
+            _ scene: Scene, delivery: [(name: String, value: String)] = []
+        ) async throws -> ServiceProcess {
+            let service = try scene.start(
+                ServiceConfiguration(
+                    delivery: [("deadline", "120s")] + delivery, stages: ["sleep: { marker: slow, time: 60s }"]))
+            try await service.wait(forLine: "partitions are read")
+            try await scene.feeder.publish(events)
+            let arrivals = try await scene.outputs.wait(count: unmarked)
+            #expect(arrivals.count == unmarked)
+            #expect(arrivals.allSatisfy { !$0.event.isMarked })
+            return service
+        }
+
+        /// An instance without the stage does the rest.
+        private func finish(_ scene: Scene) async throws -> [Arrival] {
+            let next = try scene.start()
+            let wanted = Set(events)
+            try await scene.outputs.wait(for: "the rest") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+            next.send(SIGTERM)
+            try await next.expectEnd(.exited(0))
+            return scene.outputs.all
+        }
+
+        @Test(
+            "Behind a message that never ends, those of its recipient leave within one deadline, and the others at once"
+        )
+        func behind() async throws {
+            try await Scene.play { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "2s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
+                try await service.wait(forLine: "partitions are read")
+                let begin = ContinuousClock.now
+                try await scene.feeder.publish(Event.series(15, keys: 3, marking: 3))
+                let stored = ContinuousClock.now
+                let arrivals = try await scene.outputs.wait(count: 15)
+                let behind = arrivals.filter { $0.event.isMarked }
+                #expect(behind.count == 5)
+                #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
+                #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=skipped" })
+                #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(2) })
+                // A second for the way through the brokers, on a busy machine.
+                #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(3) })
+                let others = arrivals.filter { !$0.event.isMarked }
+                #expect(others.allSatisfy { $0.stages == "hang=skipped,fail=failed:marked" })
+                #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(2) })
+                #expect(arrivals.keysOutOfOrder.isEmpty)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("A stage that holds its thread keeps neither its message nor the end of the process")
+        func block() async throws {
+            try await Scene.play { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
+                        stages: ["block: { marker: slow, time: 3600s }"]))
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
+                let arrivals = try await scene.outputs.wait(count: 1)
+                #expect(arrivals.map(\.outcome) == ["best-attempt"])
+                #expect(arrivals.map(\.stages) == ["block=expired"])
+                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                #expect(try await scene.committed().doneCount == 1)
+            }
+        }
+    }
+}

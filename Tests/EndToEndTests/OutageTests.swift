@@ -1,0 +1,136 @@
+import Glibc
+import Kafka
+import Testing
+
+extension EndToEnd {
+    @Suite("Brokers that fail", .enabled(if: Brokers.areMock, "errors can be injected into the mock cluster only"))
+    struct OutageTests {
+        private let events = Event.series(4_000, keys: 200)
+
+        @Test("Brokers that are down for longer than every time-out lose nothing and make no dead letters")
+        func down() async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                var configuration = ServiceConfiguration()
+                configuration.consumer = [("socket.timeout.ms", "2000")]
+                configuration.producer = [("socket.timeout.ms", "2000"), ("request.timeout.ms", "1000")]
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                async let fed: Void = scene.feeder.publish(events, rate: 2_000)
+                try await scene.outputs.wait(count: 1_000)
+                mock.setDown()
+                // The outage itself: longer than the session and all of the above.
+                try await Task.sleep(for: .seconds(10))
+                mock.setUp()
+                try await fed
+                try await expectAll(events, scene)
+                #expect(service.lines(with: "librdkafka").contains { $0.contains("brokers are down") })
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(try await scene.committed().doneCount == events.count)
+            }
+        }
+
+        @Test("Brokers that are down when the service is told to end do not keep it")
+        func downAtTheEnd() async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start(ServiceConfiguration(delivery: [("shutdown-grace", "3s")]))
+                try await service.wait(forLine: "partitions are read")
+                async let fed: Void = scene.feeder.publish(events, rate: 2_000)
+                try await scene.outputs.wait(count: 1_000)
+                mock.setDown()
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                mock.setUp()
+                try await fed
+                _ = try scene.start()
+                try await expectAll(events, scene)
+            }
+        }
+
+        @Test(
+            "Outputs that are not stored at first are stored later, in order",
+            arguments: [
+                (6, "NOT_LEADER_FOR_PARTITION"), (7, "REQUEST_TIMED_OUT"), (10, "MSG_SIZE_TOO_LARGE"),
+            ])
+        func refusedOutputs(code: Int32, name: String) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                try await scene.feeder.publish(events)
+                mock.failRequests(.produce, with: Array(repeating: code, count: 3))
+                let service = try scene.start()
+                try await expectAll(events, scene)
+                #expect(service.lines.contains { $0.contains(name) })
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(try await scene.committed().doneCount == events.count)
+            }
+        }
+
+        @Test(
+            "Commits that are refused are made later",
+            arguments: [(22, "ILLEGAL_GENERATION"), (27, "REBALANCE_IN_PROGRESS")])
+        func refusedCommits(code: Int32, name: String) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start()
+                try await service.wait(forLine: "partitions are read")
+                mock.failRequests(.offsetCommit, with: Array(repeating: code, count: 3))
+                try await scene.feeder.publish(events)
+                try await expectAll(events, scene)
+                try await service.wait(forLine: name)
+                _ = try await scene.committed { $0.doneCount == events.count }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("Of a batch that is refused for its size, the record that is too large alone is a dead letter")
+        func tooLarge() async throws {
+            // Refused are the batch as a whole and then, each alone, the 500th of its records.
+            try await Scene.play(partitions: 1) { scene in
+                let mock = try #require(scene.brokers.mock)
+                let events = Event.series(1_000, keys: 1_000)
+                try await scene.feeder.publish(events)
+                mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
+                let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")]))
+                try await scene.outputs.wait(count: 999)
+                let letters = try await scene.deadLetters.wait(count: 1)
+                #expect(letters == [Letter(key: "k500", value: events[500].payload, reason: "publish-failed")])
+                #expect(scene.outputs.all.count == 999)
+                #expect(scene.outputs.all.missing(of: events) == [events[500]])
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(try await scene.committed().doneCount == events.count)
+            }
+        }
+
+        private func expectAll(_ events: [Event], _ scene: Scene) async throws {
+            let wanted = Set(events)
+            try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+            #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
+            #expect(scene.deadLetters.all.isEmpty)
+        }
+    }
+
+    @Suite("Brokers that refuse what is too large", .disabled(if: Brokers.areMock, "the mock cluster takes any size"))
+    struct SizeTests {
+        @Test("Of a batch that is refused for its size, the record that is too large alone is a dead letter")
+        func tooLarge() async throws {
+            try await Scene.play(partitions: 1, outputSettings: [("max.message.bytes", "2000")]) { scene in
+                let events = Event.series(1_000, keys: 1_000)
+                let payload = #"{"n":0,"aps":{"alert":"\#(String(repeating: "x", count: 3_000))"}}"#
+                try await scene.feeder.publish(
+                    events.map { ($0.key, $0.payload) } + [("large", Array(payload.utf8))])
+                let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")]))
+                try await scene.outputs.wait(count: 1_000, within: .seconds(120))
+                let letters = try await scene.deadLetters.wait(count: 1)
+                #expect(letters == [Letter(key: "large", value: Array(payload.utf8), reason: "publish-failed")])
+                #expect(scene.outputs.all.missing(of: events).isEmpty)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+    }
+}

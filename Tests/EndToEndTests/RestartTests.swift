@@ -1,0 +1,37 @@
+import Glibc
+import Testing
+
+extension EndToEnd {
+    @Suite("Restarts after a kill")
+    struct RestartTests {
+        @Test("By its default settings the service publishes again within ten seconds")
+        func defaults() async throws {
+            try await restart(ServiceConfiguration(), within: .seconds(10))
+        }
+
+        @Test(
+            "With a name of its own in the group it publishes again at once",
+            .disabled(if: Brokers.areMock, "the mock cluster knows no static members"))
+        func named() async throws {
+            try await restart(ServiceConfiguration(consumer: [("group.instance.id", "one")]), within: .seconds(4))
+        }
+
+        private func restart(_ configuration: ServiceConfiguration, within limit: Duration) async throws {
+            try await Scene.play { scene in
+                let first = try scene.startAsIs(configuration)
+                try await scene.feeder.publish(Event.series(1, keys: 1))
+                try await scene.outputs.wait(count: 1)
+                first.send(SIGKILL)
+                let killed = ContinuousClock.now
+                try await first.expectEnd(.signalled(SIGKILL))
+                _ = try scene.startAsIs(configuration)
+                let event = Event(key: "k0", number: 1)
+                try await scene.feeder.publish([event])
+                try await scene.outputs.wait(for: "an event after the restart") { $0.contains { $0.event == event } }
+                let took = killed.duration(to: .now)
+                #expect(took < limit)
+                print("restart: published again after \(took)")
+            }
+        }
+    }
+}

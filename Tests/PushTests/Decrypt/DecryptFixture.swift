@@ -1,0 +1,51 @@
+@testable import Push
+
+/// A decrypt stage with keys of its own, alone in a chain.
+struct DecryptFixture {
+    let folder: TemporaryFolder
+    let keys: ReloadableFile<KeyRing>
+    let stage: DecryptStage
+    let chain: Chain
+
+    /// `keys` is the text of a JWK Set.
+    init(keys text: String, _ change: (inout DecryptOptions) -> Void = { _ in }) throws {
+        var options = DecryptOptions()
+        change(&options)
+        folder = try TemporaryFolder()
+        let path = try folder.write("keys.jwks.json", text)
+        keys = try KeySetFile.open(path, StageResources { _, _ in })
+        stage = DecryptStage(options, keys: keys)
+        chain = Chain([ChainLink(stage)], time: .manual(ManualTime()))
+    }
+
+    /// A message whose ciphertext is the text; `members` are further ones of the payload, with their comma.
+    static func message(
+        _ ciphertext: String, members: String = "", _ headers: KeyValuePairs<String, String> = [:],
+        key: String? = "anna"
+    ) -> Message {
+        Message(
+            #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"ENCRYPTED_DATA":"\#(ciphertext)"\#(members)}"#,
+            headers, key: key)
+    }
+
+    func publish(_ message: Message) async throws -> Decrypted {
+        guard let published = await message.publish(chain), let value = published.value else { throw NotPublished() }
+        return Decrypted(stages: published.stages, content: try NotificationContent(value))
+    }
+
+    func publish(_ ciphertext: String, members: String = "") async throws -> Decrypted {
+        try await publish(Self.message(ciphertext, members: members))
+    }
+
+    struct NotPublished: Error {}
+}
+
+/// What became of a message.
+struct Decrypted {
+    let stages: String?
+    let content: NotificationContent
+
+    var body: String? { content.body }
+    /// What is left of the ciphertext.
+    var ciphertext: String? { content.string(at: JSONPointer(member: "ENCRYPTED_DATA")) }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import Push
+
+@Suite("Decrypt vectors")
+struct DecryptVectorTests {
+    @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
+    func good(vector: Vector) async throws {
+        let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
+        #expect(fixture.stage.isImmediate == (vector.iterations == nil))
+        let result = try await fixture.publish(vector.data, members: vector.members)
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.body == vector.plaintext)
+        #expect(result.ciphertext == nil)
+    }
+
+    @Test("The bad ones fail for their reason, show the placeholder and stay", arguments: try DecryptVectors.read().bad)
+    func bad(vector: Vector) async throws {
+        let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
+        let result = try await fixture.publish(vector.data, members: vector.members)
+        #expect(result.stages == "decrypt=failed:\(vector.reason ?? "?")")
+        #expect(result.body == "(Encrypted)")
+        #expect(result.ciphertext == vector.data)
+    }
+}

@@ -1,0 +1,177 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("apply")
+struct ApplyTests {
+    /// Writes who is told into the body, and removes the member `/secret`.
+    private struct Greeting: Stage {
+        let name = "greeting"
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+            content.body = "Hello \(context.recipient ?? "nobody")\(context.header("x") ?? "")"
+            if let secret = JSONPointer("/secret") { content.remove(secret) }
+            return .ok
+        }
+    }
+
+    private struct Hanging: Stage {
+        let name = "hanging"
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+            try await Task.sleep(for: .seconds(3600))
+            return .ok
+        }
+    }
+
+    private struct Counter: CountingStage {
+        let name = "counter"
+        let isImmediate = true
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+            timeWillExpire(&content, context: context)
+        }
+
+        func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+            guard let count = context.count else { return .failed("no-recipient") }
+            content.badgeOperation = .add(1)
+            content.badge = Int(count) + 1
+            return .ok
+        }
+
+        func didPass(
+            clearing content: NotificationContent, context: StageContext
+        ) -> (BadgeOperation?, StageResult) { (.set(0), .ok) }
+    }
+
+    private let registry = StageRegistry(adding: [
+        StageEntry("greeting") { _ in { _ in Greeting() } },
+        StageEntry("hanging") { _ in { _ in Hanging() } },
+        StageEntry("counter") { _ in { _ in Counter() } },
+    ])
+    private let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1},"secret":1}"#
+
+    private func apply(
+        _ stages: String, _ options: String, _ input: String, files: [String: String] = [:], settings: String = ""
+    ) async throws -> (Terminal, ExitCode) {
+        let folder = try ConfigurationFolder("stages: [\(stages)]\n\(settings)")
+        for (name, text) in files { try folder.write(name, text) }
+        let terminal = Terminal(registry: registry, input: input)
+        let line = "apply --config \(folder.file) " + options.replacing("FOLDER", with: folder.path)
+        return (terminal, await terminal.run(Program.commands, line))
+    }
+
+    @Test("A payload comes out as it would be published, and how it ended goes to the error output")
+    func payloads() async throws {
+        let (terminal, code) = try await apply("greeting", "--key anna --header x=! --header y=", payload)
+        #expect(code == .success)
+        #expect(terminal.output == #"{"aps":{"alert":{"body":"Hello anna!"},"mutable-content":1}}"#)
+        #expect(terminal.error == "modified: greeting=ok")
+    }
+
+    @Test("--explain tells what each stage changed")
+    func explained() async throws {
+        let (terminal, code) = try await apply("greeting, counter", "--key anna --explain", payload)
+        #expect(code == .success)
+        let told = terminal.error.replacing(/[0-9]+\.[0-9] us/, with: "# us")
+        #expect(
+            told == """
+                  greeting: ok, # us
+                    ~ /aps/alert/body: "?" -> "Hello anna"
+                    - /secret: 1
+                  counter: ok, # us
+                    + /aps/badge: 1
+                modified: greeting=ok,counter=ok
+                """)
+    }
+
+    @Test("What cannot be a notification is bad data")
+    func deadLetter() async throws {
+        let (terminal, code) = try await apply("greeting", "", #"{"aps":"#)
+        #expect(code == .badData)
+        #expect(terminal.output == "")
+        #expect(terminal.error == "dead-letter: not-json: not JSON: unexpected end at byte 7")
+    }
+
+    @Test("A stage that hangs is left behind at the deadline, or at its budget")
+    func hanging() async throws {
+        let (late, lateCode) = try await apply(
+            "hanging, greeting", "", payload, settings: "delivery: { deadline: 50ms }")
+        #expect(lateCode == .success)
+        #expect(late.error == "best-attempt: hanging=expired,greeting=expired")
+        let (terminal, code) = try await apply("hanging: { budget: 50ms }, greeting", "", payload)
+        #expect(code == .success)
+        #expect(terminal.error == "modified: hanging=expired,greeting=ok")
+    }
+
+    @Test("Records come and go one a line, with their own timestamps as the clock")
+    func lines() async throws {
+        let record = { (expiration: Int, payload: String) in
+            #"{"topic":"in","partition":1,"offset":2,"tstype":"create","ts":1700000000000,"headers":["apns-id","i","#
+                + #""apns-expiration","\#(expiration)"],"key":"anna","payload":"\#(payload)"}"#
+        }
+        let gated = #"{\"aps\":{\"alert\":\"?\",\"mutable-content\":1}}"#
+        let input = [record(1_699_999_999, gated), "", record(1_700_000_001, gated), record(0, "x")]
+        let (terminal, code) = try await apply("greeting", "--lines", input.joined(separator: "\n"))
+        #expect(code == .success)
+        let lines = terminal.output.split(separator: "\n").map { try? RecordEnvelope(line: Array($0.utf8)) }
+        #expect(lines.map { $0?.topic } == ["push.notifications", "push.notifications", "push.dead-letters"])
+        let outcomes = lines.map { line in
+            line?.headers.last { $0.name.elementsEqual("pushmill-outcome".utf8) }?.value.map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+        #expect(outcomes == ["expired", "modified", "dead-letter"])
+        #expect(lines.allSatisfy { $0?.key == Array("anna".utf8) && $0?.timestamp == 1_700_000_000_000 })
+        #expect(terminal.error == "")
+    }
+
+    @Test("An expired record that is to be dropped leaves no line")
+    func dropped() async throws {
+        let record = #"{"ts":2000,"headers":["apns-expiration","1"],"payload":"{\"aps\":{}}"}"#
+        let (terminal, code) = try await apply("greeting", "--lines", record, settings: "delivery: { expired: drop }")
+        #expect(code == .success)
+        #expect(terminal.output == "")
+    }
+
+    @Test("Counts begin with 0, or with those of a file, and go from line to line")
+    func counts() async throws {
+        let line =
+            #"{"key":"KEY","headers":["apns-topic","com.x"],"payload":"{\"aps\":{\"alert\":\"?\",\"mutable-content\":1}}"}"#
+        let input = ["anna", "anna", "bert"].map { line.replacing("KEY", with: $0) }.joined(separator: "\n")
+        let (terminal, _) = try await apply(
+            "counter", "--lines --badges FOLDER/badges.jsonl", input,
+            files: ["badges.jsonl": #"{"recipient":"bert","app":"com.x","count":7}"# + "\n"])
+        let badges = terminal.output.split(separator: "\n").map { line in
+            line.firstMatch(of: /badge\\":([0-9]+)/).map { String($0.1) }
+        }
+        #expect(badges == ["1", "2", "8"])
+    }
+
+    @Test(
+        "A line that is no record ends it with the line's number",
+        arguments: [
+            ("{}", "line 2: not a record envelope: it has neither `payload` nor `payload_b64`"),
+            ("x", "line 2: not JSON: unexpected byte at byte 0"),
+            (#"{"payload":1}"#, "line 2: not a record envelope: cannot read its `payload`"),
+        ])
+    func badLine(_ line: String, _ message: String) async throws {
+        let (terminal, code) = try await apply("greeting", "--lines", #"{"payload":null}"# + "\n\(line)\n")
+        #expect(code == .badData)
+        #expect(terminal.output.split(separator: "\n").count == 1)
+        #expect(terminal.error == "pushmill: \(message)")
+    }
+
+    @Test(
+        "What makes no sense is refused",
+        arguments: [
+            ("--header x", ExitCode.usage), ("--header =x", .usage), ("--lines --key anna", .usage),
+            ("--badges /nowhere", .badData), ("--badges FOLDER/pushmill.yaml", .badData),
+        ])
+    func refused(_ options: String, _ expected: ExitCode) async throws {
+        let (terminal, code) = try await apply("greeting", options, payload)
+        #expect(code == expected)
+        #expect(terminal.error.hasPrefix("pushmill: "))
+    }
+}

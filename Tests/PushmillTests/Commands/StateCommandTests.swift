@@ -1,0 +1,119 @@
+import FoundationEssentials
+import Stores
+import Testing
+
+@testable import Pushmill
+
+@Suite("Commands on the embedded state")
+struct StateCommandTests {
+    /// A folder with a configuration, gone after the test.
+    private final class Folder: Sendable {
+        let path = FileManager.default.temporaryDirectory.path + "/pushmill-state-\(UUID().uuidString)"
+        var state: String { "\(path)/s.sqlite" }
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try write(
+                "c.yaml",
+                """
+                topics: { input: [a], output: b, dead-letter: c }
+                kafka: { bootstrap.servers: embedded, consumer: { group.id: g } }
+                state: { path: s.sqlite }
+                """)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ name: String, _ text: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: "\(path)/\(name)"))
+        }
+
+        /// Runs a command whose words may name files of this folder by `@`.
+        func run(_ command: String, _ terminal: Terminal = Terminal()) async -> (code: ExitCode, output: String) {
+            var words = command.replacing("@", with: "\(path)/").split(separator: " ")
+            words.insert("--config=\(path)/c.yaml", at: 2)
+            let code = await terminal.run(Program.commands, words.joined(separator: " "))
+            let said = code == .success ? terminal.output : terminal.error
+            return (code, said.replacing("\(path)/", with: "@"))
+        }
+    }
+
+    private let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func expect(_ command: String, _ output: String, _ code: ExitCode = .success) async {
+        let ran = await folder.run(command)
+        #expect(ran.code == code, "\(command)")
+        #expect(ran.output == output, "\(command)")
+    }
+
+    @Test("Contacts go in and out, one person's too")
+    func contacts() async throws {
+        try folder.write(
+            "contacts",
+            """
+            {"owner":"anna","id":"c1","name":"Zoë \\"Z\\""}
+            {"id":"c9","name":"Public"}
+            {"owner":"boris","id":"c1","name":"Zoe"}
+            """)
+        let anna = #"{"owner":"anna","id":"c1","name":"Zoë \"Z\""}"# + "\n"
+        let others = #"{"owner":"boris","id":"c1","name":"Zoe"}"# + "\n"
+        let directory = #"{"owner":"*","id":"c9","name":"Public"}"# + "\n"
+        for _ in 0..<2 { await expect("contacts import @contacts", "3 contacts imported") }
+        await expect("contacts export", directory + anna + others)
+        await expect("contacts export --owner anna", anna)
+        await expect("contacts delete anna", "1 contacts deleted")
+        await expect("contacts export", directory + others)
+    }
+
+    @Test("Counts can be set, shown and deleted")
+    func badges() async {
+        await expect("badges set anna 5 --app com.x", "")
+        await expect("badges set anna 2147483647", "")
+        await expect("badges set boris 1", "")
+        let anna =
+            #"{"recipient":"anna","app":"","count":2147483647}"# + "\n"
+            + #"{"recipient":"anna","app":"com.x","count":5}"# + "\n"
+        await expect("badges get anna", anna)
+        await expect("badges export", anna + #"{"recipient":"boris","app":"","count":1}"# + "\n")
+        await expect("badges delete anna", "2 counts deleted")
+        let terminal = Terminal()
+        let ran = await folder.run("badges get anna", terminal)
+        #expect(ran.code == .success && ran.output == "")
+        #expect(terminal.error == "no counts are kept of this recipient")
+    }
+
+    @Test("While a service has the file its counts can be read, and not be changed")
+    func running() async throws {
+        await expect("badges set anna 5", "")
+        let service = try StateFile(path: folder.state, access: .alone)
+        let refusal = "pushmill: @s.sqlite: in use by another process; stop it first"
+        await expect("badges set anna 6", refusal, .internalFailure)
+        await expect("badges delete anna", refusal, .internalFailure)
+        await expect("badges export", #"{"recipient":"anna","app":"","count":5}"# + "\n")
+        try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)
+        await expect("contacts import @contacts", "1 contacts imported")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test(
+        "What cannot be done is said with the place",
+        arguments: [
+            ("contacts export", "there is no state at @s.sqlite", ExitCode.badData),
+            ("badges get anna", "there is no state at @s.sqlite", .badData),
+            ("contacts import @bad", #"@bad:2: no name"#, .badData),
+            ("contacts import @none", "@none: No such file or directory", .badData),
+        ])
+    func mistakes(_ command: String, _ message: String, _ code: ExitCode) async throws {
+        try folder.write("bad", "\n{\"id\":\"c1\"}")
+        await expect(command, "pushmill: \(message)", code)
+    }
+
+    @Test("A count that is none is a mistake of usage", arguments: ["-- -1", "2147483648", "1.5", "many"])
+    func noCount(_ count: String) async {
+        let ran = await folder.run("badges set anna \(count)")
+        #expect(ran.code == .usage)
+        #expect(ran.output.hasPrefix("pushmill: COUNT: expected an integer from 0 to 2147483647, found"))
+    }
+}
