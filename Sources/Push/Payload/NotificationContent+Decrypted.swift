@@ -10,7 +10,7 @@ extension NotificationContent {
         return false
     }
 
-    public mutating func markDecrypted(_ node: JSONNode) { document.markDecrypted(node) }
+    public mutating func markDecrypted(_ node: JSONNode) { document.mark(node, .decrypted) }
 
     public mutating func markDecrypted(at pointer: JSONPointer) {
         if let node = node(at: pointer) { markDecrypted(node) }

@@ -48,6 +48,17 @@ struct ContactNaming: ~Copyable {
         append(id, in: &direction, to: &output, orElse: fallback)
     }
 
+    /// Appends the name alone, or the text itself where nobody goes by it.
+    mutating func append(nameIfKnown text: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput) {
+        var isKnown = false
+        do throws(ContactsUnavailable) {
+            isKnown = try find(text) { name, _ in name.withUnsafeBufferPointer { output.append($0) } }
+        } catch {
+            failure = error
+        }
+        if isKnown { hasFound = true } else { output.append(text) }
+    }
+
     /// A text without letters of its own runs as its first name does.
     private mutating func append(
         _ id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, to output: inout FormatOutput,

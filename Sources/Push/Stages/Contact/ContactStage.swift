@@ -49,10 +49,16 @@ package struct ContactStage: Stage {
             var naming = ContactNaming(book, owner: owner, isolates: options.isolates)
             for field in options.fields {
                 guard let node = content.node(at: field) else { continue }
-                let isText = hasPlaceholder(node, content)
+                // The app's own words identify nobody.
+                if content.isLocalized(node) || hasPlaceholder(node, content) {
+                    rewritePlaceholders(node, in: &content, context, &naming)
+                    continue
+                }
+                // Who encrypted may have put a text there as well.
+                let mayBeText = content.isDecrypted(node)
                 rewrite(node, in: &content, context) { text, output, fallback in
-                    if isText {
-                        naming.append(text, to: &output, orElse: fallback)
+                    if mayBeText {
+                        naming.append(nameIfKnown: text, to: &output)
                     } else {
                         naming.append(nameOf: text, to: &output, orElse: fallback)
                     }
