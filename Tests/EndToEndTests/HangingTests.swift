@@ -82,7 +82,7 @@ extension EndToEnd {
                 let behind = arrivals.filter { $0.event.isMarked }
                 #expect(behind.count == 5)
                 #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
-                #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=skipped" })
+                #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=expired" })
                 #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(2) })
                 // A second for the way through the brokers, on a busy machine.
                 #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(3) })

@@ -2,10 +2,10 @@
 enum AllocationBudget {
     /// Gate, read, three edits of text and render.
     static let payload = 0
-    /// One text localized.
-    static let localize = 0
     /// From the input's headers and gate to the output's, with four stages that change nothing.
     static let chain = 0
+    /// One text localized.
+    static let localize = 0
 
     /// Only optimised code is held to them: `swift test -c release`.
     static var holds: Bool {

@@ -41,17 +41,20 @@ public final class PartitionReader {
         return batch.errors
     }
 
-    /// The record at a position; nil when the log does not hold it, or nobody lent it in time. To be destroyed by the
-    /// caller.
-    public func fetch(_ position: Position, milliseconds: Int32) -> Record? {
-        guard (try? read(from: [position])) != nil else { return nil }
+    /// The record at a position; nil when the log does not hold it. Polls that often for one that nobody lends, each
+    /// time for so long. To be destroyed by the caller, and before the reader.
+    public func fetch(_ position: Position, attempts: Int, milliseconds: Int32) throws(KafkaError) -> Record? {
+        try read(from: [position])
+        // Nothing beyond it is wanted.
+        defer { _ = try? read(from: []) }
         var batch = RecordBatch(capacity: 1)
-        _ = poll(milliseconds: milliseconds, into: &batch)
-        guard let record = batch.records.first else { return nil }
-        guard record.offset == position.offset else {
+        for _ in 0..<attempts {
+            _ = poll(milliseconds: milliseconds, into: &batch)
+            guard let record = batch.records.first else { continue }
+            if record.offset == position.offset { return record }
             record.destroy()
             return nil
         }
-        return record
+        throw KafkaError("no broker has lent the record")
     }
 }

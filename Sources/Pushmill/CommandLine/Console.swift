@@ -25,7 +25,9 @@ package struct Console: Sendable {
     private static func read(_ descriptor: Int32) throws(ProgramError) -> [UInt8] {
         var count = 0
         let chunk = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
-            repeat { count = Glibc.read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+            repeat {
+                count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            } while count < 0 && errno == EINTR
             filled = max(0, count)
         }
         guard count >= 0 else { throw .badData("the input cannot be read: \(String(cString: strerror(errno)))") }

@@ -10,6 +10,8 @@ package enum ProgramError: Error {
     /// What was given to read cannot be read.
     case badData(String)
     case internalFailure(String)
+    /// Told to end before it had begun.
+    case interrupted
 
     package var exitCode: ExitCode {
         switch self {
@@ -17,6 +19,7 @@ package enum ProgramError: Error {
         case .unreadableConfiguration, .configuration: .configuration
         case .badData: .badData
         case .internalFailure: .internalFailure
+        case .interrupted: .success
         }
     }
 }
@@ -27,6 +30,7 @@ extension ProgramError: CustomStringConvertible {
         case .usage(let message), .unreadableConfiguration(let message), .badData(let message),
             .internalFailure(let message):
             "pushmill: \(message)"
+        case .interrupted: "pushmill: told to end before it had begun"
         case .configuration(let problems): problems.map(\.description).joined(separator: "\n")
         }
     }

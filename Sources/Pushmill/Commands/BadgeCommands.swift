@@ -8,7 +8,10 @@ extension Command {
 
     static let badgesGet = Command(
         "badges get", "Prints one recipient's counts as of the last checkpoint",
-        details: "A line for each app, as `badges export` has them. May be done while the service runs.",
+        details: """
+            A line for each app, as `badges export` has them. May be done while the
+            service runs.
+            """,
         options: [.config, recipient]
     ) { invocation throws(ProgramError) in
         let recipient = try invocation.required(recipient)
@@ -42,7 +45,10 @@ extension Command {
 
     static let badgesExport = Command(
         "badges export", "Prints all counts as of the last checkpoint",
-        details: #"A line is {"recipient":"anna","app":"com.example","count":3}. May be done while the service runs."#,
+        details: """
+            A line is {"recipient":"anna","app":"com.example","count":3}. May be done while
+            the service runs.
+            """,
         options: [.config]
     ) { invocation throws(ProgramError) in
         let state = try invocation.stateFile(.shared)

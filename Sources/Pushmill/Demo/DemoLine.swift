@@ -8,7 +8,9 @@ struct DemoLine {
     private let reason: String?
 
     init(_ record: Record) {
-        func text(_ bytes: UnsafeRawBufferPointer?) -> String { bytes.map { String(decoding: $0, as: UTF8.self) } ?? "" }
+        func text(_ bytes: UnsafeRawBufferPointer?) -> String {
+            bytes.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
         key = text(record.key)
         payload = text(record.value)
         outcome = text(record.headers?.last("pushmill-outcome"))

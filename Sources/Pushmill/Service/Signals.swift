@@ -6,6 +6,11 @@ package enum Signals {
     /// The end of the pipe that the handler writes to.
     private static let pipe = Atomic<Int32>(-1)
 
+    private static let isEnding = Atomic<Bool>(false)
+
+    /// A signal to end has come, whether its reader has seen it or not.
+    package static var isEndWanted: Bool { isEnding.load(ordering: .relaxed) }
+
     /// From now on these signals do not end the process; each becomes a value for the reader. Once a process.
     package static func take(_ signals: [Int32]) -> AsyncStream<Int32> {
         var ends: [Int32] = [-1, -1]
@@ -29,8 +34,9 @@ package enum Signals {
         return stream
     }
 
-    /// On whatever thread the system interrupts: writes one byte and nothing else.
+    /// On whatever thread the system interrupts: sets a flag, writes one byte and nothing else.
     private static let handle: @convention(c) (Int32) -> Void = { number in
+        if number != SIGHUP { isEnding.store(true, ordering: .relaxed) }
         var byte = UInt8(truncatingIfNeeded: number)
         _ = write(pipe.load(ordering: .relaxed), &byte, 1)
     }

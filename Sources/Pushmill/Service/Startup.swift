@@ -22,6 +22,7 @@ enum Startup {
         for attempt in 1...attempts {
             guard let error = client.reach(milliseconds: patience) else { return }
             log.warning("no broker answers yet", [.broker(servers), .attempt(attempt), .error(error)])
+            guard !Signals.isEndWanted else { throw .interrupted }
         }
         throw .internalFailure(
             "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")

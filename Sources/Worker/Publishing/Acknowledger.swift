@@ -16,19 +16,21 @@ final class Acknowledger: Sendable {
     private let refusals: Refusals
     private let metrics: ServiceMetrics
     private let status: WorkerStatus
+    private let log: Log
     private let shard: Int
     private let onRoom: @Sendable () -> Void
     private let isStopping = Atomic<Bool>(false)
 
     init(
-        outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, status: WorkerStatus, shard: Int,
-        onRoom: @escaping @Sendable () -> Void
+        outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, status: WorkerStatus, log: Log,
+        shard: Int, onRoom: @escaping @Sendable () -> Void
     ) {
         self.outputs = outputs
         self.flow = flow
         self.refusals = refusals
         self.metrics = metrics
         self.status = status
+        self.log = log
         self.shard = shard
         self.onRoom = onRoom
     }
@@ -45,7 +47,7 @@ final class Acknowledger: Sendable {
             outputs.producer.poll(milliseconds: 100, into: &reports)
             let time = TimeSource.system.now
             if !reports.isEmpty || outputs.waiting == 0 { lastProgress = time }
-            status.publishing(time.nanoseconds(since: lastProgress) < Self.patience)
+            tell(time.nanoseconds(since: lastProgress) < Self.patience)
             guard !reports.isEmpty else { continue }
             let now = SystemTime.milliseconds
             for report in reports {
@@ -64,6 +66,16 @@ final class Acknowledger: Sendable {
             // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
             // only the commit.
             usleep(Self.gathering)
+        }
+    }
+
+    /// Whether what is published is acknowledged.
+    private func tell(_ works: Bool) {
+        guard status.publishing(works) else { return }
+        if works {
+            log.info("outputs are acknowledged again")
+        } else {
+            log.error("outputs wait: no broker acknowledges them", [.count(outputs.waiting)])
         }
     }
 

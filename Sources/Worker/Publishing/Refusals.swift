@@ -10,13 +10,16 @@ final class Refusals: Sendable {
         case stop
     }
 
+    /// How long clients that were made for refusals are kept for more.
+    private static let memory = Duration.seconds(30)
+
     private let mailbox = Mailbox<Message>()
-    private let sending: Resending
+    private let makeSending: @Sendable () -> Resending
     private let log: Log
 
-    init(sending: Resending, log: Log) {
-        self.sending = sending
+    init(log: Log, sending: @escaping @Sendable () -> Resending) {
         self.log = log
+        makeSending = sending
     }
 
     /// Called on the acknowledger's thread.
@@ -30,12 +33,16 @@ final class Refusals: Sendable {
 
     /// The thread's life: ends with `stop`.
     func serve() {
+        var sending = makeSending()
         var batch: [Message] = []
+        var rest = Instant.never
         while true {
-            mailbox.take(into: &batch, until: .never)
+            mailbox.take(into: &batch, until: rest)
+            if batch.isEmpty { sending.rest() }
+            rest = batch.isEmpty ? .never : TimeSource.system.now + Self.memory
             for message in batch {
                 switch message {
-                case .refused(let refusal): answer(refusal)
+                case .refused(let refusal): answer(refusal, by: &sending)
                 case .stop: return
                 }
             }
@@ -43,13 +50,15 @@ final class Refusals: Sendable {
         }
     }
 
-    private func answer(_ refusal: Refusal) {
+    private func answer(_ refusal: Refusal, by sending: inout Resending) {
         if refusal.error.isTimeOut {
             log.warning("an output was not stored in time, sending it again", [.error(refusal.error)])
             sending.again(refusal)
-        } else if refusal.error.isTooLarge, let error = sending.alone(refusal) {
-            sending.deadLetter(refusal, error)
-        } else if !refusal.error.isTooLarge {
+        } else if refusal.error.isTooLarge {
+            log.warning(
+                "an output was refused for its size, perhaps for another's: sending it alone", [.error(refusal.error)])
+            if let error = sending.alone(refusal) { sending.deadLetter(refusal, error) }
+        } else {
             sending.deadLetter(refusal, refusal.error)
         }
     }

@@ -2,9 +2,12 @@ import Kafka
 import Push
 import Telemetry
 
-/// The ways in which an output that was not stored goes on. For the thread of `Refusals`.
-final class Resending: Sendable {
-    private static let patience: Int32 = 5000
+/// The ways in which an output that was not stored goes on. For one thread.
+struct Resending {
+    /// Milliseconds for one poll.
+    private static let patience: Int32 = 1000
+    /// Polls for a record that is to be read again: brokers may be away for a while.
+    private static let attempts = 60
 
     private let outputs: Outputs
     private let flow: Flow
@@ -13,6 +16,9 @@ final class Resending: Sendable {
     private let log: Log
     private let onKafkaLog: KafkaLogSink
     private let onRoom: @Sendable () -> Void
+    /// Made when first needed, and kept for the next refusals: they come by the batch.
+    private var loneProducer: Producer?
+    private var reader: PartitionReader?
 
     init(
         outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, log: Log,
@@ -27,6 +33,12 @@ final class Resending: Sendable {
         self.onRoom = onRoom
     }
 
+    /// Lets go of what was kept for more refusals.
+    mutating func rest() {
+        loneProducer = nil
+        reader = nil
+    }
+
     /// The same output by the same way.
     func again(_ refusal: Refusal) {
         let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
@@ -38,12 +50,9 @@ final class Resending: Sendable {
     }
 
     /// The same output in a batch of its own, waiting for the brokers' word: nil when they have stored it.
-    func alone(_ refusal: Refusal) -> KafkaError? {
+    mutating func alone(_ refusal: Refusal) -> KafkaError? {
         do throws(KafkaError) {
-            var properties = settings.producer
-            properties["batch.num.messages"] = "1"
-            properties["linger.ms"] = "0"
-            let producer = try Producer(properties, log: onKafkaLog)
+            let producer = try producerOfSingles()
             let name = refusal.tag.reason == nil ? settings.output : settings.deadLetters
             let topic = try producer.topic(name)
             while true {
@@ -57,6 +66,16 @@ final class Resending: Sendable {
         } catch {
             return error
         }
+    }
+
+    private mutating func producerOfSingles() throws(KafkaError) -> Producer {
+        if let loneProducer { return loneProducer }
+        var properties = settings.producer
+        properties["batch.num.messages"] = "1"
+        properties["linger.ms"] = "0"
+        let producer = try Producer(properties, log: onKafkaLog)
+        loneProducer = producer
+        return producer
     }
 
     private func report(from producer: Producer) -> KafkaError? {
@@ -82,7 +101,7 @@ final class Resending: Sendable {
     }
 
     /// The record as it came goes to the dead letters; when these too refuse it, what is left is where it was.
-    func deadLetter(_ refusal: Refusal, _ error: KafkaError) {
+    mutating func deadLetter(_ refusal: Refusal, _ error: KafkaError) {
         guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
         log.error(
             "the brokers have refused an output for good: it becomes a dead letter",
@@ -104,13 +123,25 @@ final class Resending: Sendable {
         _ = publisher.settle()
     }
 
-    private func fetch(_ origin: Position) -> Record? {
+    private mutating func fetch(_ origin: Position) -> Record? {
         do throws(KafkaError) {
-            return try PartitionReader(settings.consumer, log: onKafkaLog).fetch(origin, milliseconds: Self.patience)
+            let reader = try readerOfSingles()
+            if let record = try reader.fetch(origin, attempts: Self.attempts, milliseconds: Self.patience) {
+                return record
+            }
+            log.warning("the log no longer holds the record of a refused output", [.source("\(origin.partition)")])
         } catch {
             log.warning("the record of a refused output could not be read again", [.error(error)])
-            return nil
         }
+        return nil
+    }
+
+    /// It outlives what it has read: a client does not go while one of its records is out.
+    private mutating func readerOfSingles() throws(KafkaError) -> PartitionReader {
+        if let reader { return reader }
+        let made = try PartitionReader(settings.consumer, log: onKafkaLog)
+        reader = made
+        return made
     }
 }
 

@@ -5,7 +5,14 @@ package import Telemetry
 /// Moves records from the input topics through the chain to the output, loses none, and keeps the order of each key.
 package final class Worker: Sendable {
     package let status = WorkerStatus()
-    private let threads: [Thread]
+    /// How long threads have to end that have nothing to do any more.
+    private static let patience = Duration.seconds(2)
+
+    private let poller: Thread
+    private let others: [Thread]
+    /// One for each of the others that has ended.
+    private let ended = Mailbox<Void>()
+    private let log: Log
     private let messages = Mailbox<PollerMessage>()
     private let watches: [LaneWatch]
     private let end: @Sendable () -> Void
@@ -32,13 +39,14 @@ package final class Worker: Sendable {
                 metrics: metrics.shard(index), time: .system, onRoom: onRoom)
         }
         watches = lanes.map(\.watch)
-        let resending = Resending(
-            outputs: outputs, flow: flow, chain: chain, settings: settings, log: log, onKafkaLog: onKafkaLog,
-            onRoom: onRoom)
-        let refusals = Refusals(sending: resending, log: log)
+        let refusals = Refusals(log: log) {
+            Resending(
+                outputs: outputs, flow: flow, chain: chain, settings: settings, log: log, onKafkaLog: onKafkaLog,
+                onRoom: onRoom)
+        }
         let acknowledger = Acknowledger(
-            outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, shard: settings.lanes,
-            onRoom: onRoom)
+            outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, log: log,
+            shard: settings.lanes, onRoom: onRoom)
         let watchdog = Watchdog(lanes: watches, chain: chain, outputs: outputs, flow: flow, log: log)
         let committer = Committer(
             consumer: consumer, flow: flow, checkpoint: checkpoint, interval: settings.checkpointInterval,
@@ -46,20 +54,22 @@ package final class Worker: Sendable {
         let mailboxes = lanes.map(\.executor.mailbox)
 
         try consumer.subscribe(to: settings.input)
-        var threads = try lanes.map { lane in try Thread { lane.serve() } }
-        threads.append(try Thread { acknowledger.serve() })
-        threads.append(try Thread { refusals.serve() })
-        threads.append(try Thread { watchdog.serve() })
-        threads.append(try Thread { committer.serve() })
-        threads.append(
+        var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
+        works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
+        others = try works.map { [ended] work in
             try Thread {
-                Poller(
-                    consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                    lanes: mailboxes, messages: messages, settings: settings, metrics: metrics, log: log,
-                    status: status
-                ).serve()
-            })
-        self.threads = threads
+                work()
+                ended.post(())
+            }
+        }
+        poller = try Thread {
+            Poller(
+                consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
+                lanes: mailboxes, messages: messages, settings: settings, metrics: metrics, log: log,
+                status: status
+            ).serve()
+        }
+        self.log = log
         end = {
             watchdog.end()
             for mailbox in mailboxes { mailbox.post(.stop) }
@@ -72,11 +82,23 @@ package final class Worker: Sendable {
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() { messages.post(.terminate) }
 
-    /// Returns when the group has been left and every thread has ended.
+    /// Returns when the group has been left and every thread has ended, but for those that hang: a stage may hold its
+    /// lane's, and only the end of the process ends it.
     package func wait() {
-        threads[threads.count - 1].join()
+        poller.join()
         end()
-        for thread in threads.dropLast() { thread.join() }
+        let limit = TimeSource.system.now + Self.patience
+        var count = 0
+        var batch: [Void] = []
+        while count < others.count {
+            ended.take(into: &batch, until: limit)
+            guard !batch.isEmpty else {
+                return log.warning("ending without threads that hang", [.count(others.count - count)])
+            }
+            count += batch.count
+            batch.removeAll(keepingCapacity: true)
+        }
+        for thread in others { thread.join() }
     }
 
     /// The longest time that a lane's thread has been at one thing: a stage may block it.

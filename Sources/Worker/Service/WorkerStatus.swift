@@ -16,7 +16,13 @@ package final class WorkerStatus: Sendable {
 
     func ending() { state.withLock { $0.isEnding = true } }
 
-    func publishing(_ works: Bool) { state.withLock { $0.canPublish = works } }
+    /// True when that is news.
+    func publishing(_ works: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.canPublish = works }
+            return state.canPublish != works
+        }
+    }
 
     /// The worker cannot go on.
     func fail(_ error: KafkaError) { state.withLock { $0.failure = $0.failure ?? error } }

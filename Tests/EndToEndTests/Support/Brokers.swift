@@ -23,8 +23,9 @@ struct Brokers: Sendable {
         ? [("session.timeout.ms", "3500"), ("heartbeat.interval.ms", "300")]
         : [("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "300")]
 
+    /// For clients of a test's own: they are soon back after an outage.
     func properties(_ more: [(name: String, value: String)] = []) -> ClientProperties {
-        ClientProperties([("bootstrap.servers", bootstrapServers)] + more)
+        ClientProperties([("bootstrap.servers", bootstrapServers), ("reconnect.backoff.max.ms", "500")] + more)
     }
 
     /// Blocks.

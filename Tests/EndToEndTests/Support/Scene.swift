@@ -14,6 +14,7 @@ final class Scene: Sendable {
     let deadLetterTopic: String
     let group: String
     let partitions: Int
+    private let outputPartitions: Int
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
@@ -46,6 +47,7 @@ final class Scene: Sendable {
         try brokers.createTopic(output, partitions: outputPartitions, settings: outputSettings)
         try brokers.createTopic(deadLetterTopic, partitions: 1)
         feeder = try Feeder(brokers, topic: input)
+        self.outputPartitions = outputPartitions
         outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
         deadLetters = try TopicReader(brokers, topic: deadLetterTopic, partitions: 1) { Letter($0) }
         folder = try TemporaryFolder()
@@ -78,8 +80,18 @@ final class Scene: Sendable {
             try await service.clear()
             try keepLog(of: service)
         }
+        stopReading()
+    }
+
+    /// From here on only services fetch.
+    func stopReading() {
         outputs.stop()
         deadLetters.stop()
+    }
+
+    /// A reader of the outputs from their beginning, to be stopped by the test.
+    func readOutputs() throws -> TopicReader<Arrival> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
     }
 
     /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.

@@ -27,6 +27,8 @@ struct ServiceConfiguration: Sendable {
         \(lines(delivery, indent: 2))
         stages:
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
+        admin:
+          listen: 127.0.0.1:0
         log:
           format: json
         """

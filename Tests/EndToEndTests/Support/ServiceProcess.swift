@@ -38,11 +38,19 @@ final class ServiceProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDERR_FILENO)
+        // Threads of the tests take no signals, and children have the mask of the thread that made them.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let path = "\(Self.folder)/\(executable)"
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var identifier: pid_t = 0
-        let code = posix_spawn(&identifier, path, &actions, nil, &words, environ)
+        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, environ)
         close(input.reading)
         close(output.writing)
         leash = input.writing

@@ -10,15 +10,16 @@ final class TopicReader<Element: Sendable>: Sendable {
     private let thread = Mutex<Thread?>(nil)
 
     init(_ brokers: Brokers, topic: String, partitions: Int, read: @escaping @Sendable (Record) -> Element) throws {
-        let consumer = try Consumer(
-            brokers.properties([("group.id", "reader"), ("fetch.wait.max.ms", "50")]), log: { _, _, _ in })
-        try consumer.assign(
-            (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) })
         let (elements, isStopping) = (elements, isStopping)
+        let properties = brokers.properties([("fetch.wait.max.ms", "50")])
+        let places = (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) }
         let started = try Thread {
+            guard let reader = try? PartitionReader(properties, log: { _, _, _ in }),
+                (try? reader.read(from: places)) != nil
+            else { return }
             var batch = RecordBatch(capacity: 1000)
             while !isStopping.value {
-                _ = consumer.poll(milliseconds: 50, into: &batch)
+                _ = reader.poll(milliseconds: 50, into: &batch)
                 guard !batch.records.isEmpty else { continue }
                 let new = batch.records.map(read)
                 for record in batch.records { record.destroy() }
