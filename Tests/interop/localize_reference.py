@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What other implementations say about plurals, locale choice and numbers: localize_reference.json.
 
-    pip install Babel==2.12.1 PyICU
+    pip install --requirement ../requirements.txt
     python3 localize_reference.py            writes the file
     python3 localize_reference.py --check    fails if it would be written differently
 
