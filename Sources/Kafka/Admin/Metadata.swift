@@ -1,4 +1,5 @@
 internal import CRdKafka
+internal import Glibc
 
 /// Questions to the cluster that block their caller: never asked on the polling thread.
 enum Metadata {
@@ -23,5 +24,22 @@ enum Metadata {
         guard metadata.pointee.topic_cnt > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) }
         if let error = KafkaError(ifAny: metadata.pointee.topics[0].err) { throw error }
         return Int(metadata.pointee.topics[0].partition_cnt)
+    }
+
+    /// The first offset the log holds and the one past its last.
+    static func watermarks(
+        of partition: TopicPartition, _ client: Client, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_query_watermark_offsets(
+            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
+        if let error = KafkaError(ifAny: code) { throw error }
+        return (low, high)
+    }
+
+    static func clusterID(_ client: Client, milliseconds: Int32) -> String? {
+        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
     }
 }

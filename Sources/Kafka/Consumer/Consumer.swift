@@ -1,5 +1,4 @@
 internal import CRdKafka
-internal import Glibc
 
 /// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
 /// rebalances are for one thread; commits and questions for any other.
@@ -107,19 +106,11 @@ public final class Consumer: Sendable {
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return (low, high)
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     /// The identity of the cluster, where brokers tell it. Blocks.
-    public func clusterID(milliseconds: Int32) -> String? {
-        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
-        defer { free(text) }
-        return String(cString: text)
-    }
+    public func clusterID(milliseconds: Int32) -> String? { Metadata.clusterID(client, milliseconds: milliseconds) }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)

@@ -37,7 +37,7 @@ extension Command {
     ) async throws(ProgramError) -> Rehearsal {
         // Nothing is watched: a run is over before a file would be read again.
         let watcher = FileWatcher { _, _ in }
-        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
+        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher)
         let resources = StageResources(
             log: { severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
             contacts: contacts.open)

@@ -10,6 +10,7 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    private let contacts: ContactFollower?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
@@ -27,9 +28,12 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        try Startup.check(settings, log)
+        try Startup.check(settings, contacts: configuration.contactTopic, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
+        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher) {
+            [consumer = settings.consumer] topic, state in
+            try ContactFollower(consumer, topic: topic, into: state, log: log)
+        }
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
         let links = try await configuration.links(resources)
@@ -40,12 +44,14 @@ final class Service: Sendable {
         }
         do {
             worker = try Worker(
-                settings, chain: chain, checkpoint: GroupCheckpoint(log: log), metrics: metrics, log: log)
+                settings, chain: chain, checkpoint: GroupCheckpoint(log: log), contacts: contacts.follower,
+                metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
         admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
         self.watcher = watcher
+        self.contacts = contacts.follower
         watcher.start()
     }
 
@@ -77,6 +83,7 @@ final class Service: Sendable {
         }
         await ended.value
         listening.cancel()
+        contacts?.stop()
         admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])

@@ -11,6 +11,12 @@ package final class WorkerStatus: Sendable {
     }
 
     private let state = Mutex(State())
+    private let contacts: ContactProgress?
+
+    init(contacts: ContactProgress? = nil) { self.contacts = contacts }
+
+    /// What the stages ask for is there.
+    var isRestored: Bool { contacts?.isRestored ?? true }
 
     func joined() { state.withLock { $0.hasJoined = true } }
 
@@ -37,6 +43,7 @@ package final class WorkerStatus: Sendable {
             if !state.hasJoined { reasons.append(("not-joined", "the group has not answered yet")) }
             if !state.canPublish { reasons.append(("cannot-publish", "no broker takes what is published")) }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
+            if let reason = contacts?.reason { reasons.append(reason) }
             return reasons
         }
     }

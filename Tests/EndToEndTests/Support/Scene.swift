@@ -15,6 +15,7 @@ final class Scene: Sendable {
     let group: String
     let partitions: Int
     private let outputPartitions: Int
+    private let state: String
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
@@ -51,6 +52,7 @@ final class Scene: Sendable {
         outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
         deadLetters = try TopicReader(brokers, topic: deadLetterTopic, partitions: 1) { Letter($0) }
         folder = try TemporaryFolder()
+        state = folder.database("state.sqlite")
     }
 
     /// Starts a service with a short session, and leaves it to join.
@@ -65,7 +67,7 @@ final class Scene: Sendable {
         try services.withLock { services in
             let text = configuration.text(
                 bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
-                deadLetters: deadLetterTopic)
+                deadLetters: deadLetterTopic, state: state)
             let file = try folder.write(text, to: "service-\(services.count).yaml")
             let service = try ServiceProcess(["run", "--config", file])
             services.append(service)

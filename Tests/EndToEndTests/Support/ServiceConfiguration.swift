@@ -8,7 +8,10 @@ struct ServiceConfiguration: Sendable {
     /// One line each, such as `sleep: { marker: slow, time: 5s }`.
     var stages: [String] = []
 
-    func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
+    func text(
+        bootstrapServers: String, group: String, input: String, output: String, deadLetters: String,
+        state: String = "state.sqlite"
+    ) -> String {
         """
         kafka:
           bootstrap.servers: \(bootstrapServers)
@@ -22,6 +25,8 @@ struct ServiceConfiguration: Sendable {
           input: [\(input)]
           output: \(output)
           dead-letter: \(deadLetters)
+        state:
+          path: \(state)
         delivery:
           lanes: 2
         \(lines(delivery, indent: 2))

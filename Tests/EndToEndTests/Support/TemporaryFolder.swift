@@ -17,6 +17,13 @@ final class TemporaryFolder: Sendable {
         rmdir(path)
     }
 
+    /// The path of a database to be, which goes with the folder.
+    func database(_ name: String) -> String {
+        let file = "\(path)/\(name)"
+        files.withLock { $0 += ["", "-wal", "-shm", ".lock"].map { file + $0 } }
+        return file
+    }
+
     /// The path of a new file with this text.
     func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
