@@ -94,7 +94,7 @@ extension EndToEnd {
             ])
         func otherTopic(change: String, isAnew: Bool) async throws {
             let folder = try TemporaryFolder()
-            let path = folder.database("state.sqlite")
+            let path = "\(folder.path)/state.sqlite"
             let topic = "test-contacts-\(UInt64.random(in: 0 ... .max))"
             let brokers = try await elsewhere {
                 let brokers = try Brokers()
@@ -119,7 +119,8 @@ extension EndToEnd {
         /// Reads the topic to its end, and gives the contacts as lines.
         private static func follow(_ topic: String, _ brokers: Brokers, _ path: String) throws -> [Substring] {
             let state = try StateFile(path: path, access: .alone)
-            let follower = try ContactFollower(brokers.properties(), topic: topic, into: state, log: Log())
+            let follower = try ContactFollower(
+                brokers.properties(), topic: topic, of: "cluster", into: state, log: Log())
             let limit = ContinuousClock.now + .seconds(30)
             while !follower.progress.isRestored, limit > .now { usleep(1000) }
             #expect(follower.progress.isRestored)

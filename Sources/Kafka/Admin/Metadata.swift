@@ -1,5 +1,4 @@
 internal import CRdKafka
-internal import Glibc
 
 /// Questions to the cluster that block their caller: never asked on the polling thread.
 enum Metadata {
@@ -35,11 +34,5 @@ enum Metadata {
             client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
         if let error = KafkaError(ifAny: code) { throw error }
         return (low, high)
-    }
-
-    static func clusterID(_ client: Client, milliseconds: Int32) -> String? {
-        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
-        defer { free(text) }
-        return String(cString: text)
     }
 }

@@ -109,9 +109,6 @@ public final class Consumer: Sendable {
         try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
-    /// The identity of the cluster, where brokers tell it. Blocks.
-    public func clusterID(milliseconds: Int32) -> String? { Metadata.clusterID(client, milliseconds: milliseconds) }
-
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }

@@ -45,9 +45,6 @@ public final class PartitionReader {
         try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
-    /// The identity of the cluster, where brokers tell it. Blocks.
-    public func clusterID(milliseconds: Int32) -> String? { Metadata.clusterID(client, milliseconds: milliseconds) }
-
     /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {
         batch.fill(from: queue, milliseconds: milliseconds, topics)

@@ -37,13 +37,15 @@ extension Command {
     ) async throws(ProgramError) -> Rehearsal {
         // Nothing is watched: a run is over before a file would be read again.
         let watcher = FileWatcher { _, _ in }
-        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher)
+        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
         let resources = StageResources(
             log: { severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
             contacts: contacts.open)
         let links = try await configuration.links(resources)
         explanation?.name(links.map(\.stage.name))
-        let chain = Chain(links, settings: Chain.Settings(configuration.delivery), observer: explanation) {
+        var settings = Chain.Settings(configuration.delivery)
+        settings.measuresStages = explanation != nil
+        let chain = Chain(links, settings: settings, observer: explanation) {
             severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }

@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Push
+import Stores
 import Telemetry
 import Worker
 
@@ -10,6 +11,7 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
@@ -18,9 +20,6 @@ final class Service: Sendable {
     /// Throws what keeps it from starting.
     init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
         self.log = log
-        if configuration.countsBadges {
-            throw .unreadableConfiguration("the badge stage counts in 'apply' only: 'run' keeps no counts yet")
-        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
@@ -28,31 +27,70 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let state = try Self.ownState(configuration)
+        contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let contacts = ContactSources(statePath: configuration.state.path, watcher: watcher) {
-            [consumer = settings.consumer] topic, state in
-            try ContactFollower(consumer, topic: topic, into: state, log: log)
-        }
+        let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open)
         let links = try await configuration.links(resources)
-        let registry = MetricRegistry(shards: settings.lanes + 1)
+        let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
         metrics = ServiceMetrics.make(registry, links)
-        let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
+        var chainSettings = Chain.Settings(configuration.delivery)
+        chainSettings.measuresStages = true
+        let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
+            severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
+        let checkpoint = try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
         do {
             worker = try Worker(
-                settings, chain: chain, checkpoint: GroupCheckpoint(log: log), contacts: contacts.follower,
-                metrics: metrics, log: log)
+                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
         admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
         self.watcher = watcher
-        self.contacts = contacts.follower
         watcher.start()
+    }
+
+    /// The state file, where this process has to be the only one to change it.
+    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile? {
+        guard configuration.countsBadges || configuration.contactTopic != nil else { return nil }
+        do throws(StoreError) {
+            return try StateFile(path: configuration.state.path, access: .alone)
+        } catch {
+            throw unusable(error)
+        }
+    }
+
+    private static func contacts(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String, _ log: Log
+    ) throws(ProgramError) -> ContactFollower? {
+        guard let topic = configuration.contactTopic, let state else { return nil }
+        do throws(TelemetryError) {
+            return try ContactFollower(settings.consumer, topic: topic, of: cluster, into: state, log: log)
+        } catch {
+            throw .internalFailure("contacts cannot be followed: \(error)")
+        }
+    }
+
+    private static func checkpoint(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
+        _ metrics: ServiceMetrics, _ log: Log
+    ) throws(ProgramError) -> any Checkpoint {
+        guard configuration.countsBadges, let state else { return GroupCheckpoint(log: log) }
+        do throws(StoreError) {
+            let owner = CheckpointFile.Owner(cluster: cluster, group: settings.consumer["group.id"] ?? "")
+            return try FileCheckpoint(state, owner: owner, stalePartitions: metrics.stalePartitions, log: log)
+        } catch {
+            throw unusable(error)
+        }
+    }
+
+    private static func unusable(_ error: StoreError) -> ProgramError {
+        .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
     }
 
     private static func startBroker() throws(ProgramError) -> MockCluster {

@@ -9,11 +9,13 @@ package final class ContactFollower: Sendable {
     private let thread: Thread
 
     /// `properties` are a consumer's. Nothing else may change these contacts.
-    package init(_ properties: ClientProperties, topic: String, into state: StateFile, log: Log) throws {
+    package init(
+        _ properties: ClientProperties, topic: String, of cluster: String, into state: StateFile, log: Log
+    ) throws(TelemetryError) {
         let progress = ContactProgress(topic: topic)
         let end = end
         thread = try Thread {
-            var following = ContactFollowing(properties, topic: topic, state, progress, log, end: end)
+            var following = ContactFollowing(properties, topic: topic, of: cluster, state, progress, log, end: end)
             following.serve()
         }
         self.progress = progress

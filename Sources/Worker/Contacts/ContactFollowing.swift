@@ -17,6 +17,7 @@ struct ContactFollowing {
 
     private let properties: ClientProperties
     private let topic: String
+    private let cluster: String
     private let state: StateFile
     private let progress: ContactProgress
     private let log: Log
@@ -31,8 +32,8 @@ struct ContactFollowing {
     private var nextLook = Instant.never
 
     init(
-        _ properties: ClientProperties, topic: String, _ state: StateFile, _ progress: ContactProgress, _ log: Log,
-        end: Mailbox<Void>
+        _ properties: ClientProperties, topic: String, of cluster: String, _ state: StateFile,
+        _ progress: ContactProgress, _ log: Log, end: Mailbox<Void>
     ) {
         var properties = properties
         // Nothing is skipped unnoticed.
@@ -41,6 +42,7 @@ struct ContactFollowing {
         properties["queued.max.messages.kbytes"] = "8192"
         self.properties = properties
         self.topic = topic
+        self.cluster = cluster
         self.state = state
         self.progress = progress
         self.log = log
@@ -65,7 +67,6 @@ struct ContactFollowing {
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
         let count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        let cluster = reader.clusterID(milliseconds: Self.patience) ?? ""
         let contacts = try TopicContacts(state, topic: topic, cluster: cluster)
         let positions = try contacts.resume(partitions: count, now: SystemTime.milliseconds)
         do {

@@ -15,7 +15,6 @@ final class Scene: Sendable {
     let group: String
     let partitions: Int
     private let outputPartitions: Int
-    private let state: String
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
@@ -52,7 +51,6 @@ final class Scene: Sendable {
         outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
         deadLetters = try TopicReader(brokers, topic: deadLetterTopic, partitions: 1) { Letter($0) }
         folder = try TemporaryFolder()
-        state = folder.database("state.sqlite")
     }
 
     /// Starts a service with a short session, and leaves it to join.
@@ -67,7 +65,7 @@ final class Scene: Sendable {
         try services.withLock { services in
             let text = configuration.text(
                 bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
-                deadLetters: deadLetterTopic, state: state)
+                deadLetters: deadLetterTopic)
             let file = try folder.write(text, to: "service-\(services.count).yaml")
             let service = try ServiceProcess(["run", "--config", file])
             services.append(service)
@@ -94,6 +92,20 @@ final class Scene: Sendable {
     /// A reader of the outputs from their beginning, to be stopped by the test.
     func readOutputs() throws -> TopicReader<Arrival> {
         try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
+    }
+
+    /// A reader of whole outputs, to be stopped by the test.
+    func readValues() throws -> TopicReader<OutputValue> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { OutputValue($0) }
+    }
+
+    /// Runs another command with the configuration of the service that was started last; gives what it printed.
+    func run(_ command: [String]) async throws -> [Substring] {
+        let file = "\(folder.path)/service-\(services.withLock { $0.count } - 1).yaml"
+        let process = try ServiceProcess(command + ["--config", file])
+        try await process.expectEnd(.exited(0))
+        try await process.clear()
+        return process.lines
     }
 
     /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.

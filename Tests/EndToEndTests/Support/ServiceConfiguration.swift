@@ -7,11 +7,10 @@ struct ServiceConfiguration: Sendable {
     var delivery: [(name: String, value: String)] = []
     /// One line each, such as `sleep: { marker: slow, time: 5s }`.
     var stages: [String] = []
+    /// Beside the configuration unless it begins with a slash.
+    var state = "state.sqlite"
 
-    func text(
-        bootstrapServers: String, group: String, input: String, output: String, deadLetters: String,
-        state: String = "state.sqlite"
-    ) -> String {
+    func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
         """
         kafka:
           bootstrap.servers: \(bootstrapServers)
@@ -25,11 +24,11 @@ struct ServiceConfiguration: Sendable {
           input: [\(input)]
           output: \(output)
           dead-letter: \(deadLetters)
-        state:
-          path: \(state)
         delivery:
           lanes: 2
         \(lines(delivery, indent: 2))
+        state:
+          path: \(state)
         stages:
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
         admin:
