@@ -66,16 +66,13 @@ struct ContactNaming: ~Copyable {
     ) {
         let (base, isolates) = (text, isolates)
         var direction = TextDirection.none
-        func show(_ name: Span<UInt8>, _ found: TextDirection) {
-            let isIsolated = isolates && !found.agrees(with: base)
-            if isIsolated { output.append(Self.opening) }
-            name.withUnsafeBufferPointer { output.append($0) }
-            if isIsolated { output.append(Self.closing) }
-            direction = found
-        }
         var isFound = false
+        // Two closures: one function that both calls take would be boxed.
         do throws(ContactsUnavailable) {
-            isFound = try find(id, show)
+            isFound = try find(id) { name, found in
+                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+                direction = found
+            }
         } catch {
             failure = error
         }
@@ -83,9 +80,18 @@ struct ContactNaming: ~Copyable {
             hasFound = true
         } else {
             hasMissed = true
-            fallback(show)
+            fallback { name, found in
+                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+                direction = found
+            }
         }
         if text == .none { text = direction }
+    }
+
+    private static func append(_ name: Span<UInt8>, isIsolated: Bool, to output: inout FormatOutput) {
+        if isIsolated { output.append(opening) }
+        name.withUnsafeBufferPointer { output.append($0) }
+        if isIsolated { output.append(closing) }
     }
 
     private func find(_ id: UnsafeBufferPointer<UInt8>, _ show: Show) throws(ContactsUnavailable) -> Bool {
