@@ -2,6 +2,7 @@ import Glibc
 import Kafka
 import Stores
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -135,7 +136,7 @@ extension EndToEnd {
             let progress = ContactProgress(topic: "contacts")
             let status = WorkerStatus(contacts: progress)
             status.joined()
-            progress.begin(total: 200)
+            progress.begin(total: 200, isAnew: true)
             progress.add(50)
             #expect(status.reasons.map(\.word) == ["contacts-not-restored"])
             #expect(
@@ -143,7 +144,9 @@ extension EndToEnd {
             )
             progress.end()
             #expect(status.reasons.isEmpty && status.isRestored)
-            progress.begin(total: 1)
+            progress.begin(total: 1, isAnew: false)
+            #expect(status.isRestored)
+            progress.begin(total: 1, isAnew: true)
             #expect(!status.isRestored)
         }
     }

@@ -90,7 +90,7 @@ struct ContactFollowing {
         // The last record is read again, to see whether it is the same.
         try reader.read(
             from: places.map { Position($0, offset: expected[$0.partition]?.offset ?? Position.beginning) })
-        progress.begin(total: Int(total))
+        progress.begin(total: Int(total), isAnew: positions.isEmpty)
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
         nextLook = begin + Self.looksEvery

@@ -15,14 +15,17 @@ final class ContactProgress: Sendable {
 
     var isRestored: Bool { state.withLock { $0.isRestored } }
 
-    /// About so many records are to be read.
-    func begin(total: Int) { state.withLock { $0 = State(total: total) } }
+    /// At most so many records are to be read, after which others are awaited. What was restored stays so unless it is
+    /// read anew.
+    func begin(total: Int, isAnew: Bool) {
+        state.withLock { $0 = State(isRestored: $0.isRestored && !isAnew, total: total) }
+    }
 
     func add(_ count: Int) { state.withLock { $0.count += count } }
 
     func end() { state.withLock { $0.isRestored = true } }
 
-    /// Compaction has thinned out what the offsets would count.
+    /// What was read, and at most how much it will be: compaction leaves gaps.
     var records: (read: Int, total: Int) { state.withLock { ($0.count, $0.total) } }
 
     /// Why nobody should ask for contacts yet.

@@ -65,7 +65,8 @@ struct ContactStageTests {
         "What is no placeholder stays, bytes and all",
         arguments: [
             #"{"body":"c1"}"#, #"{"body":"{contact:}"}"#, #"{"body":"{contact:c1"}"#, #"{"body":"{contact c1} {"}"#,
-            #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"body":"{contact:c1}","body":"h\u00e9"}"#, #"{"loc-key":"{contact:c1}"}"#, #""{""#,
+            #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"body":"{contact:c1}","body":"h\u00e9"}"#,
+            #"{"loc-key":"{contact:c1}"}"#, #""{""#,
         ])
     func untouched(_ alert: String) async throws {
         let (named, stages) = try await named(alert)
