@@ -39,7 +39,7 @@ struct CatalogReloadTests {
         arguments: [
             (dict, truncated, ":2:13: the element does not end"),
             (dict, Array("bplist00 and no more".utf8), ": not a sound binary property list"),
-            (dict, withoutOther, ":3:14: the variable n has no form \"other\""),
+            (dict, withoutOther, ":3:13: n has no form \"other\""),
             (dict, recursive, "the variable n contains itself"),
             (strings, [0xEF, 0xBB, 0xBF] + Array("K = t;\nL = \"%y\";".utf8), ":2:5: unknown specifier %y"),
             (
