@@ -89,6 +89,23 @@ extension EndToEnd {
         }
 
         @Test(
+            "A service that waits for its contacts can be ended",
+            .enabled(if: Brokers.areMock, "others cannot be failed"))
+        func ending() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let topic = "\(scene.input)-contacts"
+                try await elsewhere { try scene.brokers.createTopic(topic, partitions: 1) }
+                scene.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
+                let service = try scene.start(
+                    ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"]))
+                try await service.wait(forLine: "contacts cannot be read from their topic")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                scene.brokers.mock?.clearFailures(of: .listOffsets)
+            }
+        }
+
+        @Test(
             "A topic that is not the one read before is read anew",
             arguments: [
                 ("SELECT 1", false), ("UPDATE contact_position SET timestamp=timestamp+1", true),
