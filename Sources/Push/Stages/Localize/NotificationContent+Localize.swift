@@ -21,11 +21,9 @@ extension NotificationContent {
                 let result = translate(text, with: catalog, table: table, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
-                    let isDecrypted = hasDecryptedArgument(of: text)
-                    setText(text, to: output.text.span)
-                    if let node = node(of: text) {
-                        document.mark(node, isDecrypted ? [.localized, .decrypted] : .localized)
-                    }
+                    set(
+                        text, to: output.text.span,
+                        hasDecryptedArgument(of: text) ? [.localized, .decrypted] : .localized)
                 }
                 return result
             }
