@@ -1,3 +1,4 @@
+import Kafka
 import Push
 import Telemetry
 import Worker
@@ -20,8 +21,9 @@ struct AdminPages {
     }
 
     func open() throws(ProgramError) -> AdminServer {
-        registry.addProcess(log: log, version: Version.current, revision: "")
+        registry.addProcess(log: log, version: Version.current)
         registry.addReadiness(ready)
+        registry.add(worker.figures)
         let effective = YAMLText.render(configuration.effective)
         let routes =
             [
@@ -31,7 +33,7 @@ struct AdminPages {
         let settings = configuration.admin
         let router = Router(routes, token: try token(settings.tokenFile))
         do throws(TelemetryError) {
-            let server = try AdminServer(try Telemetry.ListenAddress("\(settings.listen)"), router)
+            let server = try AdminServer(settings.listen, router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
         } catch {
@@ -61,5 +63,19 @@ struct AdminPages {
 
     private var ready: Probe {
         { [worker] in worker.status.reasons.map { ProbeReason($0.word, $0.sentence) } }
+    }
+}
+
+extension MetricRegistry {
+    /// What a worker tells when it is asked.
+    fileprivate func add(_ figures: WorkerFigures) {
+        addInFlight { figures.inFlight }
+        addLag { figures.lags.map { ($0.place.topic, $0.place.partition, $0.records) } }
+        addProducerQueue { figures.produced.map { ($0.queuedMessages, $0.queuedBytes) } }
+        addBrokerRoundTrips {
+            [("consumer", figures.consumed), ("producer", figures.produced)].flatMap { client, statistics in
+                (statistics?.roundTrips ?? []).map { (client, $0.broker, $0.seconds) }
+            }
+        }
     }
 }

@@ -28,12 +28,13 @@ final class Service: Sendable {
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
         try Startup.check(settings, log)
-        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
+        let registry = MetricRegistry(shards: settings.lanes + 1)
+        let reloads = registry.addReloads()
+        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
         let links = try await configuration.links(resources)
-        let registry = MetricRegistry(shards: settings.lanes + 1)
         metrics = ServiceMetrics.make(registry, links)
         let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
@@ -86,11 +87,14 @@ final class Service: Sendable {
         return .success
     }
 
-    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ log: Log) {
+    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log) {
         switch outcome {
         case .unchanged: break
-        case .reloaded: log.info("a file was read again", [.path(path)])
+        case .reloaded:
+            reloads.add(path, succeeded: true)
+            log.info("a file was read again", [.path(path)])
         case .failed(let reason):
+            reloads.add(path, succeeded: false)
             log.error("a file cannot be read again: what was read before stays", [.path(path), .error(text: reason)])
         }
     }

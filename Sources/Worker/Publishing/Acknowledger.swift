@@ -62,7 +62,6 @@ final class Acknowledger: Sendable {
             outputs.reported(reports.count)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
-            metrics.producerQueueMessages.set(outputs.producer.queued)
             // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
             // only the commit.
             usleep(Self.gathering)

@@ -5,6 +5,7 @@ package import Telemetry
 /// Moves records from the input topics through the chain to the output, loses none, and keeps the order of each key.
 package final class Worker: Sendable {
     package let status = WorkerStatus()
+    package let figures: WorkerFigures
     /// How long threads have to end that have nothing to do any more.
     private static let patience = Duration.seconds(2)
 
@@ -19,19 +20,19 @@ package final class Worker: Sendable {
 
     /// Joins the group and works until `terminate`.
     package init(
-        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, metrics: ServiceMetrics, log: Log,
-        statistics: @escaping @Sendable (String) -> Void = { _ in }
+        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, metrics: ServiceMetrics, log: Log
     ) throws {
         let (messages, status) = (messages, status)
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
         let onRoom: @Sendable () -> Void = { messages.post(.room) }
-        let producer = try Producer(settings.producer, log: onKafkaLog, statistics: statistics)
+        let producer = try Producer(settings.producer, log: onKafkaLog)
         let outputs = try Outputs(producer, output: settings.output, deadLetters: settings.deadLetters)
-        let consumer = try Consumer(settings.consumer, log: onKafkaLog, statistics: statistics)
+        let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         let flow = Flow(limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes)
         let topics = InputTopics()
+        figures = WorkerFigures(consumer: consumer, producer: producer, flow: flow)
 
         let lanes = (0..<settings.lanes).map { index in
             Lane(
