@@ -35,6 +35,15 @@ public final class PartitionReader {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
+    /// The offset past the last record. Blocks.
+    public func end(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Int64 {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_query_watermark_offsets(
+            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
+        if let error = KafkaError(ifAny: code) { throw error }
+        return high
+    }
+
     /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {
         batch.fill(from: queue, milliseconds: milliseconds, topics)

@@ -12,12 +12,18 @@ struct AdminPages {
     private let registry: MetricRegistry
     private let log: Log
     private let worker: Worker
+    /// The latest notifications as JSON: content, which only a demo shows.
+    private let notifications: (@Sendable () -> [UInt8])?
 
-    init(_ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker) {
+    init(
+        _ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker,
+        notifications: (@Sendable () -> [UInt8])?
+    ) {
         self.configuration = configuration
         self.registry = registry
         self.log = log
         self.worker = worker
+        self.notifications = notifications
     }
 
     func open() throws(ProgramError) -> AdminServer {
@@ -29,7 +35,7 @@ struct AdminPages {
             [
                 .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
                 .configuration { effective }, .logs(log),
-            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, showsNotifications: false)
+            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
         let settings = configuration.admin
         let router = Router(routes, token: try token(settings.tokenFile))
         do throws(TelemetryError) {

@@ -14,8 +14,10 @@ final class Service: Sendable {
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting.
-    init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
+    /// Throws what keeps it from starting. `notifications` are content, for the page of a demo.
+    init(
+        _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
+    ) async throws(ProgramError) {
         self.log = log
         if configuration.countsBadges {
             throw .unreadableConfiguration("the badge stage counts in 'apply' only: 'run' keeps no counts yet")
@@ -45,7 +47,9 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
-        admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
+        admin = try AdminPages(
+            configuration, registry: registry, log: log, worker: worker, notifications: notifications
+        ).open()
         self.watcher = watcher
         watcher.start()
     }
@@ -60,6 +64,11 @@ final class Service: Sendable {
 
     /// The embedded broker's address.
     var embeddedServers: String? { broker?.bootstrapServers }
+
+    /// Where the admin endpoint listens.
+    var adminAddress: String { "\(admin.address)" }
+
+    var isReady: Bool { worker.status.reasons.isEmpty }
 
     func terminate() { worker.terminate() }
 

@@ -16,6 +16,9 @@ package final class KeyRing: Sendable {
 
     static let empty = KeyRing([])
 
+    /// The keys of a JWK Set.
+    package convenience init(keySet json: [UInt8]) throws(KeySetError) { self.init(try KeySetReader(json).keys) }
+
     init(_ keys: [DecryptionKey], former: Former? = nil) {
         self.keys = keys
         self.former = former

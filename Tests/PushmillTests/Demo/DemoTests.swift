@@ -1,0 +1,67 @@
+import FoundationEssentials
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("The demo")
+struct DemoTests {
+    /// The top of the repository.
+    private let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
+
+    private func text(_ name: String) throws -> String {
+        String(decoding: try FileBytes(path: "\(top)/deploy/sample/\(name)").bytes, as: UTF8.self)
+    }
+
+    @Test("Services that the demo feeds find what its own has", arguments: DemoFiles.all.map(\.0))
+    func sample(_ name: String) throws {
+        let own = try #require(DemoFiles.all.first { $0.0 == name }).1
+        #expect(try text(name) == own)
+    }
+
+    @Test("The sample configuration has the demo's stages, and no mistake")
+    func configuration() throws {
+        let yaml = try text("pushmill.yaml")
+        #expect(yaml.hasSuffix("\n\(DemoFiles.stages)"))
+        #expect(Reading(yaml).problems == [])
+    }
+
+    @Test("What was sealed comes out, but for what was tampered with; contacts and translations are found")
+    func events() async throws {
+        var events = try DemoEvents()
+        var bodies: [String] = []
+        for _ in 0..<40 {
+            let notification = DemoNotification(try events.next().payload)
+            bodies.append(notification.text)
+        }
+        #expect(bodies.contains { $0.contains("🔒") })
+        #expect(bodies.contains("(silent)"))
+        #expect(Set(bodies).count > 25)
+    }
+
+    @Test("The page gets the latest results as JSON, the newest first")
+    func board() throws {
+        struct Shown: Decodable {
+            struct Notification: Decodable {
+                let title: String?
+                let body: String?
+                let badge: Int?
+            }
+
+            let recipient: String
+            let after: Notification
+        }
+        let board = DemoBoard()
+        #expect(board.json() == Array("[]".utf8))
+        for number in 0..<10 {
+            board.add(
+                DemoResult(
+                    recipient: "r\(number)", outcome: "modified", stages: "",
+                    before: DemoNotification("{}"),
+                    after: DemoNotification(#"{"aps":{"alert":{"title":"T","body":"\"B\""},"badge":3}}"#)))
+        }
+        let shown = try JSONDecoder().decode([Shown].self, from: Data(board.json()))
+        #expect(shown.map(\.recipient) == ["r9", "r8", "r7", "r6", "r5", "r4"])
+        #expect(shown[0].after.title == "T" && shown[0].after.body == "\"B\"" && shown[0].after.badge == 3)
+    }
+}
