@@ -1,5 +1,4 @@
 internal import CRdKafka
-internal import Glibc
 
 /// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
 /// rebalances are for one thread; commits and questions for any other.
@@ -114,13 +113,6 @@ public final class Consumer: Sendable {
             client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
         if let error = KafkaError(ifAny: code) { throw error }
         return (low, high)
-    }
-
-    /// The identity of the cluster, where brokers tell it. Blocks.
-    public func clusterID(milliseconds: Int32) -> String? {
-        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
-        defer { free(text) }
-        return String(cString: text)
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {

@@ -43,7 +43,9 @@ extension Command {
             contacts: contacts.open)
         let links = try await configuration.links(resources)
         explanation?.name(links.map(\.stage.name))
-        let chain = Chain(links, settings: Chain.Settings(configuration.delivery), observer: explanation) {
+        var settings = Chain.Settings(configuration.delivery)
+        settings.measuresStages = explanation != nil
+        let chain = Chain(links, settings: settings, observer: explanation) {
             severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }

@@ -15,6 +15,7 @@ package enum DemoFiles {
               key-id-from: [/ENCRYPTION_KEY_ID]
           - localize: { catalog: catalog, default-locale: en }
           - contact: { source: contacts.jsonl }
+          - badge: { mode: increment }
 
         """
 

@@ -19,7 +19,7 @@ extension Lane {
         carrier.timer = timers.insert(carrier, at: now + Self.retryDelay)
     }
 
-    private func hold(_ carrier: Carrier) {
+    func hold(_ carrier: Carrier) {
         guard !carrier.isSuspended else { return }
         carrier.isSuspended = true
         suspended[ObjectIdentifier(carrier)] = carrier
@@ -51,6 +51,14 @@ extension Lane {
         disarm(carrier)
         suspended[ObjectIdentifier(carrier)] = nil
         finish(carrier, verdict)
+    }
+
+    /// The stage may still be at it, or come to its end later: nothing more comes of it.
+    func leftElsewhere(_ carrier: Carrier) {
+        carrier.isOrphan = true
+        disarm(carrier)
+        suspended[ObjectIdentifier(carrier)] = nil
+        letGo(of: carrier, carrier.delivery.badgeOperation)
     }
 
     func fireTimers() {

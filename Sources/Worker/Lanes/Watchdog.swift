@@ -7,18 +7,20 @@ final class Watchdog: Sendable {
     /// How late such a message may leave.
     private static let period = Duration.milliseconds(20)
 
-    private let lanes: [LaneWatch]
+    private let lanes: [Lane]
     private let chain: Chain
     private let outputs: Outputs
     private let flow: Flow
+    private let metrics: MetricsShard
     private let log: Log
     private let stop = Mailbox<Void>()
 
-    init(lanes: [LaneWatch], chain: Chain, outputs: Outputs, flow: Flow, log: Log) {
+    init(lanes: [Lane], chain: Chain, outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
         self.lanes = lanes
         self.chain = chain
         self.outputs = outputs
         self.flow = flow
+        self.metrics = metrics
         self.log = log
     }
 
@@ -26,19 +28,20 @@ final class Watchdog: Sendable {
 
     /// The thread's life: ends with `end`.
     func serve() {
-        var publisher = Publisher(outputs: outputs, flow: flow, log: log)
+        var publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
         var ended: [Void] = []
         while ended.isEmpty {
             let now = TimeSource.system.now
-            for (lane, watch) in lanes.enumerated() {
-                guard let carrier = watch.overdue(now),
+            for (number, lane) in lanes.enumerated() {
+                guard let carrier = lane.watch.overdue(now),
                     let verdict = chain.expireFromOutside(carrier.delivery, now: now)
                 else { continue }
                 log.error(
                     "a stage has blocked its lane beyond the deadline: its message leaves without it",
-                    [.lane(lane), .source("\(carrier.delivery.record.source)")])
+                    [.lane(number), .source("\(carrier.delivery.record.source)")])
                 publisher.publish(verdict, of: carrier)
                 _ = publisher.settle()
+                lane.executor.mailbox.post(.left(carrier))
             }
             stop.take(into: &ended, until: now + Self.period)
         }

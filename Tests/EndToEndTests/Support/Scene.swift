@@ -94,6 +94,20 @@ final class Scene: Sendable {
         try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
     }
 
+    /// A reader of whole outputs, to be stopped by the test.
+    func readValues() throws -> TopicReader<OutputValue> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { OutputValue($0) }
+    }
+
+    /// Runs another command with the configuration of the service that was started last; gives what it printed.
+    func run(_ command: [String]) async throws -> [Substring] {
+        let file = "\(folder.path)/service-\(services.withLock { $0.count } - 1).yaml"
+        let process = try ServiceProcess(command + ["--config", file])
+        try await process.expectEnd(.exited(0))
+        try await process.clear()
+        return process.lines
+    }
+
     /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.
     private func keepLog(of service: ServiceProcess) throws {
         guard let folder = getenv("PUSHMILL_TEST_LOGS") else { return }

@@ -10,6 +10,8 @@ struct ServiceConfiguration: Sendable {
     /// The file of the admin endpoint's token.
     var tokenFile: String?
     var logLevel = "info"
+    /// Beside the configuration unless it begins with a slash.
+    var state = "state.sqlite"
 
     func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
         """
@@ -28,6 +30,8 @@ struct ServiceConfiguration: Sendable {
         delivery:
           lanes: 2
         \(lines(delivery, indent: 2))
+        state:
+          path: \(state)
         stages:
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
         admin:

@@ -1,10 +1,8 @@
 import Glibc
-import Synchronization
 
-/// A folder of a test's own, removed with the value.
+/// A folder of a test's own, removed with the value and the files in it.
 final class TemporaryFolder: Sendable {
     let path: String
-    private let files = Mutex<[String]>([])
 
     init() throws {
         var template = Array("/tmp/pushmill-test-XXXXXX".utf8CString)
@@ -13,7 +11,14 @@ final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        for file in files.withLock({ $0 }) { unlink(file) }
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            unlink("\(path)/\(name)")
+        }
+        closedir(folder)
         rmdir(path)
     }
 
@@ -23,7 +28,6 @@ final class TemporaryFolder: Sendable {
         guard let stream = fopen(file, "w") else { throw SystemFailure(errno) }
         fputs(text, stream)
         guard fclose(stream) == 0 else { throw SystemFailure(errno) }
-        files.withLock { $0.append(file) }
         return file
     }
 }
