@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -62,7 +63,7 @@ extension EndToEnd {
                 let values = try await elsewhere { try scene.readValues() }
                 defer { values.stop() }
                 let service = try scene.start(
-                    ServiceConfiguration(stages: ["badge: {}"], state: "\(disk.path)/state.sqlite"))
+                    ServiceConfiguration(stages: ["badge: {}"], state: "\(disk.folder.path)/state.sqlite"))
                 try await scene.feeder.publish(first.map(\.input))
                 try await values.wait(count: first.count)
                 switch obstacle {
@@ -85,6 +86,33 @@ extension EndToEnd {
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value) + [#"{"aps":{}}"#]))
+                #expect(try await Self.counts(at: scene) == final)
+            }
+        }
+
+        @Test(
+            "What leaves while its stage holds the lane counts once, and those behind it follow",
+            arguments: ["block", "stall"])
+        func blockedLane(stage: String) async throws {
+            var counts: [String: Int] = [:]
+            let events = BadgeEvent.series(20, recipients: 2, marking: 2, seed: 5, counts: &counts)
+            let final = counts
+            try await Scene.play { scene in
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "500ms")],
+                        stages: ["\(stage): { marker: slow, time: 1s }", "badge: {}"]))
+                try await scene.feeder.publish(events.map(\.input))
+                try await values.wait(count: events.count)
+                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                for key in final.keys {
+                    let expected = events.filter { $0.key == key }.map(\.output)
+                    #expect(values.all.filter { $0.key == key } == expected)
+                }
                 #expect(try await Self.counts(at: scene) == final)
             }
         }

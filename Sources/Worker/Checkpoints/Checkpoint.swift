@@ -10,7 +10,7 @@ package protocol Checkpoint: Sendable {
     /// Partitions were assigned: what the group has committed for them, in their order, and where to go on. `unsaved`
     /// tells what the next `save` will have for a partition, `end` the offset that its log will give next.
     func restore(
-        _ committed: [PartitionResult], unsaved: (TopicPartition) -> PartitionPosition?,
+        _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,
         end: (TopicPartition) throws -> Int64
     ) throws -> [PartitionStart]
 

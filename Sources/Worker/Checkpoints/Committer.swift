@@ -85,7 +85,7 @@ final class Committer: Sendable {
         do {
             let committed = places.isEmpty ? [] : try consumer.committed(places, milliseconds: Self.readPatience)
             if let failure = committed.lazy.compactMap(\.error).first { throw failure }
-            let starts = try checkpoint.restore(committed, unsaved: flow.unsavedPosition) { [consumer] place in
+            let starts = try checkpoint.restore(committed.map(\.position), unsaved: flow.unsavedPosition) { place in
                 try consumer.watermarks(of: place, milliseconds: Self.endPatience).high
             }
             tell(.positionsRead(places, number: number, starts))

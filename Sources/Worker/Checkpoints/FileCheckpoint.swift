@@ -34,16 +34,16 @@ package final class FileCheckpoint: Checkpoint {
     }
 
     package func restore(
-        _ committed: [PartitionResult], unsaved: (TopicPartition) -> PartitionPosition?,
+        _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,
         end: (TopicPartition) throws -> Int64
     ) throws -> [PartitionStart] {
         defer { hasServed.store(true, ordering: .relaxed) }
-        return try committed.map { result in
-            let place = result.position.partition
+        return try committed.map { committed in
+            let place = committed.partition
             let stored = try unsaved(place) ?? position(of: place)
             let file = stored.flatMap { start(of: place, $0) }
             let end = file == nil ? .max : try end(place)
-            return try decide(file, CommittedPosition(result.position), end: end, place)
+            return try decide(file, CommittedPosition(committed), end: end, place)
         }
     }
 

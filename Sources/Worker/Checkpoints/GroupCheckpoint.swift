@@ -11,12 +11,12 @@ package struct GroupCheckpoint: Checkpoint {
     package var counts: CountKeeper? { nil }
 
     package func restore(
-        _ committed: [PartitionResult], unsaved: (TopicPartition) -> PartitionPosition?,
+        _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,
         end: (TopicPartition) throws -> Int64
     ) -> [PartitionStart] {
-        committed.map { result in
-            switch CommittedPosition(result.position) {
-            case .nothing: return .reset(result.position.partition)
+        committed.map { position in
+            switch CommittedPosition(position) {
+            case .nothing: return .reset(position.partition)
             case .ours(let start): return start
             case .foreign(let start, let rejection):
                 log.warning(

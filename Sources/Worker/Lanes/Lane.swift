@@ -22,7 +22,6 @@ actor Lane {
 
     var order = KeyOrder<LaneItem>()
     var timers = DeadlineQueue<Instant, Carrier>()
-    var suspended: [ObjectIdentifier: Carrier] = [:]
     private var spare: [Carrier] = []
     private var topics: [SourceTopic] = []
 
@@ -82,7 +81,6 @@ actor Lane {
     private func endTurn() -> Instant {
         fireTimers()
         run([])
-        watch.clear()
         watch.end()
         if publisher.settle() { onRoom() }
         return timers.earliest ?? .never
@@ -113,6 +111,7 @@ actor Lane {
     /// The next message that needs its stages; those that end before are carried out here.
     private func takeUp() -> Carrier? {
         while let item = nextItem() {
+            if let due = timers.earliest, due <= now { fireTimers() }
             if publisher.isLate(item.slot) {
                 item.record.destroy()
                 publisher.abandon(item.ticket)
@@ -165,6 +164,7 @@ actor Lane {
             nanoseconds: Int64(clamping: ended.nanoseconds(since: now)),
             trace: carrier.delivery.record.traceparent.flatMap { TraceID(traceparent: $0) })
         now = ended
+        watch.begin(ended)
         if let verdict { publisher.publish(verdict, of: carrier) }
         letGo(of: carrier, verdict == nil ? nil : carrier.delivery.badgeOperation)
     }

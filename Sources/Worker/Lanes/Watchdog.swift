@@ -33,15 +33,15 @@ final class Watchdog: Sendable {
         while ended.isEmpty {
             let now = TimeSource.system.now
             for (number, lane) in lanes.enumerated() {
-                guard let carrier = lane.watch.overdue(now),
-                    let verdict = chain.expireFromOutside(carrier.delivery, now: now)
-                else { continue }
-                log.error(
-                    "a stage has blocked its lane beyond the deadline: its message leaves without it",
-                    [.lane(number), .source("\(carrier.delivery.record.source)")])
-                publisher.publish(verdict, of: carrier)
+                for carrier in lane.watch.overdue(now) {
+                    guard let verdict = chain.expireFromOutside(carrier.delivery, now: now) else { continue }
+                    log.error(
+                        "a stage has blocked its lane beyond the deadline: a message leaves without it",
+                        [.lane(number), .source("\(carrier.delivery.record.source)")])
+                    publisher.publish(verdict, of: carrier)
+                    lane.executor.mailbox.post(.left(carrier))
+                }
                 _ = publisher.settle()
-                lane.executor.mailbox.post(.left(carrier))
             }
             stop.take(into: &ended, until: now + Self.period)
         }

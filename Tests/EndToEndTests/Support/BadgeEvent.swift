@@ -1,3 +1,5 @@
+import TestSupport
+
 /// An event that counts, and what it must become.
 struct BadgeEvent: Sendable {
     let key: String

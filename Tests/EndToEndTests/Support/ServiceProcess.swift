@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 /// A service in a process of its own, with what it says.

@@ -1,10 +1,10 @@
 import Glibc
 
 /// A folder of a test's own, removed with the value and the files in it.
-final class TemporaryFolder: Sendable {
-    let path: String
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         var template = Array("/tmp/pushmill-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemFailure(errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -23,7 +23,7 @@ final class TemporaryFolder: Sendable {
     }
 
     /// The path of a new file with this text.
-    func write(_ text: String, to name: String) throws -> String {
+    package func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
         guard let stream = fopen(file, "w") else { throw SystemFailure(errno) }
         fputs(text, stream)
@@ -32,8 +32,8 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-struct SystemFailure: Error {
-    let code: Int32
+package struct SystemFailure: Error {
+    package let code: Int32
 
-    init(_ code: Int32) { self.code = code }
+    package init(_ code: Int32) { self.code = code }
 }

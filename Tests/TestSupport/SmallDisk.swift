@@ -1,22 +1,20 @@
 import Glibc
-import Testing
 
 /// A disk of 8 MB that can be filled, gone with the value.
-final class SmallDisk: Sendable {
-    private let folder: TemporaryFolder
-    var path: String { folder.path }
-    private var ballast: String { "\(path)/ballast" }
+package final class SmallDisk: Sendable {
+    package let folder: TemporaryFolder
+    private var ballast: String { "\(folder.path)/ballast" }
 
-    static var mayMount: Bool { (try? SmallDisk()) != nil }
+    package static var mayMount: Bool { (try? SmallDisk()) != nil }
 
-    init() throws {
+    package init() throws {
         folder = try TemporaryFolder()
         guard mount("tmpfs", folder.path, "tmpfs", 0, "size=8m") == 0 else { throw SystemFailure(errno) }
     }
 
-    deinit { umount2(path, Int32(MNT_DETACH)) }
+    deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 
-    func fill() throws {
+    package func fill() throws {
         let descriptor = open(ballast, O_WRONLY | O_CREAT, 0o600)
         guard descriptor >= 0 else { throw SystemFailure(errno) }
         defer { close(descriptor) }
@@ -24,5 +22,5 @@ final class SmallDisk: Sendable {
         while write(descriptor, block, block.count) > 0 {}
     }
 
-    func makeRoom() { unlink(ballast) }
+    package func makeRoom() { unlink(ballast) }
 }
