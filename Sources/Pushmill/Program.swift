@@ -28,6 +28,7 @@ public enum Program {
         .badgesSet,
         .badgesExport,
         .badgesDelete,
+        .health,
         .version,
     ])
 }

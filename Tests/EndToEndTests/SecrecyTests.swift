@@ -5,7 +5,7 @@ extension EndToEnd {
     @Suite("What operators must not learn")
     struct SecrecyTests {
         /// Played once: everything that a service says to them while its messages end in every way.
-        private static let said = Task { try await play() }
+        static let said = Task { try await play() }
 
         @Test(
             "It is in no log line, no metric, no page, no probe and no error, at the lowest level of the log",

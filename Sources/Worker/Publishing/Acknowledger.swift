@@ -53,9 +53,9 @@ final class Acknowledger: Sendable {
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
                 if let error = report.error {
-                    refusals.take(report, tag, error)
+                    refusals.take(report, tag, error, timestamp: outputs.times[tag.ticket])
                 } else {
-                    count(tag, report.timestamp, now, counters)
+                    count(tag, outputs.times[tag.ticket], now, counters)
                     done.append(tag.ticket)
                 }
             }

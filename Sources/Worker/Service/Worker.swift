@@ -28,7 +28,9 @@ package final class Worker: Sendable {
         }
         let onRoom: @Sendable () -> Void = { messages.post(.room) }
         let producer = try Producer(settings.producer, log: onKafkaLog)
-        let outputs = try Outputs(producer, output: settings.output, deadLetters: settings.deadLetters)
+        let outputs = try Outputs(
+            producer, output: settings.output, deadLetters: settings.deadLetters,
+            limit: settings.maxInFlight)
         let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         let flow = Flow(
             limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Asks a service's admin endpoint.
 struct AdminClient: Sendable {

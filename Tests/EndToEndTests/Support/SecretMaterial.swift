@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import Push
 
 /// Files and records that are full of secrets.

@@ -26,17 +26,17 @@ struct DemoTests {
         #expect(Reading(yaml).problems == [])
     }
 
-    @Test("What was sealed comes out, but for what was tampered with; contacts and translations are found")
-    func events() async throws {
+    @Test("In forty events there is one of each kind, in eight languages")
+    func events() throws {
         var events = try DemoEvents()
-        var bodies: [String] = []
-        for _ in 0..<40 {
-            let notification = DemoNotification(try events.next().payload)
-            bodies.append(notification.text)
+        let all = try (0..<40).map { _ in try events.next() }
+        let texts = all.map { DemoNotification($0.payload).text }
+        for kind in ["🔒", "(silent)", "GAME", "PHOTOS", "PARCEL", "{contact:c9}", "NOT_IN_THE_CATALOG"] {
+            #expect(texts.contains { $0.contains(kind) }, "\(kind)")
         }
-        #expect(bodies.contains { $0.contains("🔒") })
-        #expect(bodies.contains("(silent)"))
-        #expect(Set(bodies).count > 25)
+        #expect(Set(all.map(\.locale)).count > 8)
+        #expect(all.count { $0.payload.contains("hangs") } == 1)
+        #expect(all.count { $0.expiration != nil } == 1)
     }
 
     @Test("The page gets the latest results as JSON, the newest first")

@@ -162,7 +162,8 @@ struct ConfigurationTests {
     func listen(text: String) {
         let reading = Reading("admin: { listen: \(text), token-file: t }")
         #expect(reading.problems.count == 1)
-        #expect(reading.problems.first?.contains("expected a numeric address and a port such as 127.0.0.1:9464") == true)
+        #expect(
+            reading.problems.first?.contains("expected a numeric address and a port such as 127.0.0.1:9464") == true)
     }
 }
 
