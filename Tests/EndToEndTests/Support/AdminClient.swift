@@ -15,6 +15,18 @@ struct AdminClient: Sendable {
         self.token = token
     }
 
+    /// Asks for the metrics again and again until they are as wanted.
+    func wait(
+        for what: String, within limit: Duration = .seconds(60), until isMet: @escaping @Sendable (String) -> Bool
+    ) async throws {
+        try await elsewhere {
+            let end = ContinuousClock.now + limit
+            while try !isMet(ask("/metrics")) {
+                guard .now < end else { throw Overdue(what: what, limit: limit) }
+            }
+        }
+    }
+
     /// The whole answer, status line and headers included. Blocks.
     func ask(_ path: String, accept: String = "*/*") throws -> String {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
