@@ -34,16 +34,13 @@ public final class Histogram: MetricSeries {
     package func write(into exposition: inout Exposition, labels: String) {
         let snapshot = snapshot
         var running: UInt64 = 0
-        for (index, count) in snapshot.counts.enumerated() {
+        let counts = snapshot.counts.map { count in
             running &+= count
-            let bound = index < buckets.bounds.count ? "\(Double(buckets.bounds[index]) / 1e9)" : "+Inf"
-            let bucket = labels.isEmpty ? "le=\"\(bound)\"" : "\(labels),le=\"\(bound)\""
-            exposition.sample(
-                suffix: "_bucket", labels: bucket, Int(truncatingIfNeeded: running),
-                exemplar: exemplars.latest(at: index))
+            return Int(truncatingIfNeeded: running)
         }
-        exposition.sample(suffix: "_sum", labels: labels, Double(snapshot.sum) / 1e9)
-        exposition.sample(suffix: "_count", labels: labels, Int(truncatingIfNeeded: running))
+        exposition.histogram(
+            labels: labels, bounds: buckets.labels, counts: counts, sum: Double(snapshot.sum) / 1e9,
+            exemplar: exemplars.latest)
     }
 }
 
