@@ -9,7 +9,7 @@ extension EndToEnd {
             try await Scene.play(partitions: 2) { scene in
                 let service = try scene.start()
                 try await service.wait(forLine: "the admin endpoint is up")
-                let client = try #require(AdminClient(of: service))
+                let client = try #require(try AdminClient(of: service))
                 let early = try await elsewhere { (try client.ask("/healthz"), try client.ask("/readyz")) }
                 #expect(early.0.contains(" 200 OK"))
                 #expect(early.1.contains(" 503 ") && early.1.contains(#""reason":"not-joined""#))
@@ -31,7 +31,7 @@ extension EndToEnd {
             try await Scene.play(partitions: 2) { scene in
                 let first = try scene.start()
                 try await first.wait(forLine: "partitions are read")
-                let client = try #require(AdminClient(of: first))
+                let client = try #require(try AdminClient(of: first))
                 @Sendable func partitions(_ metrics: String) -> Int {
                     metrics.matches(of: /\npushmill_consumer_lag_records\{/).count
                 }

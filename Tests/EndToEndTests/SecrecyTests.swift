@@ -66,8 +66,8 @@ extension EndToEnd {
         }
 
         private static func ask(_ service: ServiceProcess) throws -> [String: String] {
-            let client = try #require(AdminClient(of: service, token: Secret.adminToken.rawValue))
-            let stranger = try #require(AdminClient(of: service, token: Secret.wrongToken.rawValue))
+            let client = try #require(try AdminClient(of: service, token: Secret.adminToken.rawValue))
+            let stranger = try #require(try AdminClient(of: service, token: Secret.wrongToken.rawValue))
             var said = ["refused": try stranger.ask("/config")]
             for path in ["/", "/metrics", "/healthz", "/readyz", "/status", "/logs", "/config", "/log-level"] {
                 said[path] = try client.ask(path == "/logs" ? "/logs?limit=2048" : path)

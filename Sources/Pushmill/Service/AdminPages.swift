@@ -39,11 +39,22 @@ struct AdminPages {
         let settings = configuration.admin
         let router = Router(routes, token: try token(settings.tokenFile))
         do throws(TelemetryError) {
-            let server = try AdminServer(settings.listen, router)
+            let server = try listen(router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
         } catch {
             throw .unreadableConfiguration("the admin endpoint cannot listen at \(settings.listen): \(error)")
+        }
+    }
+
+    private func listen(_ router: Router) throws(TelemetryError) -> AdminServer {
+        let address = configuration.admin.listen
+        do throws(TelemetryError) {
+            return try AdminServer(address, router)
+        } catch {
+            // A demo would rather have another port than none.
+            guard case .addressInUse = error, notifications != nil else { throw error }
+            return try AdminServer(ListenAddress(host: address.host, port: 0), router)
         }
     }
 
