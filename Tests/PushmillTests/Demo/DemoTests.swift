@@ -9,8 +9,8 @@ struct DemoTests {
     /// The top of the repository.
     private let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
-    private func text(_ name: String) throws -> String {
-        String(decoding: try FileBytes(path: "\(top)/deploy/sample/\(name)").bytes, as: UTF8.self)
+    private func text(_ name: String, in folder: String = "sample") throws -> String {
+        String(decoding: try FileBytes(path: "\(top)/deploy/\(folder)/\(name)").bytes, as: UTF8.self)
     }
 
     @Test("Services that the demo feeds find what its own has", arguments: DemoFiles.all.map(\.0))
@@ -24,6 +24,15 @@ struct DemoTests {
         let yaml = try text("pushmill.yaml")
         #expect(yaml.hasSuffix("\n\(DemoFiles.stages)"))
         #expect(Reading(yaml).problems == [])
+    }
+
+    @Test("The manifests' configuration has no mistake")
+    func manifests() throws {
+        let lines = try text("configmap.yaml", in: "kubernetes").split(
+            separator: "\n", omittingEmptySubsequences: false)
+        let yaml = lines.drop { !$0.hasSuffix("pushmill.yaml: |") }.dropFirst().map { $0.dropFirst(4) }
+        #expect(yaml.count > 10)
+        #expect(Reading(yaml.joined(separator: "\n")).problems == [])
     }
 
     @Test("In forty events there is one of each kind, in eight languages")
