@@ -29,5 +29,14 @@ extension EndToEnd {
                 }
             }
         }
+
+        @Test("No series is served twice")
+        func unique() async throws {
+            let metrics = try #require(try await SecrecyTests.said.value["/metrics"])
+            let series = metrics.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("pushmill_") }
+                .map { $0.prefix { $0 != " " } }
+            #expect(series.count > 100)
+            #expect(Set(series).count == series.count)
+        }
     }
 }

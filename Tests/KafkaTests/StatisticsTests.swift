@@ -39,6 +39,8 @@ struct StatisticsTests {
             _ = consumer.poll(milliseconds: 50, into: &batch)
         }
         #expect(partition()?.fetched == 0)
+        let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []
+        #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
         #expect(consumer.statistics?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
         #expect(consumer.close() == nil)
     }
@@ -54,8 +56,10 @@ struct StatisticsTests {
     func selection() throws {
         let text = #"""
             {"name":"x","msg_cnt":2,"msg_size":60,"brokers":{
-            "h:1/bootstrap":{"nodeid":-1,"rtt":{"avg":9,"cnt":9}},"h:1/2":{"nodeid":2,"rtt":{"avg":1500,"cnt":1}},
-            "h:1/3":{"nodeid":3,"rtt":{"avg":0,"cnt":0}}},"topics":{"t":{"topic":"t","partitions":{
+            "h:1/bootstrap":{"nodeid":-1,"source":"configured","rtt":{"avg":9,"cnt":9}},
+            "h:1/2":{"nodeid":2,"source":"learned","rtt":{"avg":1500,"cnt":1}},
+            "GroupCoordinator":{"nodeid":2,"source":"logical","rtt":{"avg":70,"cnt":1}},
+            "h:1/3":{"nodeid":3,"source":"learned","rtt":{"avg":0,"cnt":0}}},"topics":{"t":{"topic":"t","partitions":{
             "0":{"partition":0,"fetchq_cnt":4,"next_offset":5,"hi_offset":9,"ls_offset":7},
             "1":{"partition":1,"fetchq_cnt":0,"next_offset":-1001,"hi_offset":9,"ls_offset":-1001},
             "-1":{"partition":-1,"fetchq_cnt":0,"next_offset":0,"hi_offset":0,"ls_offset":0}}}}}

@@ -37,8 +37,10 @@ public struct ClientStatistics: Sendable {
                     nextOffset: $0.next_offset, fetched: $0.fetchq_cnt)
             }
         }
-        // Brokers without a number are addresses to begin with, and the coordinator's second connection.
-        roundTrips = document.brokers.values.filter { $0.nodeid >= 0 && $0.rtt.cnt > 0 }
+        // Those without a number are addresses to begin with; a logical one is another connection to a broker that
+        // coordinates.
+        roundTrips = document.brokers.values
+            .filter { $0.nodeid >= 0 && $0.source != "logical" && $0.rtt.cnt > 0 }
             .map { RoundTrip(broker: $0.nodeid, seconds: Double($0.rtt.avg) / 1e6) }
             .sorted { $0.broker < $1.broker }
         queuedMessages = document.msg_cnt
@@ -54,6 +56,7 @@ public struct ClientStatistics: Sendable {
             }
 
             let nodeid: Int32
+            let source: String
             let rtt: RoundTrip
         }
 
