@@ -28,6 +28,10 @@ public enum Program {
         .badgesSet,
         .badgesExport,
         .badgesDelete,
+        .keysGenerate,
+        .keysEncrypt,
+        .keysDecrypt,
+        .bench,
         .health,
         .version,
     ])

@@ -41,7 +41,7 @@ struct DemoEvents {
 
     init() throws {
         sealer = try Sealer()
-        ring = try KeyRing(keySet: Array(DemoFiles.keys.utf8))
+        ring = KeyRing(try KeySetReader(Array(DemoFiles.keys.utf8)).keys)
     }
 
     /// In forty events each kind at least once; one of them hangs.

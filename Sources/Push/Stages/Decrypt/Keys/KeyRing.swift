@@ -14,12 +14,11 @@ package final class KeyRing: Sendable {
     private let places: [Int]
     let former: Former?
 
-    static let empty = KeyRing([])
+    package static let empty = KeyRing([])
 
-    /// The keys of a JWK Set.
-    package convenience init(keySet json: [UInt8]) throws(KeySetError) { self.init(try KeySetReader(json).keys) }
+    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, former: nil) }
 
-    init(_ keys: [DecryptionKey], former: Former? = nil) {
+    init(_ keys: [DecryptionKey], former: Former?) {
         self.keys = keys
         self.former = former
         var standard: [DecryptionKey] = []
