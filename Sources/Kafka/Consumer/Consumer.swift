@@ -108,11 +108,7 @@ public final class Consumer: Sendable {
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return (low, high)
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {

@@ -7,13 +7,16 @@ public final class PartitionReader {
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
-    /// `properties` are a consumer's.
-    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+    /// `properties` are a consumer's. A batch has `ends` if they are told.
+    public init(
+        _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Consumer.fixed { properties[name] = value }
         // librdkafka wants a name even of a consumer that belongs to nobody.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
+        if tellsEnds { properties["enable.partition.eof"] = "true" }
         let sinks = ClientSinks(log: log, error: { _ in })
         client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
         rd_kafka_poll_set_consumer(client.handle)
@@ -35,13 +38,11 @@ public final class PartitionReader {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
-    /// The offset past the last record. Blocks.
-    public func end(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Int64 {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return high
+    /// The first offset the log holds and the one past its last. Blocks.
+    public func watermarks(
+        of partition: TopicPartition, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.

@@ -16,7 +16,8 @@ final class DemoResults {
         for topic in ["push.notifications", "push.dead-letters"] {
             for partition in 0..<(try reader.partitionCount(of: topic, milliseconds: Self.patience)) {
                 let place = TopicPartition(topic, Int32(partition))
-                positions.append(Position(place, offset: try reader.end(of: place, milliseconds: Self.patience)))
+                positions.append(
+                    Position(place, offset: try reader.watermarks(of: place, milliseconds: Self.patience).high))
             }
         }
         try reader.read(from: positions)

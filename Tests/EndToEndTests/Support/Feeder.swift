@@ -19,13 +19,13 @@ final class Feeder: Sendable {
 
     /// All with the same headers.
     func publish(
-        _ records: [(key: String, value: [UInt8])], headers: [(name: String, value: String)] = []
+        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = []
     ) async throws {
         try await elsewhere { try self.publishAll(records, headers: headers, rate: nil) }
     }
 
     private func publishAll(
-        _ records: [(key: String, value: [UInt8])], headers: [(name: String, value: String)] = [], rate: Int?
+        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = [], rate: Int?
     ) throws {
         let begin = ContinuousClock.now
         var reports: [DeliveryReport] = []
@@ -48,7 +48,7 @@ final class Feeder: Sendable {
     }
 
     private func queue(
-        _ record: (key: String, value: [UInt8]), _ named: [(name: String, value: String)]
+        _ record: (key: String, value: [UInt8]?), _ named: [(name: String, value: String)]
     ) throws -> Bool {
         var headers = Headers()
         for var (name, value) in named {
@@ -58,11 +58,12 @@ final class Feeder: Sendable {
         }
         var key = record.key
         let result = key.withUTF8 { key in
-            record.value.withUnsafeBytes { value in
+            func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
                 producer.publish(
                     to: topic, key: UnsafeRawBufferPointer(key), value: value, headers: &headers, timestamp: 0,
                     opaque: 0)
             }
+            return record.value?.withUnsafeBytes(publish) ?? publish(nil)
         }
         switch result {
         case .queued: return true
