@@ -32,6 +32,7 @@ public enum Program {
         .keysEncrypt,
         .keysDecrypt,
         .bench,
+        .health,
         .version,
     ])
 }

@@ -17,8 +17,10 @@ final class Service: Sendable {
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting.
-    init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
+    /// Throws what keeps it from starting. `notifications` are content, for the page of a demo.
+    init(
+        _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
+    ) async throws(ProgramError) {
         self.log = log
         guard configuration.delivery.guarantee == .atLeastOnce else {
             throw .unreadableConfiguration("delivery.guarantee: 'run' keeps at-least-once only as yet")
@@ -33,12 +35,13 @@ final class Service: Sendable {
         let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
+        let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
+        let reloads = registry.addReloads()
+        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open)
         let links = try await configuration.links(resources)
-        let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
         metrics = ServiceMetrics.make(registry, links)
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
@@ -53,7 +56,9 @@ final class Service: Sendable {
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
-        admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
+        admin = try AdminPages(
+            configuration, registry: registry, log: log, worker: worker, notifications: notifications
+        ).open()
         self.watcher = watcher
         watcher.start()
     }
@@ -107,6 +112,11 @@ final class Service: Sendable {
     /// The embedded broker's address.
     var embeddedServers: String? { broker?.bootstrapServers }
 
+    /// Where the admin endpoint listens.
+    var adminAddress: String { "\(admin.address)" }
+
+    var isReady: Bool { worker.status.reasons.isEmpty }
+
     func terminate() { worker.terminate() }
 
     /// Runs until a signal, or `terminate`, has ended it.
@@ -134,11 +144,14 @@ final class Service: Sendable {
         return .success
     }
 
-    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ log: Log) {
+    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log) {
         switch outcome {
         case .unchanged: break
-        case .reloaded: log.info("a file was read again", [.path(path)])
+        case .reloaded:
+            reloads.add(path, succeeded: true)
+            log.info("a file was read again", [.path(path)])
         case .failed(let reason):
+            reloads.add(path, succeeded: false)
             log.error("a file cannot be read again: what was read before stays", [.path(path), .error(text: reason)])
         }
     }

@@ -4,6 +4,8 @@ public struct FieldName: Sendable, Equatable {
 
     public static let attempt = FieldName(text: "attempt")
     public static let broker = FieldName(text: "broker")
+    /// A label only: `consumer` or `producer`.
+    public static let client = FieldName(text: "client")
     public static let command = FieldName(text: "command")
     public static let component = FieldName(text: "component")
     public static let count = FieldName(text: "count")
@@ -23,7 +25,6 @@ public struct FieldName: Sendable, Equatable {
     public static let partitions = FieldName(text: "partitions")
     public static let path = FieldName(text: "path")
     public static let reason = FieldName(text: "reason")
-    public static let revision = FieldName(text: "revision")
     public static let result = FieldName(text: "result")
     public static let seconds = FieldName(text: "seconds")
     public static let setting = FieldName(text: "setting")

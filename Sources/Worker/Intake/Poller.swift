@@ -127,6 +127,7 @@ final class Poller {
         }
         for (place, offset) in intake.newlyStalled() {
             consumer.pause([place])
+            intake.served[place]?.paused.set(1)
             log.warning(
                 "a message hangs with too many finished ones behind it: intake from its partition waits",
                 [.topic(place.topic), .partition(place.partition), .offset(offset)])
@@ -134,13 +135,14 @@ final class Poller {
         for (place, offset) in intake.endedStalls() {
             _ = consumer.seek(to: [Position(place, offset: offset)], milliseconds: 0)
             consumer.resume([place])
+            intake.served[place]?.paused.set(0)
         }
     }
 
     private func pause(_ places: [TopicPartition]) {
         paused = places
         consumer.pause(places)
-        for place in places { intake.served[place]?.metrics.paused.set(1) }
+        for place in places { intake.served[place]?.paused.set(1) }
         let inFlight = flow.inFlight
         log.warning("too much is in flight: intake is paused", [.count(inFlight.count)])
     }
@@ -149,7 +151,7 @@ final class Poller {
         let places = paused.filter { intake.served[$0] != nil && !intake.isStalled($0) }
         paused = []
         consumer.resume(places)
-        for place in places { intake.served[place]?.metrics.paused.set(0) }
+        for place in places { intake.served[place]?.paused.set(0) }
         log.info("intake goes on")
     }
 }

@@ -7,13 +7,15 @@ final class Outputs: Sendable {
     let producer: Producer
     let output: ProducerTopic
     let deadLetters: ProducerTopic
+    let times: RecordTimes
     /// Published and not yet reported on.
     private let unacknowledged = Atomic<Int>(0)
 
-    init(_ producer: Producer, output: String, deadLetters: String) throws(KafkaError) {
+    init(_ producer: Producer, output: String, deadLetters: String, limit: Int) throws(KafkaError) {
         self.producer = producer
         self.output = try producer.topic(output)
         self.deadLetters = try producer.topic(deadLetters)
+        times = RecordTimes(limit: limit)
     }
 
     func published(_ count: Int) { unacknowledged.wrappingAdd(count, ordering: .relaxed) }

@@ -5,6 +5,7 @@ package import Telemetry
 /// Moves records from the input topics through the chain to the output, loses none, and keeps the order of each key.
 package final class Worker: Sendable {
     package let status: WorkerStatus
+    package let figures: WorkerFigures
     /// How long threads have to end that have nothing to do any more.
     private static let patience = Duration.seconds(2)
 
@@ -20,8 +21,7 @@ package final class Worker: Sendable {
     /// Joins the group, once the contacts are there, and works until `terminate`.
     package init(
         _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
-        metrics: ServiceMetrics, log: Log,
-        statistics: @escaping @Sendable (String) -> Void = { _ in }
+        metrics: ServiceMetrics, log: Log
     ) throws {
         let messages = messages
         let status = WorkerStatus(contacts: contacts?.progress)
@@ -30,12 +30,15 @@ package final class Worker: Sendable {
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
         let onRoom: @Sendable () -> Void = { messages.post(.room) }
-        let producer = try Producer(settings.producer, log: onKafkaLog, statistics: statistics)
-        let outputs = try Outputs(producer, output: settings.output, deadLetters: settings.deadLetters)
-        let consumer = try Consumer(settings.consumer, log: onKafkaLog, statistics: statistics)
+        let producer = try Producer(settings.producer, log: onKafkaLog)
+        let outputs = try Outputs(
+            producer, output: settings.output, deadLetters: settings.deadLetters,
+            limit: settings.maxInFlight)
+        let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         let flow = Flow(
             limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)
         let topics = InputTopics()
+        figures = WorkerFigures(consumer: consumer, producer: producer, flow: flow)
 
         let lanes = try (0..<settings.lanes).map { index in
             let shard = metrics.shard(index)
