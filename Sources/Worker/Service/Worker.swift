@@ -47,12 +47,12 @@ package final class Worker: Sendable {
                 counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, metrics: shard,
                 time: .system, onRoom: onRoom)
         }
-        let (acknowledgerShard, watchdogShard) = (settings.lanes, settings.lanes + 1)
+        let (acknowledgerShard, watchdogShard, refusalsShard) = (settings.lanes, settings.lanes + 1, settings.lanes + 2)
         watches = lanes.map(\.watch)
         let refusals = Refusals(log: log) {
             Resending(
                 outputs: outputs, flow: flow, chain: chain, settings: settings,
-                metrics: metrics.shard(watchdogShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
+                metrics: metrics.shard(refusalsShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
         }
         let acknowledger = Acknowledger(
             outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, log: log,
@@ -89,8 +89,8 @@ package final class Worker: Sendable {
         }
     }
 
-    /// Threads that count for every message: the lanes, and two more.
-    package static func shards(lanes: Int) -> Int { lanes + 2 }
+    /// Threads that count for every message: the lanes, and three more.
+    package static func shards(lanes: Int) -> Int { lanes + 3 }
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() { messages.post(.terminate) }
