@@ -107,11 +107,7 @@ public final class Consumer: Sendable {
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return (low, high)
+        try Offsets.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     /// The identity of the cluster, where brokers tell it. Blocks.

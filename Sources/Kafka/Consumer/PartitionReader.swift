@@ -3,14 +3,17 @@ internal import CRdKafka
 /// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
 /// thread.
 public final class PartitionReader {
-    private let client: Client
+    let client: Client
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
-    /// `properties` are a consumer's.
-    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+    /// `properties` are a consumer's. `tellsEnds`: each time a partition has been read to its end, the batch says so.
+    public init(
+        _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Consumer.fixed { properties[name] = value }
+        if tellsEnds { properties["enable.partition.eof"] = "true" }
         // librdkafka wants a name even of a consumer that belongs to nobody.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
