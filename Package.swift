@@ -58,18 +58,19 @@ let package = Package(
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CAllocations"),
 
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("PushTests", ["Push"]),
         tests("KafkaTests", ["Kafka"]),
         tests("TelemetryTests", ["Telemetry"]),
-        tests("StoresTests", ["Stores", "Push"]),
-        tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
+        tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Stores", "Push", "Kafka"]),
         tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",
             swiftSettings: house),
-        tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry"]),
+        tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -31,14 +31,16 @@ struct SleepStage: Stage {
     }
 }
 
-/// Holds its thread.
+/// Holds its thread, at once or when it comes back from suspension.
 struct BlockStage: Stage {
-    let name = "block"
+    let name: String
+    let suspends: Bool
     let marker: String
     let time: Duration
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard context.isMarked(marker) else { return .skipped }
+        if suspends { await Task.yield() }
         let end = ContinuousClock.now + time
         while end > .now { usleep(1000) }
         return .ok

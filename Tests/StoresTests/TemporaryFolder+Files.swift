@@ -1,12 +1,8 @@
 import Glibc
+import TestSupport
 import Testing
 
 extension TemporaryFolder {
-    /// Writes a file and gives its path.
-    func write(_ text: String, to name: String) throws -> String {
-        try write(Array(text.utf8), to: name)
-    }
-
     func write(_ bytes: [UInt8], to name: String) throws -> String {
         let path = "\(path)/\(name)"
         let file = try #require(fopen(path, "w"))

@@ -1,5 +1,4 @@
 internal import CRdKafka
-internal import Glibc
 
 /// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
 /// rebalances are for one thread; commits and questions for any other.
@@ -108,13 +107,6 @@ public final class Consumer: Sendable {
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
         try Offsets.watermarks(of: partition, client, milliseconds: milliseconds)
-    }
-
-    /// The identity of the cluster, where brokers tell it. Blocks.
-    public func clusterID(milliseconds: Int32) -> String? {
-        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
-        defer { free(text) }
-        return String(cString: text)
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {

@@ -1,4 +1,5 @@
 internal import CRdKafka
+internal import Glibc
 
 /// An idempotent producer. Publishing is for any thread; `poll` for one.
 public final class Producer: Sendable {
@@ -67,6 +68,13 @@ public final class Producer: Sendable {
 
     /// Whether a broker answers; creates nothing.
     public func reach(milliseconds: Int32) -> KafkaError? { Metadata.reach(client, milliseconds: milliseconds) }
+
+    /// The identity of the cluster, where brokers tell it. Blocks.
+    public func clusterID(milliseconds: Int32) -> String? {
+        guard let text = rd_kafka_clusterid(client.handle, milliseconds) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)

@@ -22,7 +22,7 @@ package struct BadgeCounts: Sendable {
     }
 
     private static func key(_ record: InputRecord) -> Key {
-        Key(recipient: record.recipient.map(Array.init) ?? [], app: record.value(of: .apnsTopic).map(Array.init) ?? [])
+        Key(recipient: record.recipient.map(Array.init) ?? [], app: record.app.map(Array.init) ?? [])
     }
 }
 

@@ -5,7 +5,7 @@ extension Chain {
     public func run(_ delivery: Delivery) async -> Verdict? {
         var content = delivery.takeContent()
         var context = context(delivery)
-        var before = measures ? time.now : Instant.never
+        var before = settings.measuresStages ? time.now : Instant.never
         while delivery.position < links.count {
             let index = delivery.position
             let link = links[index]
@@ -28,7 +28,7 @@ extension Chain {
                 result = ended
             }
             var took: UInt64 = 0
-            if measures {
+            if settings.measuresStages {
                 let now = time.now
                 took = now.nanoseconds(since: before)
                 before = now

@@ -7,6 +7,8 @@ public final class Chain: Sendable {
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true
+        /// Whether the time that a stage takes is measured, which costs a reading of the clock for each.
+        public var measuresStages = false
 
         public init() {}
     }
@@ -39,7 +41,6 @@ public final class Chain: Sendable {
     let observer: (any ChainObserver)?
     let log: Log
     let counts: Bool
-    let measures: Bool
 
     public init(
         _ links: [ChainLink], settings: Settings = Settings(), time: TimeSource = .system,
@@ -51,7 +52,6 @@ public final class Chain: Sendable {
         self.observer = observer
         self.log = log
         counts = links.contains { $0.counting != nil }
-        measures = observer?.measuresStages ?? false
     }
 
     func context(_ delivery: Delivery) -> StageContext {
@@ -64,6 +64,7 @@ public final class Chain: Sendable {
         _ result: StageResult, of stage: Int, _ delivery: Delivery, _ content: NotificationContent, took: UInt64 = 0
     ) {
         delivery.results[stage] = result
+        delivery.times[stage] = took
         observer?.stageEnded(stage, result, nanoseconds: took, content: content)
     }
 }

@@ -1,9 +1,6 @@
-/// Follows the stages for metrics and explanations. Called by whoever has the message, so it has to be quick. Stages are
+/// Follows the stages. Called by whoever has the message, so it has to be quick. Stages are
 /// known by their index in the chain.
 public protocol ChainObserver: AnyObject, Sendable {
-    /// Whether the time that a stage takes is measured, which costs a reading of the clock for each.
-    var measuresStages: Bool { get }
-
     /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
 
@@ -12,4 +9,8 @@ public protocol ChainObserver: AnyObject, Sendable {
 
     /// An abandoned stage has ended; its result is dropped.
     func abandonedStageEnded(_ stage: Int)
+}
+
+extension ChainObserver {
+    public func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {}
 }

@@ -13,6 +13,8 @@ public final class Delivery: @unchecked Sendable {
     @exclusivity(unchecked) public internal(set) var badgeOperation: BadgeOperation?
     /// How the stages ended, in the order of the chain.
     @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
+    /// How long they took, in nanoseconds; 0 for those that did not run, or where nothing is measured.
+    @exclusivity(unchecked) public internal(set) var times: [UInt64] = []
     /// When the message leaves at the latest.
     @exclusivity(unchecked) public internal(set) var deadline = Instant.never
     /// The deadline, or the end of the running stage's budget if that is earlier.
@@ -68,8 +70,14 @@ public final class Delivery: @unchecked Sendable {
         badgeOperation = nil
         output.clear()
         record.index()
-        if results.count != stages { results = Array(repeating: .skipped, count: stages) }
-        for stage in results.indices { results[stage] = .skipped }
+        if results.count != stages {
+            results = Array(repeating: .skipped, count: stages)
+            times = Array(repeating: 0, count: stages)
+        }
+        for stage in 0..<stages {
+            results[stage] = .skipped
+            times[stage] = 0
+        }
     }
 
     /// What APNs takes.

@@ -33,6 +33,9 @@ public final class InputRecord: @unchecked Sendable {
         isOwned = false
     }
 
+    /// Whose badge is counted: the app of `apns-topic`. Known once the chain has begun.
+    public var app: UnsafeRawBufferPointer? { value(of: .apnsTopic) }
+
     /// Finds the known headers.
     func index() {
         known = InlineArray(repeating: -1)

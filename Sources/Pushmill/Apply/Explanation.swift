@@ -8,7 +8,6 @@ final class Explanation: ChainObserver {
         var content: NotificationContent?
     }
 
-    let measuresStages = true
     private let console: Console
     private let state = Mutex(State())
 

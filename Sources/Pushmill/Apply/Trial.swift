@@ -18,8 +18,9 @@ struct Trial {
             contacts: contacts.open)
         let links = try await configuration.links(resources)
         explanation?.name(links.map(\.stage.name))
-        let chain = Chain(
-            links, settings: Chain.Settings(configuration.delivery), time: time, observer: explanation, log: log)
+        var settings = Chain.Settings(configuration.delivery)
+        settings.measuresStages = explanation != nil
+        let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: configuration.topics.output, deadLetterTopic: configuration.topics.deadLetter,
             counts: counts)

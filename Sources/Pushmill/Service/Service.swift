@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Push
+import Stores
 import Telemetry
 import Worker
 
@@ -17,9 +18,6 @@ final class Service: Sendable {
     /// Throws what keeps it from starting.
     init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
         self.log = log
-        if configuration.countsBadges {
-            throw .unreadableConfiguration("the badge stage counts in 'apply' only: 'run' keeps no counts yet")
-        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
@@ -27,26 +25,43 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        try Startup.check(settings, log)
+        let cluster = try Startup.check(settings, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
         let links = try await configuration.links(resources)
-        let registry = MetricRegistry(shards: settings.lanes + 1)
+        let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
         metrics = ServiceMetrics.make(registry, links)
-        let chain = Chain(links, settings: Chain.Settings(configuration.delivery)) { severity, stage, source, message in
+        var chainSettings = Chain.Settings(configuration.delivery)
+        chainSettings.measuresStages = true
+        let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
+            severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
+        let checkpoint = try Self.checkpoint(configuration, settings, cluster: cluster, metrics, log)
         do {
-            worker = try Worker(
-                settings, chain: chain, checkpoint: GroupCheckpoint(log: log), metrics: metrics, log: log)
+            worker = try Worker(settings, chain: chain, checkpoint: checkpoint, metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
         admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
         self.watcher = watcher
         watcher.start()
+    }
+
+    private static func checkpoint(
+        _ configuration: Configuration, _ settings: WorkerSettings, cluster: String, _ metrics: ServiceMetrics,
+        _ log: Log
+    ) throws(ProgramError) -> any Checkpoint {
+        guard configuration.countsBadges else { return GroupCheckpoint(log: log) }
+        do throws(StoreError) {
+            let state = try StateFile(path: configuration.state.path, access: .alone)
+            let owner = CheckpointFile.Owner(cluster: cluster, group: settings.consumer["group.id"] ?? "")
+            return try FileCheckpoint(state, owner: owner, stalePartitions: metrics.stalePartitions, log: log)
+        } catch {
+            throw .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
+        }
     }
 
     private static func startBroker() throws(ProgramError) -> MockCluster {

@@ -17,6 +17,8 @@ package enum Signals {
         guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
         pipe.store(ends[1], ordering: .sequentiallyConsistent)
         signal(SIGPIPE, SIG_IGN)
+        // A file that may grow no more is an error for who writes it, as a full disk is.
+        signal(SIGXFSZ, SIG_IGN)
         for number in signals { signal(number, Self.handle) }
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         let source = ends[0]

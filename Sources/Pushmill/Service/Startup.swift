@@ -7,7 +7,8 @@ enum Startup {
     private static let attempts = 6
     private static let patience: Int32 = 5000
 
-    static func check(_ settings: WorkerSettings, _ log: Log) throws(ProgramError) {
+    /// Gives the identity of the cluster.
+    static func check(_ settings: WorkerSettings, _ log: Log) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
             client = try Producer(settings.producer, log: { _, _, _ in })
@@ -16,6 +17,7 @@ enum Startup {
         }
         try reach(client, settings.producer["bootstrap.servers"] ?? "", log)
         for name in settings.input + [settings.output, settings.deadLetters] { try find(name, client) }
+        return client.clusterID(milliseconds: patience) ?? ""
     }
 
     private static func reach(_ client: Producer, _ servers: String, _ log: Log) throws(ProgramError) {

@@ -4,7 +4,19 @@ package import Push
 /// Without I/O; owned by the lane.
 package struct LiveCounts: ~Copyable, Sendable {
     /// A recipient's place, good from `begin` to `end`.
-    package struct Slot: Sendable { let index: Int }
+    package struct Slot: Sendable {
+        fileprivate let index: Int
+        fileprivate let account: BadgeAccount
+        /// The number of the next change.
+        fileprivate let sequence: UInt32
+        /// Before the message.
+        package let count: Int32
+
+        /// What goes with the delivery; `end` is then told the same operation. From any thread.
+        package func change(_ operation: BadgeOperation) -> BadgeChange {
+            BadgeChange(account: account, sequence: sequence, operation: operation)
+        }
+    }
 
     private struct Entry: Sendable {
         var account: BadgeAccount
@@ -12,8 +24,8 @@ package struct LiveCounts: ~Copyable, Sendable {
         var count: Int32
         /// The number of the last change made.
         var sequence: UInt32 = 0
-        /// Messages between `begin` and `end`.
-        var users: Int32 = 1
+        /// A message is between `begin` and `end`.
+        var isBusy = true
         /// Used again since the hand of the clock came by.
         var isRecent = false
     }
@@ -33,33 +45,37 @@ package struct LiveCounts: ~Copyable, Sendable {
     /// Accounts in memory.
     package var accountCount: Int { entries.count }
 
-    /// The count before the message that begins. `load` reads the count of a recipient who is not in memory; what it
-    /// throws leaves everything as it was.
+    /// Takes the account for the message that begins; nil while another message has it, which only happens where the
+    /// order asked for is not the recipient's. `load` reads the count of a recipient who is not in memory; what it throws
+    /// leaves everything as it was.
     package mutating func begin(
         recipient: RawSpan, app: RawSpan, load: () throws(StoreError) -> Int32
-    ) throws(StoreError) -> Slot {
+    ) throws(StoreError) -> Slot? {
         let hash = KeyIndex.hash(recipient, app)
         if let found = index.find(hash, where: { entries[$0].account.key.equals(recipient, app) }) {
-            entries[found].users += 1
+            guard !entries[found].isBusy else { return nil }
+            entries[found].isBusy = true
             entries[found].isRecent = true
             synchronize(found)
-            return Slot(index: found)
+            return slot(found)
         }
         let count = max(0, try load())
         let account = BadgeAccount(recipient: recipient, app: app, count: count)
-        return Slot(index: insert(Entry(account: account, hash: hash, count: count)))
+        return slot(insert(Entry(account: account, hash: hash, count: count)))
     }
 
-    package func count(_ slot: Slot) -> Int32 { entries[slot.index].count }
+    private func slot(_ position: Int) -> Slot {
+        let entry = entries[position]
+        return Slot(
+            index: position, account: entry.account, sequence: entry.sequence &+ 1, count: entry.count)
+    }
 
-    /// Ends what `begin` began. The change, if there is an operation, goes with the delivery.
-    package mutating func end(_ slot: Slot, _ operation: BadgeOperation?) -> BadgeChange? {
-        entries[slot.index].users -= 1
-        guard let operation else { return nil }
+    /// Ends what `begin` began, with what the message did to the count.
+    package mutating func end(_ slot: Slot, _ operation: BadgeOperation?) {
+        entries[slot.index].isBusy = false
+        guard let operation else { return }
         entries[slot.index].count = operation.applied(to: entries[slot.index].count)
-        entries[slot.index].sequence &+= 1
-        let entry = entries[slot.index]
-        return BadgeChange(account: entry.account, sequence: entry.sequence, operation: operation)
+        entries[slot.index].sequence = slot.sequence
     }
 
     /// Where nothing is under way the settled count is the truth: changes that were given up are gone from it.
@@ -89,7 +105,7 @@ package struct LiveCounts: ~Copyable, Sendable {
         for _ in 0..<min(64, 2 * entries.count) {
             hand = hand + 1 < entries.count ? hand + 1 : 0
             let entry = entries[hand]
-            guard entry.users == 0, entry.account.settled.sequence == entry.sequence else { continue }
+            guard !entry.isBusy, entry.account.settled.sequence == entry.sequence else { continue }
             guard entry.account.isStored(entry.sequence, foldedThrough: foldedThrough) else {
                 isHeldByJournal = true
                 continue

@@ -79,20 +79,27 @@ package struct OutputIndex: ~Copyable {
         return bytes
     }
 
-    /// What nobody has taken, by topic, partition and offset: the first of it that comes after `place`.
-    package func left(after place: Place?) throws(StoreError) -> (place: Place, bytes: [UInt8])? {
-        let next = try database.prepare(
-            """
-            SELECT topic, partition, offset, bytes FROM place JOIN output ON output.id=place.output
-            WHERE taken=0 AND (topic, partition, offset) > (?1, ?2, ?3) ORDER BY topic, partition, offset LIMIT 1
-            """)
-        let topic = place.flatMap { topics.firstIndex(of: $0.topic) } ?? -1
-        try bind(next, place ?? Place(topic: "", partition: -1, offset: -1), topic)
-        guard try next.step() else { return nil }
-        let found = Place(
-            topic: topics[Int(next.integer(0))], partition: Int32(truncatingIfNeeded: next.integer(1)),
-            offset: next.integer(2))
-        return (found, Array(next.bytes(3)))
+    /// What nobody has taken, by topic, partition and offset. Nothing is to be put or taken meanwhile.
+    package func left() throws(StoreError) -> Left {
+        Left(
+            statement: try database.prepare(
+                """
+                SELECT topic, partition, offset, (SELECT bytes FROM output WHERE id=place.output)
+                FROM place WHERE taken=0 ORDER BY topic, partition, offset
+                """), topics: topics)
+    }
+
+    package struct Left: ~Copyable {
+        fileprivate let statement: Statement
+        fileprivate let topics: [String]
+
+        package mutating func next() throws(StoreError) -> (place: Place, bytes: [UInt8])? {
+            guard try statement.step() else { return nil }
+            let place = Place(
+                topic: topics[Int(statement.integer(0))], partition: Int32(truncatingIfNeeded: statement.integer(1)),
+                offset: statement.integer(2))
+            return (place, Array(statement.bytes(3)))
+        }
     }
 
     private func bind(_ statement: borrowing Statement, _ place: Place, _ topic: Int) throws(StoreError) {

@@ -1,5 +1,6 @@
 import Kafka
 import Push
+import Stores
 import Telemetry
 
 /// The thread that writes checkpoints and asks the group for what it has committed: whatever blocks on the network.
@@ -16,6 +17,7 @@ final class Committer: Sendable {
     /// Milliseconds for an answer of the group. A commit has less than a drain gives to its commits together.
     private static let readPatience: Int32 = 5000
     private static let commitPatience: Int32 = 1500
+    private static let endPatience: Int32 = 5000
 
     let requests = Mailbox<Request>()
     private let consumer: Consumer
@@ -23,18 +25,20 @@ final class Committer: Sendable {
     private let checkpoint: any Checkpoint
     private let interval: Duration
     private let metrics: ServiceMetrics
+    private let status: WorkerStatus
     private let log: Log
     private let tell: @Sendable (PollerMessage) -> Void
 
     init(
         consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, interval: Duration, metrics: ServiceMetrics,
-        log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
+        status: WorkerStatus, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
     ) {
         self.consumer = consumer
         self.flow = flow
         self.checkpoint = checkpoint
         self.interval = interval
         self.metrics = metrics
+        self.status = status
         self.log = log
         self.tell = tell
     }
@@ -59,15 +63,15 @@ final class Committer: Sendable {
                 case .read(let places, let number):
                     if !read(places, number) { unanswered.append(request) }
                 case .commit(let slots, let attempt):
-                    tell(.commitEnded(commit(flow.marks(of: slots), channel), attempt: attempt))
-                case .commitAll: tell(.lastCommitEnded(commit(flow.marks(), channel)))
+                    tell(.commitEnded(commit(slots, channel), attempt: attempt))
+                case .commitAll: tell(.lastCommitEnded(commit(nil, channel)))
                 case .stop: return
                 }
             }
             batch.removeAll(keepingCapacity: true)
             let now = TimeSource.system.now
             if now >= due {
-                _ = commit(flow.marks(), channel)
+                _ = commit(nil, channel)
                 due = TimeSource.system.now + interval
                 for request in unanswered { requests.post(request) }
                 unanswered.removeAll()
@@ -75,31 +79,31 @@ final class Committer: Sendable {
         }
     }
 
-    /// False when the group did not answer.
+    /// False when it has to be done again.
     private func read(_ places: [TopicPartition], _ number: Int) -> Bool {
-        do throws(KafkaError) {
+        guard flow.isSettled(places) else { return false }
+        do {
             let committed = places.isEmpty ? [] : try consumer.committed(places, milliseconds: Self.readPatience)
             if let failure = committed.lazy.compactMap(\.error).first { throw failure }
-            tell(.positionsRead(places, number: number, checkpoint.restore(committed)))
+            let starts = try checkpoint.restore(committed.map(\.position), unsaved: flow.unsavedPosition) { place in
+                try consumer.watermarks(of: place, milliseconds: Self.endPatience).high
+            }
+            tell(.positionsRead(places, number: number, starts))
         } catch {
-            log.warning("the group's offsets could not be read, trying again", [.error(error)])
+            log.warning("where partitions go on could not be read, trying again", [.error(error)])
             return false
         }
         return true
     }
 
-    private func commit(_ marks: [Flow.Mark], _ channel: CommitChannel) -> CommitOutcome {
+    private func commit(_ slots: [PartitionSlot]?, _ channel: CommitChannel) -> CommitOutcome {
+        let begin = TimeSource.system.now
+        let cut = flow.cut(slots)
+        let marks = cut.marks
+        guard save(cut.batch) else { return .retry }
         guard !marks.isEmpty else { return .accepted }
         guard !consumer.isJoining else { return .retry }
-        let begin = TimeSource.system.now
         let positions = marks.map(\.position)
-        do {
-            try checkpoint.write(positions)
-        } catch {
-            metrics.checkpointFailures.add()
-            log.error("the checkpoint could not be written, nothing is committed", [.error(error)])
-            return .retry
-        }
         let outcome = judge(channel.commit(positions, milliseconds: Self.commitPatience), marks)
         let took = TimeSource.system.now.nanoseconds(since: begin)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
@@ -110,6 +114,32 @@ final class Committer: Sendable {
                 [.topic(mark.place.topic), .partition(mark.place.partition), .count(mark.snapshot.leftOut)])
         }
         return outcome
+    }
+
+    /// False if the counts could not be written: then nothing is to be committed, nor counted.
+    private func save(_ batch: consuming CheckpointBatch) -> Bool {
+        guard !batch.isEmpty else {
+            flow.putBack(batch)
+            return true
+        }
+        do {
+            let number = try checkpoint.save(batch)
+            flow.saved(batch, in: number)
+            hold(false)
+            return true
+        } catch {
+            flow.putBack(batch)
+            metrics.checkpointFailures.add()
+            log.error("the checkpoint could not be written: nothing is counted or committed", [.error(error)])
+            hold(true)
+            return false
+        }
+    }
+
+    private func hold(_ isHeld: Bool) {
+        guard status.checkpointing(!isHeld) else { return }
+        checkpoint.counts?.isOnHold = isHeld
+        if !isHeld { log.info("checkpoints are written again") }
     }
 
     private func judge(_ results: [PartitionResult]?, _ marks: [Flow.Mark]) -> CommitOutcome {

@@ -1,43 +1,34 @@
 package import Kafka
+package import Stores
 package import Telemetry
 
-/// The group's commit alone is the checkpoint.
+/// The group's commit alone is the checkpoint: nothing is counted.
 package struct GroupCheckpoint: Checkpoint {
     private let log: Log
 
     package init(log: Log) { self.log = log }
 
-    package func restore(_ committed: [PartitionResult]) -> [PartitionStart] {
-        committed.map { start(of: $0.position) }
-    }
+    package var counts: CountKeeper? { nil }
 
-    package func write(_ positions: [Position]) {}
-
-    private func start(of position: Position) -> PartitionStart {
-        let place = position.partition
-        guard position.offset >= 0 else { return PartitionStart(place, offset: Position.stored) }
-        do throws(OffsetMetadata.Rejection) {
-            let metadata = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset)
-            return PartitionStart(place, offset: position.offset, completed: metadata.completed)
-        } catch {
-            log.warning(
-                "the committed offset was not set by pushmill and is obeyed",
-                [
-                    .topic(place.topic), .partition(place.partition), .offset(position.offset),
-                    .reason(error.explanation),
-                ])
-            return PartitionStart(place, offset: position.offset)
+    package func restore(
+        _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,
+        end: (TopicPartition) throws -> Int64
+    ) -> [PartitionStart] {
+        committed.map { position in
+            switch CommittedPosition(position) {
+            case .nothing: return .reset(position.partition)
+            case .ours(let start): return start
+            case .foreign(let start, let rejection):
+                log.warning(
+                    "the committed offset was not set by pushmill and is obeyed",
+                    [
+                        .topic(start.place.topic), .partition(start.place.partition), .offset(start.offset),
+                        .reason(rejection.explanation),
+                    ])
+                return start
+            }
         }
     }
-}
 
-extension OffsetMetadata.Rejection {
-    package var explanation: String {
-        switch self {
-        case .foreign: "its metadata is not ours"
-        case .version(let version): "its metadata is of version \(version), which is not known here"
-        case .corrupt: "its metadata is damaged"
-        case .otherBase(let base): "its metadata was written for offset \(base)"
-        }
-    }
+    package func save(_ batch: borrowing CheckpointBatch) -> UInt32 { 0 }
 }

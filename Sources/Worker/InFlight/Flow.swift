@@ -1,5 +1,6 @@
 import Kafka
 import Push
+import Stores
 import Synchronization
 
 /// What every thread of the worker must agree on: what is in flight, and how far each partition is. Locked once for a
@@ -13,10 +14,14 @@ final class Flow: Sendable {
         var isDraining = false
     }
 
-    struct State: Sendable {
+    struct State: ~Copyable, Sendable {
         var table: InFlightTable
         /// By the index of their slots.
         var partitions: [Partition?] = []
+        /// What the next checkpoint has; empty where nothing is counted.
+        var pending = PendingCheckpoint()
+        /// Those that are gone and had records in flight then.
+        var departed: [Partition] = []
 
         subscript(slot: PartitionSlot) -> Partition? {
             get {
@@ -31,12 +36,15 @@ final class Flow: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Where nothing is counted there is none.
+    private let changes: ChangeTable?
     /// How many slots have been closed: a lane that has seen as many need not ask before it publishes.
     private let closedSlots = Atomic<Int>(0)
     /// The intake waits for room.
     private let isRoomWanted = Atomic<Bool>(false)
 
-    init(limit: Int, byteLimit: Int) {
+    init(limit: Int, byteLimit: Int, counts: Bool) {
+        changes = counts ? ChangeTable(limit: limit) : nil
         state = Mutex(State(table: InFlightTable(limit: limit, byteLimit: byteLimit)))
     }
 
@@ -46,10 +54,13 @@ final class Flow: Sendable {
 
     // MARK: Assignments
 
-    func open(_ place: TopicPartition, ledger: OffsetLedger) -> PartitionSlot {
+    /// `isPositionKnown`: false where the first record decides.
+    func open(_ place: TopicPartition, ledger: OffsetLedger, isPositionKnown: Bool) -> PartitionSlot {
         state.withLock { state in
             let slot = state.table.openSlot()
-            state[slot] = Partition(place: place, slot: slot, ledger: ledger)
+            let partition = Partition(place: place, slot: slot, ledger: ledger)
+            state[slot] = partition
+            if changes != nil, isPositionKnown { state.pending.add(partition.position) }
             return slot
         }
     }
@@ -60,9 +71,21 @@ final class Flow: Sendable {
         closedSlots.wrappingAdd(slots.count, ordering: .sequentiallyConsistent)
     }
 
-    func forget(_ slots: [PartitionSlot]) {
-        state.withLock { state in for slot in slots where state[slot] != nil { state[slot] = nil } }
+    /// They belong to somebody else. What was acknowledged of them stays part of the counts.
+    func end(_ slots: [PartitionSlot]) {
+        state.withLock { state in
+            for slot in slots {
+                guard let partition = state[slot] else { continue }
+                state[slot] = nil
+                guard changes != nil else { continue }
+                state.pending.add(partition.position)
+                if state.table.slots.outstanding(slot) > 0 { state.departed.append(partition) }
+            }
+        }
     }
+
+    /// Its log has begun anew; what is in flight of the old one goes on.
+    func forget(_ slot: PartitionSlot) { state.withLock { state in state[slot] = nil } }
 
     func drain(_ slots: [PartitionSlot]) {
         state.withLock { state in for slot in slots { state[slot]?.isDraining = true } }
@@ -89,7 +112,12 @@ final class Flow: Sendable {
         let isRelieved = state.withLock { state in
             for ticket in tickets {
                 guard let delivery = state.table.remove(ticket) else { continue }
-                _ = state.partitions[delivery.slot.index]?.complete(delivery)
+                if let change = changes?.take(ticket) {
+                    let isGivenUp = state[delivery.slot] == nil && !state.table.slots.isOpen(delivery.slot)
+                    Self.settle(change, of: delivery, isGivenUp, &state.pending.counts, &state.partitions)
+                } else {
+                    _ = state.partitions[delivery.slot.index]?.complete(delivery.offset, of: delivery.slot)
+                }
             }
             return state.table.isRelieved
         }
@@ -98,8 +126,32 @@ final class Flow: Sendable {
 
     /// Records given up unpublished: another owner will do them.
     func abandon(_ tickets: some Sequence<InFlightTable.Ticket>) {
-        state.withLock { state in for ticket in tickets { _ = state.table.remove(ticket) } }
+        state.withLock { state in
+            for ticket in tickets {
+                guard let delivery = state.table.remove(ticket), let change = changes?.take(ticket) else { continue }
+                Self.settle(change, of: delivery, true, &state.pending.counts, &state.partitions)
+            }
+        }
     }
+
+    private static func settle(
+        _ change: BadgeChange, of delivery: InFlightTable.Delivery, _ isGivenUp: Bool,
+        _ counts: inout SettledCounts, _ partitions: inout [Partition?]
+    ) {
+        let source = SourceOffset(assignment: delivery.slot.number, offset: delivery.offset)
+        func release(_ source: SourceOffset) {
+            let slot = PartitionSlot(number: source.assignment)
+            _ = partitions[slot.index]?.complete(source.offset, of: slot)
+        }
+        if isGivenUp {
+            counts.giveUp(change, of: source, release: release)
+        } else {
+            counts.acknowledge(change, of: source, release: release)
+        }
+    }
+
+    /// Called by whoever has the ticket, before its message is published.
+    func note(_ change: BadgeChange, of ticket: InFlightTable.Ticket) { changes?.put(change, for: ticket) }
 
     /// Where a record in flight came from; nil when its partition has gone.
     func origin(of ticket: InFlightTable.Ticket) -> Position? {
@@ -123,15 +175,52 @@ final class Flow: Sendable {
         var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
     }
 
-    /// How far the given partitions are (all for nil), where that has changed since it was last committed.
-    func marks(of slots: [PartitionSlot]? = nil) -> [Mark] {
+    /// One moment: how far partitions are, and the counts that go with that.
+    struct Cut: ~Copyable, Sendable {
+        let marks: [Mark]
+        let batch: CheckpointBatch
+    }
+
+    /// How far the given partitions are (all for nil), where that has changed since it was last committed. Its batch ends
+    /// in `saved` or `putBack` before the next cut.
+    func cut(_ slots: [PartitionSlot]?) -> Cut {
         state.withLock { state in
-            state.partitions.compactMap { partition in
-                guard let partition, partition.ledger.isDirty, slots?.contains(partition.slot) ?? true else {
-                    return nil
-                }
+            var marks = state.partitions.compactMap { partition -> Mark? in
+                guard let partition, partition.ledger.isDirty else { return nil }
                 return Mark(place: partition.place, slot: partition.slot, snapshot: partition.ledger.snapshot())
             }
+            if changes != nil {
+                for mark in marks { state.pending.add(PartitionPosition(mark.position)) }
+            }
+            if let slots { marks.removeAll { !slots.contains($0.slot) } }
+            return Cut(marks: marks, batch: state.pending.take())
+        }
+    }
+
+    func saved(_ batch: consuming CheckpointBatch, in checkpoint: UInt32) {
+        var batch = Optional(batch)
+        state.withLock { state in
+            if let batch = batch.take() { state.pending.saved(batch, in: checkpoint) }
+        }
+    }
+
+    func putBack(_ batch: consuming CheckpointBatch) {
+        var batch = Optional(batch)
+        state.withLock { state in
+            if let batch = batch.take() { state.pending.putBack(batch) }
+        }
+    }
+
+    func unsavedPosition(of place: TopicPartition) -> PartitionPosition? {
+        state.withLock { $0.pending.position(of: place.topic, place.partition) }
+    }
+
+    /// Whether nothing is in flight any more of earlier assignments of these partitions: until then it is not known what
+    /// their recipients' counts are.
+    func isSettled(_ places: [TopicPartition]) -> Bool {
+        state.withLock { state in
+            state.departed.removeAll { [slots = state.table.slots] in slots.outstanding($0.slot) == 0 }
+            return !state.departed.contains { places.contains($0.place) }
         }
     }
 
@@ -142,7 +231,20 @@ final class Flow: Sendable {
 
 extension Flow.Partition {
     /// The slot may have been given to another assignment since.
-    fileprivate mutating func complete(_ delivery: InFlightTable.Delivery) -> Bool {
-        delivery.slot == slot && ledger.complete(delivery.offset)
+    fileprivate mutating func complete(_ offset: Int64, of slot: PartitionSlot) -> Bool {
+        slot == self.slot && ledger.complete(offset)
+    }
+
+    fileprivate var position: PartitionPosition {
+        let snapshot = ledger.snapshot()
+        return PartitionPosition(Position(place, offset: snapshot.offset, metadata: snapshot.metadata))
+    }
+}
+
+extension PartitionPosition {
+    fileprivate init(_ position: Position) {
+        self.init(
+            topic: position.partition.topic, partition: position.partition.partition, next: position.offset,
+            metadata: position.metadata)
     }
 }

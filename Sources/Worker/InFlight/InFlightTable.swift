@@ -19,6 +19,9 @@ package struct InFlightTable: Sendable {
 
         package var rawValue: UInt64 { handle.rawValue }
 
+        /// Below the table's limit, and no other's while this one is in flight.
+        var index: Int { Int(handle.index) }
+
         package init(rawValue: UInt64) { handle = Slab<Delivery>.Handle(rawValue: rawValue) }
 
         fileprivate init(_ handle: Slab<Delivery>.Handle) { self.handle = handle }

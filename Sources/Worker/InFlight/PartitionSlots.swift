@@ -5,6 +5,13 @@ package struct PartitionSlot: Hashable, Sendable {
     package let generation: UInt32
 }
 
+extension PartitionSlot {
+    /// Both in one.
+    var number: Int { Int(generation) << 32 | index }
+
+    init(number: Int) { self.init(index: number & 0xFFFF_FFFF, generation: UInt32(truncatingIfNeeded: number >> 32)) }
+}
+
 /// Which slots are open. The number of a closed slot is given out again when the last of its deliveries has come back.
 package struct PartitionSlots: Sendable {
     private struct Entry {

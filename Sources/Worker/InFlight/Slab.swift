@@ -2,7 +2,7 @@
 /// handle finds nothing, whoever lives there now.
 struct Slab<Element> {
     struct Handle: Hashable, Sendable {
-        fileprivate let index: UInt32
+        let index: UInt32
         fileprivate let generation: UInt32
 
         /// Never 0, so that it can travel where 0 means none.

@@ -43,7 +43,7 @@ struct Intake {
     mutating func serve(_ start: PartitionStart) {
         let ledger = OffsetLedger(startingAt: start.offset, completed: start.completed)
         served[start.place] = ServedPartitions.Served(
-            slot: flow.open(start.place, ledger: ledger),
+            slot: flow.open(start.place, ledger: ledger, isPositionKnown: start.offset >= 0),
             metrics: metrics.partition(start.place.partition, of: start.place.topic))
     }
 
@@ -63,7 +63,7 @@ struct Intake {
     /// They belong to somebody else.
     mutating func end(_ places: [TopicPartition]) {
         fence(places)
-        flow.forget(slots(of: places))
+        flow.end(slots(of: places))
         for place in places {
             served[place] = nil
             stalled[place] = nil
@@ -200,7 +200,7 @@ struct Intake {
             "the offsets of a partition have gone back: the topic was made anew or cut; going on from there",
             [.topic(place.topic), .partition(place.partition), .offset(record.offset)])
         // What is unfinished of the old log goes on: nobody could read it again.
-        flow.forget([former.slot])
+        flow.forget(former.slot)
         serve(PartitionStart(place, offset: record.offset))
     }
 

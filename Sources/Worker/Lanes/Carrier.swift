@@ -1,5 +1,6 @@
 import Kafka
 import Push
+import Stores
 
 /// One message on its way through a lane, with what it must not lose on the way. Used again for later messages.
 ///
@@ -19,6 +20,8 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
     private(set) var holdsKey = false
     /// False while the recipient's count could not be read.
     var hasBegun = true
+    /// The recipient's count, which is this message's until it ends.
+    var counting: LiveCounts.Slot?
 
     init(_ lane: Lane) { self.lane = lane }
 
@@ -32,6 +35,7 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
         isOrphan = false
         isSuspended = false
         hasBegun = true
+        counting = nil
         timer = nil
         delivery.clear()
         item.record.fill(delivery.record, topic: topic)
@@ -52,7 +56,16 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
         item = nil
     }
 
-    func count(_ delivery: Delivery) -> Int32? { 0 }
+    func count(_ delivery: Delivery) -> Int32? {
+        lane.assumeIsolated { $0.beginCount(for: self) }
+        return counting?.count
+    }
+
+    /// What the message did to the count. Asked when its verdict stands.
+    var change: BadgeChange? {
+        guard let operation = delivery.badgeOperation else { return nil }
+        return counting?.change(operation)
+    }
 
     func willWait(_ delivery: Delivery) {
         lent?.destroy()

@@ -9,20 +9,21 @@ extension Lane {
     /// The running task has suspended in this message.
     func stepAside(_ carrier: Carrier, in task: Task<Void, Never>) {
         hold(carrier)
+        watch.add(carrier, until: carrier.delivery.deadline)
         carrier.delivery.suspended(in: task)
         arm(carrier)
     }
 
     func retryLater(_ carrier: Carrier) {
         hold(carrier)
+        watch.add(carrier, until: .never)
         carrier.hasBegun = false
         carrier.timer = timers.insert(carrier, at: now + Self.retryDelay)
     }
 
-    private func hold(_ carrier: Carrier) {
+    func hold(_ carrier: Carrier) {
         guard !carrier.isSuspended else { return }
         carrier.isSuspended = true
-        suspended[ObjectIdentifier(carrier)] = carrier
         if !carrier.holdsKey { order.hold(carrier.item?.key) }
     }
 
@@ -49,8 +50,16 @@ extension Lane {
 
     private func leave(_ carrier: Carrier, _ verdict: Verdict?) {
         disarm(carrier)
-        suspended[ObjectIdentifier(carrier)] = nil
+        watch.remove(carrier)
         finish(carrier, verdict)
+    }
+
+    /// The stage may still be at it, or come to its end later: nothing more comes of it.
+    func leftElsewhere(_ carrier: Carrier) {
+        carrier.isOrphan = true
+        disarm(carrier)
+        watch.remove(carrier)
+        letGo(of: carrier, carrier.delivery.badgeOperation)
     }
 
     func fireTimers() {
@@ -75,7 +84,7 @@ extension Lane {
     /// The stage has lost its message, and the chain goes on without it.
     private func runAgain(_ carrier: Carrier) {
         let task = Task.immediate { self.resumed(carrier, await self.chain.run(carrier.delivery)) }
-        guard suspended[ObjectIdentifier(carrier)] != nil else { return }
+        guard watch.contains(carrier) else { return }
         carrier.delivery.suspended(in: task)
         arm(carrier)
     }
@@ -92,7 +101,7 @@ extension Lane {
 
     /// Their partitions are gone: unfinished messages are dropped for the next owner.
     func giveUp(_ slots: [PartitionSlot]) {
-        for carrier in suspended.values {
+        for carrier in watch.suspended {
             guard let slot = carrier.item?.slot, slots.contains(slot) else { continue }
             if carrier.hasBegun, chain.expireFromOutside(carrier.delivery, now: .never) == nil { continue }
             carrier.isOrphan = carrier.hasBegun

@@ -1,5 +1,6 @@
 import Kafka
 import Push
+import Stores
 import Telemetry
 
 /// One thread that takes messages through the chain, one after the other. A message whose stage suspends steps aside,
@@ -16,10 +17,11 @@ actor Lane {
     private let onRoom: @Sendable () -> Void
     var metrics: MetricsShard
     var publisher: Publisher
+    /// Where nothing is counted there are none.
+    private var counts: LaneCounts?
 
     var order = KeyOrder<LaneItem>()
     var timers = DeadlineQueue<Instant, Carrier>()
-    var suspended: [ObjectIdentifier: Carrier] = [:]
     private var spare: [Carrier] = []
     private var topics: [SourceTopic] = []
 
@@ -35,11 +37,12 @@ actor Lane {
     private var wallClock: Int64 = 0
 
     init(
-        chain: Chain, publisher: Publisher, topics: InputTopics, metrics: MetricsShard, time: TimeSource,
-        onRoom: @escaping @Sendable () -> Void
+        chain: Chain, publisher: Publisher, counts: consuming LaneCounts?, topics: InputTopics,
+        metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
         self.publisher = publisher
+        self.counts = counts
         inputTopics = topics
         self.metrics = metrics
         self.time = time
@@ -60,6 +63,7 @@ actor Lane {
                 case .items(let items): assumeIsolated { $0.run(items) }
                 case .job(let job): executor.run(job)
                 case .giveUp(let slots): assumeIsolated { $0.giveUp(slots) }
+                case .left(let carrier): assumeIsolated { $0.leftElsewhere(carrier) }
                 case .stop: return
                 }
             }
@@ -77,7 +81,6 @@ actor Lane {
     private func endTurn() -> Instant {
         fireTimers()
         run([])
-        watch.clear()
         watch.end()
         if publisher.settle() { onRoom() }
         return timers.earliest ?? .never
@@ -101,13 +104,14 @@ actor Lane {
             let verdict = await chain.run(carrier.delivery)
             if carrier.isSuspended { return resumed(carrier, verdict) }
             current = nil
-            if let verdict { finish(carrier, verdict) } else { release(carrier.item?.key) }
+            if let verdict { finish(carrier, verdict) } else { hold(carrier) }
         }
     }
 
     /// The next message that needs its stages; those that end before are carried out here.
     private func takeUp() -> Carrier? {
         while let item = nextItem() {
+            if let due = timers.earliest, due <= now { fireTimers() }
             if publisher.isLate(item.slot) {
                 item.record.destroy()
                 publisher.abandon(item.ticket)
@@ -155,15 +159,24 @@ actor Lane {
 
     /// The message's last step on this lane; without a verdict it is given up.
     func finish(_ carrier: Carrier, _ verdict: Verdict?) {
-        let key = carrier.item?.key
         let ended = time.now
         metrics.messageSeconds.observe(nanoseconds: Int64(clamping: ended.nanoseconds(since: now)))
         now = ended
+        watch.begin(ended)
         if let verdict { publisher.publish(verdict, of: carrier) }
+        letGo(of: carrier, verdict == nil ? nil : carrier.delivery.badgeOperation)
+    }
+
+    /// The message has left, having done that to its recipient's count.
+    func letGo(of carrier: Carrier, _ operation: BadgeOperation?) {
+        let key = carrier.item?.key
+        if let slot = carrier.counting.take() { counts?.end(slot, operation) }
         carrier.release()
         if !carrier.isOrphan { spare.append(carrier) }
         release(key)
     }
+
+    func beginCount(for carrier: Carrier) { carrier.counting = counts?.begin(carrier.delivery.record) }
 
     /// Lets the next message of this key run.
     private func release(_ key: OrderKey?) {

@@ -8,13 +8,26 @@ final class LaneWatch: Sendable {
         let deadline: Instant
     }
 
-    private let waiting = Mutex<Waiting?>(nil)
+    private struct State {
+        /// The message that the thread is at.
+        var running: Waiting?
+        /// Those that have stepped aside.
+        var suspended: [ObjectIdentifier: Waiting] = [:]
+    }
+
+    /// At one thing for so long, a thread is not going to see to its deadlines in time.
+    private static let patience = Duration.milliseconds(20)
+
+    private let state = Mutex(State())
     /// When the thread took up what it is at, in nanoseconds; 0 when it waits for work.
     private let busySince = Atomic<UInt64>(0)
 
     func begin(_ now: Instant) { busySince.store(now.nanoseconds, ordering: .relaxed) }
 
-    func end() { busySince.store(0, ordering: .relaxed) }
+    func end() {
+        state.withLock { $0.running = nil }
+        busySince.store(0, ordering: .relaxed)
+    }
 
     /// How long the thread has been at one thing.
     func busy(_ now: Instant) -> Duration {
@@ -25,17 +38,35 @@ final class LaneWatch: Sendable {
 
     /// A stage that may block the thread is about to run.
     func expect(_ carrier: Carrier, until deadline: Instant) {
-        waiting.withLock { $0 = Waiting(carrier: carrier, deadline: deadline) }
+        let waiting = Waiting(carrier: carrier, deadline: deadline)
+        state.withLock { state in
+            if carrier.isSuspended {
+                state.suspended[ObjectIdentifier(carrier)] = waiting
+            } else {
+                state.running = waiting
+            }
+        }
     }
 
-    func clear() { waiting.withLock { $0 = nil } }
+    // MARK: Messages that have stepped aside
 
-    /// The message whose deadline has come while its stage still has the thread.
-    func overdue(_ now: Instant) -> Carrier? {
-        waiting.withLock { waiting in
-            guard let found = waiting, found.deadline <= now else { return nil }
-            waiting = nil
-            return found.carrier
+    func add(_ carrier: Carrier, until deadline: Instant) {
+        state.withLock { $0.suspended[ObjectIdentifier(carrier)] = Waiting(carrier: carrier, deadline: deadline) }
+    }
+
+    func remove(_ carrier: Carrier) { state.withLock { $0.suspended[ObjectIdentifier(carrier)] = nil } }
+
+    func contains(_ carrier: Carrier) -> Bool { state.withLock { $0.suspended[ObjectIdentifier(carrier)] != nil } }
+
+    var suspended: [Carrier] { state.withLock { $0.suspended.values.map(\.carrier) } }
+
+    /// Messages whose deadline has come while a stage has the thread, each until it has left.
+    func overdue(_ now: Instant) -> [Carrier] {
+        guard busy(now) > Self.patience else { return [] }
+        return state.withLock { state in
+            var found = state.suspended.values.filter { $0.deadline <= now }
+            if let running = state.running, running.deadline <= now { found.append(running) }
+            return found.map(\.carrier)
         }
     }
 }

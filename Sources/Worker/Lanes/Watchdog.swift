@@ -7,18 +7,20 @@ final class Watchdog: Sendable {
     /// How late such a message may leave.
     private static let period = Duration.milliseconds(20)
 
-    private let lanes: [LaneWatch]
+    private let lanes: [Lane]
     private let chain: Chain
     private let outputs: Outputs
     private let flow: Flow
+    private let metrics: MetricsShard
     private let log: Log
     private let stop = Mailbox<Void>()
 
-    init(lanes: [LaneWatch], chain: Chain, outputs: Outputs, flow: Flow, log: Log) {
+    init(lanes: [Lane], chain: Chain, outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
         self.lanes = lanes
         self.chain = chain
         self.outputs = outputs
         self.flow = flow
+        self.metrics = metrics
         self.log = log
     }
 
@@ -26,18 +28,19 @@ final class Watchdog: Sendable {
 
     /// The thread's life: ends with `end`.
     func serve() {
-        var publisher = Publisher(outputs: outputs, flow: flow, log: log)
+        var publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
         var ended: [Void] = []
         while ended.isEmpty {
             let now = TimeSource.system.now
-            for (lane, watch) in lanes.enumerated() {
-                guard let carrier = watch.overdue(now),
-                    let verdict = chain.expireFromOutside(carrier.delivery, now: now)
-                else { continue }
-                log.error(
-                    "a stage has blocked its lane beyond the deadline: its message leaves without it",
-                    [.lane(lane), .source("\(carrier.delivery.record.source)")])
-                publisher.publish(verdict, of: carrier)
+            for (number, lane) in lanes.enumerated() {
+                for carrier in lane.watch.overdue(now) {
+                    guard let verdict = chain.expireFromOutside(carrier.delivery, now: now) else { continue }
+                    log.error(
+                        "a stage has blocked its lane beyond the deadline: a message leaves without it",
+                        [.lane(number), .source("\(carrier.delivery.record.source)")])
+                    publisher.publish(verdict, of: carrier)
+                    lane.executor.mailbox.post(.left(carrier))
+                }
                 _ = publisher.settle()
             }
             stop.take(into: &ended, until: now + Self.period)

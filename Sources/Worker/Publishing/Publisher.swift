@@ -7,6 +7,7 @@ import Telemetry
 struct Publisher {
     private let outputs: Outputs
     private let flow: Flow
+    private var metrics: MetricsShard
     private let log: Log
     /// Counted since the last `settle`.
     private var published = 0
@@ -17,9 +18,10 @@ struct Publisher {
     /// How many slots had been fenced when this thread began; while there are no more, none needs to be asked for.
     private let closings: Int
 
-    init(outputs: Outputs, flow: Flow, log: Log) {
+    init(outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
         self.outputs = outputs
         self.flow = flow
+        self.metrics = metrics
         self.log = log
         closings = flow.closings
     }
@@ -29,9 +31,10 @@ struct Publisher {
 
     mutating func publish(_ verdict: Verdict, of carrier: Carrier) {
         guard let item = carrier.item else { return }
-        if isLate(item.slot) {
-            abandon(item.ticket)
-        } else if verdict.destination == .nowhere {
+        if let change = carrier.change { flow.note(change, of: item.ticket) }
+        if isLate(item.slot) { return abandon(item.ticket) }
+        countStages(of: carrier.delivery)
+        if verdict.destination == .nowhere {
             settled.append(item.ticket)
         } else {
             publish(verdict, carrier.delivery, headers: carrier.takeHeaders(), item.ticket)
@@ -65,6 +68,15 @@ struct Publisher {
         }
     }
 
+    private mutating func countStages(of delivery: Delivery) {
+        for stage in metrics.stages.indices where stage < delivery.results.count {
+            metrics.stages[stage].count(delivery.results[stage])
+            if delivery.times[stage] > 0 {
+                metrics.stages[stage].seconds.observe(nanoseconds: Int64(clamping: delivery.times[stage]))
+            }
+        }
+    }
+
     /// Waits while librdkafka's queue is full: that is back-pressure, and the intake feels it next.
     private func send(
         to topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
@@ -93,5 +105,17 @@ struct Publisher {
         abandoned.removeAll(keepingCapacity: true)
         settled.removeAll(keepingCapacity: true)
         return isRelieved
+    }
+}
+
+extension StageMetricsShard {
+    fileprivate mutating func count(_ result: StageResult) {
+        switch result {
+        case .ok: count("ok")
+        case .skipped: count("skipped")
+        case .expired: count("expired")
+        case .failed(let reason): count("failed", reason: reason)
+        case .word(let word): count(word)
+        }
     }
 }

@@ -13,6 +13,7 @@ struct Resending {
     private let flow: Flow
     private let chain: Chain
     private let settings: WorkerSettings
+    private let metrics: MetricsShard
     private let log: Log
     private let onKafkaLog: KafkaLogSink
     private let onRoom: @Sendable () -> Void
@@ -21,13 +22,14 @@ struct Resending {
     private var reader: PartitionReader?
 
     init(
-        outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, log: Log,
-        onKafkaLog: @escaping KafkaLogSink, onRoom: @escaping @Sendable () -> Void
+        outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, metrics: MetricsShard,
+        log: Log, onKafkaLog: @escaping KafkaLogSink, onRoom: @escaping @Sendable () -> Void
     ) {
         self.outputs = outputs
         self.flow = flow
         self.chain = chain
         self.settings = settings
+        self.metrics = metrics
         self.log = log
         self.onKafkaLog = onKafkaLog
         self.onRoom = onRoom
@@ -118,7 +120,7 @@ struct Resending {
             delivery.record.timestamp = refusal.timestamp
         }
         let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
-        var publisher = Publisher(outputs: outputs, flow: flow, log: log)
+        var publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
         publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket)
         _ = publisher.settle()
     }

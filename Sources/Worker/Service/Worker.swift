@@ -30,27 +30,32 @@ package final class Worker: Sendable {
         let producer = try Producer(settings.producer, log: onKafkaLog, statistics: statistics)
         let outputs = try Outputs(producer, output: settings.output, deadLetters: settings.deadLetters)
         let consumer = try Consumer(settings.consumer, log: onKafkaLog, statistics: statistics)
-        let flow = Flow(limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes)
+        let flow = Flow(
+            limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)
         let topics = InputTopics()
 
-        let lanes = (0..<settings.lanes).map { index in
-            Lane(
-                chain: chain, publisher: Publisher(outputs: outputs, flow: flow, log: log), topics: topics,
-                metrics: metrics.shard(index), time: .system, onRoom: onRoom)
+        let lanes = try (0..<settings.lanes).map { index in
+            let shard = metrics.shard(index)
+            return Lane(
+                chain: chain, publisher: Publisher(outputs: outputs, flow: flow, metrics: shard, log: log),
+                counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, metrics: shard,
+                time: .system, onRoom: onRoom)
         }
+        let (acknowledgerShard, watchdogShard) = (settings.lanes, settings.lanes + 1)
         watches = lanes.map(\.watch)
         let refusals = Refusals(log: log) {
             Resending(
-                outputs: outputs, flow: flow, chain: chain, settings: settings, log: log, onKafkaLog: onKafkaLog,
-                onRoom: onRoom)
+                outputs: outputs, flow: flow, chain: chain, settings: settings,
+                metrics: metrics.shard(watchdogShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
         }
         let acknowledger = Acknowledger(
             outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, log: log,
-            shard: settings.lanes, onRoom: onRoom)
-        let watchdog = Watchdog(lanes: watches, chain: chain, outputs: outputs, flow: flow, log: log)
+            shard: acknowledgerShard, onRoom: onRoom)
+        let watchdog = Watchdog(
+            lanes: lanes, chain: chain, outputs: outputs, flow: flow, metrics: metrics.shard(watchdogShard), log: log)
         let committer = Committer(
             consumer: consumer, flow: flow, checkpoint: checkpoint, interval: settings.checkpointInterval,
-            metrics: metrics, log: log, tell: { messages.post($0) })
+            metrics: metrics, status: status, log: log, tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
         try consumer.subscribe(to: settings.input)
@@ -78,6 +83,9 @@ package final class Worker: Sendable {
             acknowledger.stop()
         }
     }
+
+    /// Threads that count for every message: the lanes, and two more.
+    package static func shards(lanes: Int) -> Int { lanes + 2 }
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() { messages.post(.terminate) }

@@ -7,6 +7,7 @@ package final class WorkerStatus: Sendable {
         var hasJoined = false
         var isEnding = false
         var canPublish = true
+        var canCheckpoint = true
         var failure: KafkaError?
     }
 
@@ -24,6 +25,14 @@ package final class WorkerStatus: Sendable {
         }
     }
 
+    /// True when that is news.
+    func checkpointing(_ works: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.canCheckpoint = works }
+            return state.canCheckpoint != works
+        }
+    }
+
     /// The worker cannot go on.
     func fail(_ error: KafkaError) { state.withLock { $0.failure = $0.failure ?? error } }
 
@@ -36,6 +45,9 @@ package final class WorkerStatus: Sendable {
             if state.isEnding { reasons.append(("ending", "the service was told to end")) }
             if !state.hasJoined { reasons.append(("not-joined", "the group has not answered yet")) }
             if !state.canPublish { reasons.append(("cannot-publish", "no broker takes what is published")) }
+            if !state.canCheckpoint {
+                reasons.append(("checkpoint-failing", "the state file cannot be written: badges wait for it"))
+            }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
             return reasons
         }

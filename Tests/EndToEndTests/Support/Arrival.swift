@@ -22,6 +22,22 @@ struct Arrival: Sendable {
     }
 }
 
+/// An output in full.
+struct OutputValue: Hashable, Sendable {
+    let key: String
+    let value: String
+
+    init(_ record: Record) {
+        key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        value = record.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
 /// A dead letter as it was published.
 struct Letter: Equatable, Sendable {
     let key: String

@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Synchronization
+import TestSupport
 import Testing
 
 /// Brokers with topics of random names, a feeder and readers at both ends, and the services between them.
@@ -92,6 +93,20 @@ final class Scene: Sendable {
     /// A reader of the outputs from their beginning, to be stopped by the test.
     func readOutputs() throws -> TopicReader<Arrival> {
         try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
+    }
+
+    /// A reader of whole outputs, to be stopped by the test.
+    func readValues() throws -> TopicReader<OutputValue> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { OutputValue($0) }
+    }
+
+    /// Runs another command with the configuration of the service that was started last; gives what it printed.
+    func run(_ command: [String]) async throws -> [Substring] {
+        let file = "\(folder.path)/service-\(services.withLock { $0.count } - 1).yaml"
+        let process = try ServiceProcess(command + ["--config", file])
+        try await process.expectEnd(.exited(0))
+        try await process.clear()
+        return process.lines
     }
 
     /// `PUSHMILL_TEST_LOGS` names a folder for what services have said.

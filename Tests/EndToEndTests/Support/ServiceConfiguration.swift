@@ -7,6 +7,8 @@ struct ServiceConfiguration: Sendable {
     var delivery: [(name: String, value: String)] = []
     /// One line each, such as `sleep: { marker: slow, time: 5s }`.
     var stages: [String] = []
+    /// Beside the configuration unless it begins with a slash.
+    var state = "state.sqlite"
 
     func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
         """
@@ -25,6 +27,8 @@ struct ServiceConfiguration: Sendable {
         delivery:
           lanes: 2
         \(lines(delivery, indent: 2))
+        state:
+          path: \(state)
         stages:
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
         admin:

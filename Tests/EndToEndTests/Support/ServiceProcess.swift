@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 /// A service in a process of its own, with what it says.
@@ -46,7 +47,7 @@ final class ServiceProcess: Sendable {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let path = "\(Self.folder)/\(executable)"
+        let path = executable.hasPrefix("/") ? executable : "\(Self.folder)/\(executable)"
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var identifier: pid_t = 0

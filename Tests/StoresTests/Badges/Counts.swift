@@ -13,7 +13,10 @@ final class Counts {
 
     func begin(_ recipient: String, stored: Int32 = 0) throws(StoreError) -> LiveCounts.Slot {
         try recipient.withBytes { (recipient) throws(StoreError) in
-            try live.begin(recipient: recipient, app: "".utf8Span.span.bytes) { stored }
+            guard let slot = try live.begin(recipient: recipient, app: "".utf8Span.span.bytes, load: { stored }) else {
+                throw .damaged(path: "memory", what: "a slot that another message has")
+            }
+            return slot
         }
     }
 
@@ -22,13 +25,14 @@ final class Counts {
         _ recipient: String, _ operation: BadgeOperation?, stored: Int32 = 0
     ) throws(StoreError) -> BadgeChange? {
         let slot = try begin(recipient, stored: stored)
-        return live.end(slot, operation)
+        live.end(slot, operation)
+        return operation.map(slot.change)
     }
 
     func count(_ recipient: String, stored: Int32 = -1) throws(StoreError) -> Int32 {
         let slot = try begin(recipient, stored: stored)
-        defer { _ = live.end(slot, nil) }
-        return live.count(slot)
+        defer { live.end(slot, nil) }
+        return slot.count
     }
 
     /// The offsets that are released.

@@ -68,9 +68,8 @@ struct EvictionTests {
     func inUse() throws {
         let slot = try counts.begin("anna", stored: 3)
         try crowd()
-        #expect(counts.live.count(slot) == 3)
+        counts.live.end(slot, nil)
         #expect(try counts.count("anna", stored: 1000) == 3)
-        _ = counts.live.end(slot, nil)
         try crowd(1)
         #expect(try isForgotten("anna"))
     }

@@ -1,5 +1,6 @@
 import Glibc
 import Push
+import TestSupport
 import Testing
 
 @testable import Stores

@@ -1,5 +1,6 @@
 import Glibc
 import Push
+import TestSupport
 import Testing
 
 @testable import Stores
@@ -61,31 +62,4 @@ struct DiskFullTests {
         try BadgeTable(try StateFile(path: folder.stateFile, access: .shared)).forEach { sum += Int64($2) }
         return sum
     }
-}
-
-/// A file system of 8 MB.
-private final class SmallDisk {
-    let folder: TemporaryFolder
-    private var ballast: String { "\(folder.path)/ballast" }
-
-    static var mayMount: Bool { (try? SmallDisk()) != nil }
-
-    init() throws {
-        folder = try TemporaryFolder()
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=8m") == 0 else {
-            throw StoreError.unopened(path: folder.path, message: "not mounted")
-        }
-    }
-
-    deinit { umount2(folder.path, Int32(MNT_DETACH)) }
-
-    func fill() throws {
-        let descriptor = open(ballast, O_WRONLY | O_CREAT, 0o600)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        let block = [UInt8](repeating: 0, count: 4096)
-        while write(descriptor, block, block.count) > 0 {}
-    }
-
-    func makeRoom() { unlink(ballast) }
 }

@@ -137,8 +137,9 @@ final class LaneCounts {
             let slot = try live.begin(recipient: recipient, app: "".utf8Span.span.bytes) { () throws(StoreError) in
                 try load(recipient)
             }
-            let change = live.end(slot, event.operation)
-            return (change, live.count(slot))
+            guard let slot else { return (nil, 0) }
+            live.end(slot, event.operation)
+            return (slot.change(event.operation), event.operation.applied(to: slot.count))
         }
     }
 }

@@ -1,5 +1,6 @@
 import Push
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Stores

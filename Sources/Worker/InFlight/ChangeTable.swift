@@ -1,0 +1,23 @@
+import Stores
+
+/// What the messages in flight have done to their recipients' counts, by ticket.
+///
+/// Unchecked because each place belongs to whoever has its ticket: the thread that publishes the message, then the one
+/// that learns how that ended. librdkafka, which carries the ticket from one to the other, puts them in order.
+final class ChangeTable: @unchecked Sendable {
+    private let changes: UnsafeMutableBufferPointer<BadgeChange?>
+
+    init(limit: Int) {
+        changes = .allocate(capacity: limit)
+        changes.initialize(repeating: nil)
+    }
+
+    deinit {
+        changes.deinitialize()
+        changes.deallocate()
+    }
+
+    func put(_ change: BadgeChange, for ticket: InFlightTable.Ticket) { changes[ticket.index] = change }
+
+    func take(_ ticket: InFlightTable.Ticket) -> BadgeChange? { changes[ticket.index].take() }
+}

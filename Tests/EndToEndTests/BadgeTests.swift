@@ -1,0 +1,143 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Badges count each event once")
+    struct BadgeTests {
+        /// `PUSHMILL_TEST_BADGES` and `PUSHMILL_TEST_KILLS` for more.
+        private static let total = number("PUSHMILL_TEST_BADGES") ?? 12_000
+        private static let kills = number("PUSHMILL_TEST_KILLS") ?? 3
+        private static let seed = UInt64(number("PUSHMILL_TEST_SEED") ?? 1)
+
+        private static func number(_ variable: String) -> Int? {
+            getenv(variable).flatMap { Int(String(cString: $0)) }
+        }
+
+        @Test(
+            "Killed again and again, the service publishes the count of each event and no other, and keeps the last",
+            arguments: [["badge: {}"], ["sleep: { marker: slow, time: 50ms }", "badge: {}"]])
+        func kills(stages: [String]) async throws {
+            var counts: [String: Int] = [:]
+            let events = BadgeEvent.series(Self.total, recipients: 1000, marking: 10, seed: Self.seed, counts: &counts)
+            let final = counts
+            try await Scene.play(partitions: 16) { scene in
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                try await scene.feeder.publish(events.map(\.input))
+                var random = SeededGenerator(seed: Self.seed)
+                let configuration = ServiceConfiguration(stages: stages)
+                for kill in 1...Self.kills {
+                    let service = try scene.start(configuration)
+                    let share = Self.total / (Self.kills + 1)
+                    let moment = share * kill - Int.random(in: 0..<share, using: &random)
+                    try await values.wait(count: max(1, moment))
+                    service.send(SIGKILL)
+                    try await service.expectEnd(.signalled(SIGKILL))
+                }
+                let wanted = Set(events.map(\.output))
+                let last = try scene.start(configuration)
+                try await values.wait(for: "every event", within: .seconds(180)) { values in
+                    values.count >= wanted.count && wanted.isSubset(of: values)
+                }
+                last.send(SIGTERM)
+                try await last.expectEnd(.exited(0))
+                #expect(Set(values.all).subtracting(wanted).isEmpty, "a badge that no event has")
+                #expect(try await Self.counts(at: scene) == final)
+                print("badges: \(Self.kills) kills, \(values.all.count - wanted.count) of \(Self.total) repeated")
+            }
+        }
+
+        enum Obstacle: CaseIterable { case fullDisk, unwritableFile }
+
+        @Test(
+            "While the state cannot be written nothing is counted, readiness says so, and afterwards all counts are right",
+            .enabled(if: SmallDisk.mayMount, "needs the right to mount"), arguments: Obstacle.allCases)
+        func obstacle(_ obstacle: Obstacle) async throws {
+            var counts: [String: Int] = [:]
+            let first = BadgeEvent.series(1000, recipients: 50, marking: 10, seed: 1, counts: &counts)
+            let second = BadgeEvent.series(1000, recipients: 50, marking: 10, seed: 2, counts: &counts)
+            let final = counts
+            let disk = try SmallDisk()
+            try await Scene.play { scene in
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                let service = try scene.start(
+                    ServiceConfiguration(stages: ["badge: {}"], state: "\(disk.folder.path)/state.sqlite"))
+                try await scene.feeder.publish(first.map(\.input))
+                try await values.wait(count: first.count)
+                switch obstacle {
+                case .fullDisk: try disk.fill()
+                case .unwritableFile: try await service.limitFileSize(0)
+                }
+                try await scene.feeder.publish([second[0].input])
+                try await service.wait(forLine: "the checkpoint could not be written")
+                #expect(try await service.get("/readyz").contains("checkpoint-failing"))
+                try await scene.feeder.publish(second.dropFirst().map(\.input) + [("k0", Array(#"{"aps":{}}"#.utf8))])
+                try await values.wait(for: "one that does not count") { $0.contains { $0.value == #"{"aps":{}}"# } }
+                #expect(values.all.count <= first.count + 2)
+                switch obstacle {
+                case .fullDisk: disk.makeRoom()
+                case .unwritableFile: try await service.limitFileSize(nil)
+                }
+                try await service.wait(forLine: "checkpoints are written again")
+                try await values.wait(count: first.count + second.count + 1)
+                #expect(try await !service.get("/readyz").contains("checkpoint-failing"))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value) + [#"{"aps":{}}"#]))
+                #expect(try await Self.counts(at: scene) == final)
+            }
+        }
+
+        @Test(
+            "What leaves while its stage holds the lane counts once, and those behind it follow",
+            arguments: ["block", "stall"])
+        func blockedLane(stage: String) async throws {
+            var counts: [String: Int] = [:]
+            let events = BadgeEvent.series(20, recipients: 2, marking: 2, seed: 5, counts: &counts)
+            let final = counts
+            try await Scene.play { scene in
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "500ms")],
+                        stages: ["\(stage): { marker: slow, time: 1s }", "badge: {}"]))
+                try await scene.feeder.publish(events.map(\.input))
+                try await values.wait(count: events.count)
+                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                for key in final.keys {
+                    let expected = events.filter { $0.key == key }.map(\.output)
+                    #expect(values.all.filter { $0.key == key } == expected)
+                }
+                #expect(try await Self.counts(at: scene) == final)
+            }
+        }
+
+        @Test("A second service on the same state file is told whose it is")
+        func inUse() async throws {
+            try await Scene.play { scene in
+                let configuration = ServiceConfiguration(stages: ["badge: {}"])
+                let first = try scene.start(configuration)
+                try await first.wait(forLine: "partitions are read")
+                let second = try scene.start(configuration)
+                try await second.expectEnd(.exited(78))
+                #expect(second.lines.last?.contains("in use by another process") == true)
+            }
+        }
+
+        /// What the state file says.
+        private static func counts(at scene: Scene) async throws -> [String: Int] {
+            var counts: [String: Int] = [:]
+            for line in try await scene.run(["badges", "export"]) {
+                let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+                guard parts.count == 11, let count = Int(parts[10].filter(\.isNumber)) else { continue }
+                counts[String(parts[3])] = count
+            }
+            return counts
+        }
+    }
+}
