@@ -64,7 +64,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
-        tests("ReplayTests", ["Replay", "Stores", "Push", "Kafka"]),
+        tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
         tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(

@@ -9,21 +9,22 @@ struct Trial {
 
     /// The chain, with the counts to begin with. `log` gets what stages say of single messages.
     func candidate(
-        counts: BadgeCounts?, time: TimeSource = .system, explanation: Explanation? = nil, log: @escaping Chain.Log
+        counts: BadgeCounts?, time: TimeSource = .system, lateness: LateStages? = nil,
+        explanation: Explanation? = nil, log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _ in }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
         let resources = StageResources(
             log: { [console] severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
             contacts: contacts.open)
-        let links = try await configuration.links(resources)
+        let links = try await configuration.links(resources) { lateness?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))
         var settings = Chain.Settings(configuration.delivery)
         settings.measuresStages = explanation != nil
         let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: configuration.topics.output, deadLetterTopic: configuration.topics.deadLetter,
-            counts: counts)
+            counts: counts, lateness: lateness)
     }
 }
 

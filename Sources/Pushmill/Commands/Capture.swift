@@ -35,12 +35,15 @@ extension Command {
         let progress = Progress(console, total: isEndless ? nil : Int(clamping: source.span))
         let failure: ReplayError
         do throws(ReplayError) {
-            let file = try invocation.text(.file).map { path throws(ReplayError) in try GoldenFile(path: path) }
+            let file = try invocation.text(.file).map { path throws(ReplayError) in try CaptureWriter(path: path) }
             let count = try await capture.run(
                 write: { lines throws(ReplayError) in
                     if let file { try file.add(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
                 },
                 isOver: { Signals.isEndWanted }, progress: progress.show)
+            guard count > 0 || isEndless else {
+                throw .unreadable(name: source.name, what: "there is no record in this range")
+            }
             try file?.close()
             progress.clear()
             if let path = invocation.text(.file) { console.error("\(count) records written to \(path)") }

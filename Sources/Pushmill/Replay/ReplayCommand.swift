@@ -4,6 +4,8 @@ import Replay
 
 /// One call of `pushmill replay`.
 struct ReplayCommand {
+    private enum Deadlines: String, CaseIterable { case off, recorded }
+
     private let invocation: Invocation
     private let configuration: Configuration
     private let settings: ReplayRun.Settings
@@ -48,9 +50,11 @@ struct ReplayCommand {
     }
 
     func run() async throws(ProgramError) -> ExitCode {
+        let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
         let candidate = try await Trial(configuration: configuration, console: console).candidate(
-            counts: invocation.badgeCounts(), time: .manual(ManualTime()), log: { _, _, _, _ in })
+            counts: invocation.badgeCounts(), time: .manual(ManualTime()),
+            lateness: deadlines == .recorded ? LateStages() : nil, log: { _, _, _, _ in })
         let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
@@ -77,7 +81,7 @@ struct ReplayCommand {
         _ replay: ReplayRun, _ golden: String?, _ progress: Progress
     ) async throws(ReplayError) -> ReplaySummary {
         let reports = try reports()
-        let file = try golden.map { path throws(ReplayError) in try GoldenFile(path: path) }
+        let file = try golden.map { path throws(ReplayError) in try CaptureWriter(path: path) }
         let summary = try await replay.run(
             report: { change throws(ReplayError) in
                 for report in reports { try report.add(change) }

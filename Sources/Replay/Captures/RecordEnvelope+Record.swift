@@ -27,6 +27,12 @@ extension RecordEnvelope {
     /// The value of the last header of this name.
     package func header(_ name: StaticString) -> [UInt8]? { headers.last { $0.isNamed(name) }?.value }
 
+    /// Of a header that is there.
+    mutating func setHeader(_ name: StaticString, to value: StaticString) {
+        guard let index = headers.lastIndex(where: { $0.isNamed(name) }) else { return }
+        headers[index].value = Array("\(value)".utf8)
+    }
+
     func text(_ name: StaticString) -> String? { header(name).map { String(decoding: $0, as: UTF8.self) } }
 
     /// The `recipient` header, else the key.

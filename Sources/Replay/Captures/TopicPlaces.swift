@@ -31,6 +31,11 @@ struct TopicPlaces {
             try reader.watermarks(of: partition, milliseconds: Self.patience)
         }
         let log = marks.low..<max(marks.low, marks.high)
+        if case .offset(let offset) = range.from, offset < log.lowerBound {
+            throw .unreadable(
+                name: "topic \(partition.topic)",
+                what: "partition \(partition.partition) holds offsets from \(log.lowerBound) on; \(offset) is gone")
+        }
         let from = try range.from.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
         let to = try range.to.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
         let first = max(from ?? log.lowerBound, log.lowerBound)

@@ -7,12 +7,17 @@ package struct Candidate: Sendable {
     package let deadLetterTopic: String
     /// The counts to begin with; nil to take them from the baseline.
     package let counts: BadgeCounts?
+    /// Has wrapped the stages of the chain, so that those late in the baseline are late again; nil for no deadlines.
+    package let lateness: LateStages?
 
-    package init(chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?) {
+    package init(
+        chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?, lateness: LateStages? = nil
+    ) {
         self.chain = chain
         self.outputTopic = outputTopic
         self.deadLetterTopic = deadLetterTopic
         self.counts = counts
+        self.lateness = lateness
     }
 
     /// What is published for a record, nil for nothing.

@@ -45,11 +45,18 @@ final class ReplayLane: Sendable {
 
     private func run(_ item: Item) async throws(ReplayError) -> Replayed {
         starting.expect(item.baseline)
+        let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
         let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
-        let output = candidate.output(of: result)
+        candidate.lateness?.forget(item.input)
+        var outcome = result.verdict.outcome
+        var output = candidate.output(of: result)
+        if isLate, outcome == .modified {
+            outcome = .bestAttempt
+            output?.setHeader("pushmill-outcome", to: outcome.name)
+        }
         var replayed = Replayed()
         replayed.position = item.position
-        replayed.after = output.map { _ in "\(result.verdict.outcome.name)" }
+        replayed.after = output.map { _ in "\(outcome.name)" }
         if keepsLines { output?.append(to: &replayed.line) }
         guard filter.admits(item.input) else {
             replayed.isCompared = false

@@ -1,13 +1,14 @@
 import Push
+import TestSupport
 import Testing
 
 @testable import Replay
 
 @Suite("Captures in files")
 struct CaptureFileTests {
-    private let folder: Folder
+    private let folder: TemporaryFolder
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func read(_ path: String, isOrdered: Bool = true) async throws -> [RecordEnvelope] {
         let file = try CaptureFile(path: path, isOrdered: isOrdered, parallelism: 3)
@@ -28,7 +29,7 @@ struct CaptureFileTests {
         records[6].payload = nil
         records[7].key = nil
         records[8].payload = []
-        let file = try GoldenFile(path: "\(folder.path)/\(name)")
+        let file = try CaptureWriter(path: "\(folder.path)/\(name)")
         for record in records { try file.add(Array(record.line.utf8)) }
         #expect(folder.names == ["\(name).partial"])
         try file.close()
@@ -57,7 +58,7 @@ struct CaptureFileTests {
     @Test("Compressed data that ends too early, or is damaged, is named with the line")
     func truncated() async throws {
         let path = "\(folder.path)/capture.jsonl.gz"
-        let file = try GoldenFile(path: path)
+        let file = try CaptureWriter(path: path)
         for offset in 0..<5000 {
             try file.add(Array(RecordEnvelope("\(offset * 7919)", offset: Int64(offset)).line.utf8))
         }

@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Push
+import TestSupport
 import Testing
 
 @testable import Replay
@@ -73,6 +74,18 @@ struct TopicRecordsTests {
         #expect(places(records) == ["0: 4-5"])
     }
 
+    @Test("An offset that the log no longer holds is an error")
+    func gone() async throws {
+        // The embedded broker keeps 5 MB a partition.
+        let large = String(repeating: "x", count: 200_000)
+        for _ in 0..<40 { try broker.publish([RecordEnvelope(large)], to: "events") }
+        let error = await #expect(throws: ReplayError.self) {
+            try await broker.read(range { ($0.partitions, $0.from) = ([0], .offset(0)) })
+        }
+        #expect(error?.description.hasPrefix("topic events: partition 0 holds offsets from ") == true)
+        #expect(error?.description.hasSuffix(" on; 0 is gone") == true)
+    }
+
     @Test("A partition or a topic that is not there is an error")
     func absent() async throws {
         let partition = await #expect(throws: ReplayError.self) {
@@ -119,7 +132,7 @@ struct TopicRecordsTests {
         var binary = RecordEnvelope(nil, partition: 1, headers: [("a", "b"), ("c", "")], timestamp: start)
         binary.payload = [0, 255, 128, 65]
         try broker.publish([binary], to: "events")
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let path = "\(folder.path)/kcat.jsonl"
         let servers = broker.cluster.bootstrapServers
         let command = "kcat -C -b \(servers) -t events -o beginning -e -J -q > \(path)"

@@ -1,5 +1,6 @@
 import Kafka
 import Push
+import TestSupport
 import Testing
 
 @testable import Replay
@@ -7,11 +8,11 @@ import Testing
 @Suite("Redrive", .ownThread)
 struct RedriveTests {
     private let broker: Broker
-    private let folder: Folder
+    private let folder: TemporaryFolder
 
     init() throws {
         broker = try Broker(topics: [("events", 4), ("dead", 1)])
-        folder = try Folder()
+        folder = try TemporaryFolder()
     }
 
     private func letter(

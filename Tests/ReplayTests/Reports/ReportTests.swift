@@ -1,15 +1,16 @@
 import Push
+import TestSupport
 import Testing
 
 @testable import Replay
 
 @Suite("Reports")
 struct ReportTests {
-    private let folder: Folder
+    private let folder: TemporaryFolder
     private let malicious =
         "</script><script>document.title='run'</script><img src=x onerror=alert(1)>\u{202E}txet \u{0}"
 
-    init() throws { folder = try Folder() }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A replay of events of which the first is called `title`, with a changed translation.
     private func replay(_ reports: [any ReplayReport], count: Int = 100, title: String = "x") async throws {

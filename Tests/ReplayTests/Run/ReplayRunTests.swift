@@ -122,6 +122,25 @@ struct ReplayRunTests {
         #expect(outcomes == ["expired", "modified"])
     }
 
+    @Test("A stage that was late in the baseline is late again, if deadlines are those recorded")
+    func lateness() async throws {
+        var golden = try await Scene().outputs(events)
+        // The deadline came while the texts were looked up; the badge counts all the same.
+        for index in [2, 11] {
+            let badge = try #require(NotificationContent(golden[index])?.badge)
+            let late = events[index].payloadText.replacing("\"badge\":1", with: "\"badge\":\(badge)")
+            golden[index].payload = Array(late.utf8)
+            golden[index].setHeader("pushmill-outcome", to: "best-attempt")
+            golden[index].setHeader("pushmill-stages", to: "localize=expired,badge=ok")
+        }
+        #expect(try await Scene().replay(events, against: golden).summary.changed == 2)
+        var scene = Scene()
+        scene.lateness = LateStages()
+        let found = try await scene.replay(events, against: golden)
+        #expect(found.fields == [])
+        #expect(found.summary.outcomes["best-attempt"]?.after == 2)
+    }
+
     @Test("A record that is no longer published is missing, one that was not is new")
     func missingAndNew() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#

@@ -27,6 +27,7 @@ struct Scene {
     var more: [any Stage] = []
     var publishesExpired = true
     var counts: BadgeCounts?
+    var lateness: LateStages?
 
     /// Each of so many recipients gets greetings, numbers of messages, and what cannot be a notification.
     static func events(_ count: Int, recipients: Int = 7) -> [RecordEnvelope] {
@@ -48,8 +49,10 @@ struct Scene {
         var settings = Chain.Settings()
         settings.publishesExpired = publishesExpired
         let stages: [any Stage] = [phrases, BadgeStage(mode: .increment)] + more
-        let chain = Chain(stages.map { ChainLink($0) }, settings: settings, time: .manual(ManualTime()))
-        return Candidate(chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts)
+        let chain = Chain(
+            stages.map { ChainLink(lateness?.wrap($0) ?? $0) }, settings: settings, time: .manual(ManualTime()))
+        return Candidate(
+            chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, lateness: lateness)
     }
 
     /// The outputs, as a golden capture has them.

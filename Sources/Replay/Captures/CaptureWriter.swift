@@ -1,7 +1,7 @@
 import Push
 
-/// A golden capture being rewritten. The one before stays until the new one is complete.
-package final class GoldenFile {
+/// A capture, or a golden one, being written. The one before stays until the new one is complete.
+package final class CaptureWriter {
     private var file: ReportFile
 
     package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }

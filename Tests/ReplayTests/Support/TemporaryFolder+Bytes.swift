@@ -1,28 +1,9 @@
 import Glibc
+import TestSupport
 import Testing
 
-/// A folder of a test's own, gone with the last reference.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/pushmill-replay-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        guard let folder = opendir(path) else { return }
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            unlink("\(path)/\(name)")
-        }
-        closedir(folder)
-        rmdir(path)
-    }
-
+extension TemporaryFolder {
+    /// Of its files, in order.
     var names: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
@@ -35,8 +16,6 @@ final class Folder: Sendable {
         }
         return names.sorted()
     }
-
-    func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
 
     func write(_ bytes: [UInt8], to name: String) throws -> String {
         let path = "\(path)/\(name)"
