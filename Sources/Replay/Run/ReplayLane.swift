@@ -37,13 +37,18 @@ final class ReplayLane: Sendable {
     }
 
     @concurrent func run(_ items: [Item]) async throws(ReplayError) -> [Replayed] {
+        try await run(items, on: rehearsal)
+    }
+
+    /// On the rehearsal's own executor: a change of executors costs more than a message.
+    private func run(_ items: [Item], on rehearsal: isolated Rehearsal) async throws(ReplayError) -> [Replayed] {
         var replayed: [Replayed] = []
         replayed.reserveCapacity(items.count)
-        for item in items { replayed.append(try await run(item)) }
+        for item in items { replayed.append(try await run(item, on: rehearsal)) }
         return replayed
     }
 
-    private func run(_ item: Item) async throws(ReplayError) -> Replayed {
+    private func run(_ item: Item, on rehearsal: isolated Rehearsal) async throws(ReplayError) -> Replayed {
         starting.expect(item.baseline)
         let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
         let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
