@@ -8,10 +8,10 @@ extension Command {
     static let redrive = Command(
         "redrive", "Sends dead letters back to the input topic",
         details: """
-            Each goes to the partition it came from with its original key, value, headers and
-            timestamp, and with the number of its attempt in pushmill-attempt. A badge that
-            was counted is not counted again. On a terminal it only says what it would do,
-            unless told to --send.
+            Each goes to the partition it came from with its original key, value, headers
+            and timestamp, and with the number of its attempt in pushmill-attempt. A badge
+            that was counted is not counted again. On a terminal it only says what it would
+            do, unless told to --send.
 
             What was sent and acknowledged is remembered in a file, so that it can be called
             again and again, and go on where it broke off.

@@ -8,8 +8,8 @@ extension Command {
             INPUT is a capture, or topic:NAME. What comes of each record is compared with
             the baseline: a golden capture, or topic:NAME for recorded outputs (several, if
             dead letters have a topic of their own), found by pushmill-source. Nothing
-            outside is touched; each record's timestamp is the clock, and no deadline comes, or
-            those that the baseline tells of (--deadlines recorded).
+            outside is touched; each record's timestamp is the clock, and no deadline
+            comes but those that the baseline tells of (--deadlines recorded).
 
             Ends with 0 if all is the same, with 1 if not, and with 65 if something cannot
             be read. --update writes what came out into the golden capture.
