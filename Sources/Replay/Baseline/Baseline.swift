@@ -21,16 +21,13 @@ package final class Baseline {
     package static func read(_ sources: [any RecordSource], isWider: Bool) async throws(ReplayError) -> Baseline {
         let baseline = try Baseline(isWider: isWider)
         for source in sources {
-            var number: Int64 = 0
             while true {
                 let records = try await source.next(4096)
                 if records.isEmpty { break }
-                for record in records {
-                    number += 1
+                for (index, record) in records.enumerated() {
                     guard let place = record.source else {
-                        throw .unreadable(
-                            name: source.name,
-                            what: "record \(number) (\(record.place)) has no header pushmill-source: it is no output")
+                        throw source.failure(
+                            at: index, "\(record.place) has no header pushmill-source: it is no output")
                     }
                     let line = BaselineLine.bytes(of: record, from: place)
                     try indexed { () throws(StoreError) in try baseline.index.put(line, at: place) }

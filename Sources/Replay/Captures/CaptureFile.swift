@@ -7,6 +7,8 @@ package final class CaptureFile: RecordSource {
     private let parallelism: Int
     private let isOrdered: Bool
     private var last: [String: [Int32: Int64]] = [:]
+    /// The lines of the records that were given last.
+    private var numbers: [Int] = []
 
     /// `isOrdered`: the offsets of a partition have to ascend, so that two captures put together by mistake, or a record
     /// that stands there twice, are found.
@@ -20,20 +22,25 @@ package final class CaptureFile: RecordSource {
     package func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope] {
         var chunk: [CaptureLines.Line] = []
         while chunk.count < limit, let line = try lines.next() { chunk.append(line) }
+        numbers = chunk.map(\.number)
         let records = try await EnvelopeParsing.parse(chunk, of: name, parallelism: parallelism)
         if isOrdered {
-            for (record, line) in zip(records, chunk) { try check(record, line.number) }
+            for (index, record) in records.enumerated() { try check(record, index) }
         }
         return records
     }
 
-    private func check(_ record: RecordEnvelope, _ line: Int) throws(ReplayError) {
+    package func failure(at index: Int, _ what: String) -> ReplayError {
+        .unreadable(name: name, line: numbers[index], what: what)
+    }
+
+    private func check(_ record: RecordEnvelope, _ index: Int) throws(ReplayError) {
         if let before = last[record.topic]?[record.partition], before >= record.offset {
             let place = "\(record.topic)/\(record.partition)"
-            throw .unreadable(
-                name: name, line: line,
-                what: "\(place)/\(record.offset) comes after \(place)/\(before): a capture holds each record once, and "
-                    + "those of a partition in order")
+            throw failure(
+                at: index,
+                "\(place)/\(record.offset) comes after \(place)/\(before): a capture holds each record once, and those of "
+                    + "a partition in order")
         }
         last[record.topic, default: [:]][record.partition] = record.offset
     }

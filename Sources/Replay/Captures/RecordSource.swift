@@ -7,4 +7,7 @@ package protocol RecordSource: AnyObject {
 
     /// The next records, at most `limit`; none at the end.
     func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope]
+
+    /// Says what is wrong with one of the records that `next` gave last, and where it stands.
+    func failure(at index: Int, _ what: String) -> ReplayError
 }

@@ -62,6 +62,8 @@ package final class TopicRecords: RecordSource {
         return Array(waiting.prefix(limit))
     }
 
+    package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
+
     /// False when every part has been read.
     private func readOn() throws(ReplayError) -> Bool {
         if reading == nil {

@@ -74,6 +74,16 @@ struct CaptureFileTests {
         await #expect(throws: ReplayError.self) { _ = try await read(path) }
     }
 
+    @Test("A baseline's line that is no output is named")
+    func noOutput() async throws {
+        let lines = [("pushmill-source", "events/0/1"), ("x", "y")].map { RecordEnvelope("{}", headers: [$0]).line }
+        let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
+        let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
+        let error = await #expect(throws: ReplayError.self) { _ = try await Baseline.read([file], isWider: false) }
+        #expect(
+            error?.description == "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
+    }
+
     @Test("A file that is not there is named")
     func missing() async throws {
         let error = await #expect(throws: ReplayError.self) { _ = try await read("\(folder.path)/none.jsonl") }

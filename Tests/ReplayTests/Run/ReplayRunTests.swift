@@ -224,6 +224,6 @@ struct ReplayRunTests {
                 == "the baseline: none of its 500 records comes from a record of the recording; they come from events")
         let input = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: events) }
         #expect(
-            input?.description == "golden: record 1 (events/0/0) has no header pushmill-source: it is no output")
+            input?.description == "golden: events/0/0 has no header pushmill-source: it is no output")
     }
 }

@@ -16,6 +16,8 @@ final class Recording: RecordSource {
         defer { rest = rest.dropFirst(limit) }
         return Array(rest.prefix(limit))
     }
+
+    func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
 }
 
 extension RecordEnvelope {
