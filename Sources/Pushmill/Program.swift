@@ -31,6 +31,10 @@ public enum Program {
         .badgesSet,
         .badgesExport,
         .badgesDelete,
+        .keysGenerate,
+        .keysEncrypt,
+        .keysDecrypt,
+        .bench,
         .version,
     ])
 }

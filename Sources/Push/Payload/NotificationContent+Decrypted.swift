@@ -16,15 +16,18 @@ extension NotificationContent {
         if let node = node(at: pointer) { markDecrypted(node) }
     }
 
+    /// Sets a text, marked. What is not UTF-8 becomes U+FFFD.
+    mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) {
+        let node = value.withUnsafeBufferPointer { document.append($0) }
+        document.records[Int(node.index)].flags.insert(.decrypted)
+        put(node, as: text)
+    }
+
     /// Marks the top-level member of the same name.
     mutating func markDecrypted(_ member: JSONNode, of other: JSONDocument) {
         let own = other.withName(of: member) { name in
             name.withUnsafeBufferPointer { document.member($0, of: document.root) }
         }
         if let own = own ?? nil { markDecrypted(own) }
-    }
-
-    mutating func markDecrypted(_ text: AlertText) {
-        if let node = node(of: text) { markDecrypted(node) }
     }
 }

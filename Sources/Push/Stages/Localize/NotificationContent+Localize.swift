@@ -16,9 +16,11 @@ extension NotificationContent {
                 let result = translate(text, with: catalog, table: table, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
-                    let isDecrypted = hasDecryptedArgument(of: text)
-                    setText(text, to: output.text.span)
-                    if isDecrypted { markDecrypted(text) }
+                    if hasDecryptedArgument(of: text) {
+                        setDecrypted(text, to: output.text.span)
+                    } else {
+                        setText(text, to: output.text.span)
+                    }
                 }
                 return result
             }
