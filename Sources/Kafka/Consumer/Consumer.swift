@@ -106,7 +106,7 @@ public final class Consumer: Sendable {
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        try Offsets.watermarks(of: partition, client, milliseconds: milliseconds)
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {

@@ -7,16 +7,16 @@ public final class PartitionReader {
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
-    /// `properties` are a consumer's. `tellsEnds`: each time a partition has been read to its end, the batch says so.
+    /// `properties` are a consumer's. A batch has `ends` if they are told.
     public init(
         _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Consumer.fixed { properties[name] = value }
-        if tellsEnds { properties["enable.partition.eof"] = "true" }
         // librdkafka wants a name even of a consumer that belongs to nobody.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
+        if tellsEnds { properties["enable.partition.eof"] = "true" }
         let sinks = ClientSinks(log: log, statistics: { _ in }, error: { _ in })
         client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
         rd_kafka_poll_set_consumer(client.handle)
@@ -36,6 +36,13 @@ public final class PartitionReader {
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+    }
+
+    /// The first offset the log holds and the one past its last. Blocks.
+    public func watermarks(
+        of partition: TopicPartition, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.

@@ -4,9 +4,9 @@ internal import CRdKafka
 public struct RecordBatch: ~Copyable {
     public private(set) var records: [Record] = []
     private let slots: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    /// Where partitions were read to their ends, of a reader that is told of it.
+    public private(set) var ends: [PartitionEnd] = []
     private(set) var errors: [KafkaError] = []
-    /// Partitions that have been read to their end, where the reader was made to tell.
-    public private(set) var ends: [TopicPartition] = []
 
     public init(capacity: Int) {
         slots = .allocate(capacity: max(1, capacity))
@@ -34,15 +34,20 @@ public struct RecordBatch: ~Copyable {
             switch message.pointee.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR:
                 records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
+                continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-                let topic = topics.name(topics.number(of: message.pointee.rkt))
-                ends.append(TopicPartition(topic, message.pointee.partition))
-                rd_kafka_message_destroy(message)
-            default:
+                ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
+            case let code:
                 let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-                errors.append(KafkaError(message.pointee.err, message: text))
-                rd_kafka_message_destroy(message)
+                errors.append(KafkaError(code, message: text))
             }
+            rd_kafka_message_destroy(message)
         }
     }
+}
+
+/// Everything before the offset was read, and nothing is there beyond it yet.
+public struct PartitionEnd: Sendable {
+    public let partition: Int32
+    public let offset: Int64
 }

@@ -1,4 +1,6 @@
+import Glibc
 import Push
+import Stores
 
 extension Command {
     /// What there is to measure, by the names that the command takes.
@@ -7,9 +9,25 @@ extension Command {
         ("chain", { await Measurement.chain() }),
         ("decrypt", { try Measurement.decrypt() }),
         ("localize", { try Measurement.localize() }),
+        ("contact", { try measureContacts() }),
+        ("badge", { try [Measurement.badge()] + Measurement.counts() }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
+
+    /// A million contacts, in a folder that goes again.
+    private static func measureContacts() throws -> [Measurement] {
+        var template = Array("/tmp/pushmill-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ProgramError.internalFailure("no folder can be made in /tmp") }
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer {
+            for name in ["contacts.jsonl", "contacts.sqlite", "contacts.sqlite-wal", "contacts.sqlite-shm"] {
+                unlink("\(folder)/\(name)")
+            }
+            rmdir(folder)
+        }
+        return try Measurement.contacts(in: folder)
+    }
 
     static let bench = Command(
         "bench", "Measures what a message costs in this process, stage by stage",

@@ -11,6 +11,8 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    /// Where contacts are those of a topic.
+    private let contacts: ContactFollower?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
@@ -28,11 +30,13 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        let cluster = try Startup.check(settings, log)
+        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let state = try Self.ownState(configuration)
+        contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
+        let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open)
         let links = try await configuration.links(resources)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
         metrics = ServiceMetrics.make(registry, links)
@@ -42,9 +46,10 @@ final class Service: Sendable {
             severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
-        let checkpoint = try Self.checkpoint(configuration, settings, cluster: cluster, metrics, log)
+        let checkpoint = try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
         do {
-            worker = try Worker(settings, chain: chain, checkpoint: checkpoint, metrics: metrics, log: log)
+            worker = try Worker(
+                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
@@ -53,18 +58,42 @@ final class Service: Sendable {
         watcher.start()
     }
 
-    private static func checkpoint(
-        _ configuration: Configuration, _ settings: WorkerSettings, cluster: String, _ metrics: ServiceMetrics,
-        _ log: Log
-    ) throws(ProgramError) -> any Checkpoint {
-        guard configuration.countsBadges else { return GroupCheckpoint(log: log) }
+    /// The state file, where this process has to be the only one to change it.
+    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile? {
+        guard configuration.countsBadges || configuration.contactTopic != nil else { return nil }
         do throws(StoreError) {
-            let state = try StateFile(path: configuration.state.path, access: .alone)
+            return try StateFile(path: configuration.state.path, access: .alone)
+        } catch {
+            throw unusable(error)
+        }
+    }
+
+    private static func contacts(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String, _ log: Log
+    ) throws(ProgramError) -> ContactFollower? {
+        guard let topic = configuration.contactTopic, let state else { return nil }
+        do throws(TelemetryError) {
+            return try ContactFollower(settings.consumer, topic: topic, of: cluster, into: state, log: log)
+        } catch {
+            throw .internalFailure("contacts cannot be followed: \(error)")
+        }
+    }
+
+    private static func checkpoint(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
+        _ metrics: ServiceMetrics, _ log: Log
+    ) throws(ProgramError) -> any Checkpoint {
+        guard configuration.countsBadges, let state else { return GroupCheckpoint(log: log) }
+        do throws(StoreError) {
             let owner = CheckpointFile.Owner(cluster: cluster, group: settings.consumer["group.id"] ?? "")
             return try FileCheckpoint(state, owner: owner, stalePartitions: metrics.stalePartitions, log: log)
         } catch {
-            throw .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
+            throw unusable(error)
         }
+    }
+
+    private static func unusable(_ error: StoreError) -> ProgramError {
+        .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
     }
 
     private static func startBroker() throws(ProgramError) -> MockCluster {
@@ -95,6 +124,7 @@ final class Service: Sendable {
         }
         await ended.value
         listening.cancel()
+        contacts?.stop()
         admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])

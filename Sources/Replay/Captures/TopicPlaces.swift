@@ -122,7 +122,7 @@ struct PartitionReading: ~Copyable {
                 if record.offset >= offsets.upperBound - 1 { isOver = true }
                 record.destroy()
             }
-            if batch.ends.contains(partition) { isOver = true }
+            if batch.ends.contains(where: { $0.partition == partition.partition }) { isOver = true }
             if isOver || !batch.records.isEmpty { return true }
         }
         if isOver { return false }

@@ -32,6 +32,7 @@ public struct FieldName: Sendable, Equatable {
     public static let stage = FieldName(text: "stage")
     public static let target = FieldName(text: "target")
     public static let topic = FieldName(text: "topic")
+    public static let total = FieldName(text: "total")
     public static let traceID = FieldName(text: "trace_id")
     public static let version = FieldName(text: "version")
 }
@@ -70,6 +71,8 @@ extension LogField {
     /// What is reloaded, or otherwise acted on.
     public static func target(_ value: String) -> Self { Self(.target, .text(value)) }
     public static func topic(_ value: String) -> Self { Self(.topic, .text(value)) }
+    /// What a count may grow to.
+    public static func total(_ value: Int) -> Self { Self(.total, .integer(Int64(value))) }
     public static func traceID(_ value: String) -> Self { Self(.traceID, .text(value)) }
     public static func version(_ value: String) -> Self { Self(.version, .text(value)) }
 }

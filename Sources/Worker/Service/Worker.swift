@@ -4,7 +4,7 @@ package import Telemetry
 
 /// Moves records from the input topics through the chain to the output, loses none, and keeps the order of each key.
 package final class Worker: Sendable {
-    package let status = WorkerStatus()
+    package let status: WorkerStatus
     /// How long threads have to end that have nothing to do any more.
     private static let patience = Duration.seconds(2)
 
@@ -17,12 +17,15 @@ package final class Worker: Sendable {
     private let watches: [LaneWatch]
     private let end: @Sendable () -> Void
 
-    /// Joins the group and works until `terminate`.
+    /// Joins the group, once the contacts are there, and works until `terminate`.
     package init(
-        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, metrics: ServiceMetrics, log: Log,
+        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
+        metrics: ServiceMetrics, log: Log,
         statistics: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        let (messages, status) = (messages, status)
+        let messages = messages
+        let status = WorkerStatus(contacts: contacts?.progress)
+        self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
@@ -58,7 +61,6 @@ package final class Worker: Sendable {
             metrics: metrics, status: status, log: log, tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
-        try consumer.subscribe(to: settings.input)
         var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
         works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
         others = try works.map { [ended] work in
@@ -117,7 +119,7 @@ package final class Worker: Sendable {
 }
 
 extension LogLevel {
-    fileprivate init(syslog level: Int32) {
+    init(syslog level: Int32) {
         self =
             switch level {
             case ...3: .error

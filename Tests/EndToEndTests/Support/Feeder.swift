@@ -17,11 +17,11 @@ final class Feeder: Sendable {
         try await elsewhere { try self.publishAll(events.map { ($0.key, $0.payload) }, rate: rate) }
     }
 
-    func publish(_ records: [(key: String, value: [UInt8])]) async throws {
+    func publish(_ records: [(key: String, value: [UInt8]?)]) async throws {
         try await elsewhere { try self.publishAll(records, rate: nil) }
     }
 
-    private func publishAll(_ records: [(key: String, value: [UInt8])], rate: Int?) throws {
+    private func publishAll(_ records: [(key: String, value: [UInt8]?)], rate: Int?) throws {
         let begin = ContinuousClock.now
         var reports: [DeliveryReport] = []
         var awaited = 0
@@ -42,15 +42,16 @@ final class Feeder: Sendable {
         while awaited > 0 { try poll(100) }
     }
 
-    private func queue(_ record: (key: String, value: [UInt8])) throws -> Bool {
+    private func queue(_ record: (key: String, value: [UInt8]?)) throws -> Bool {
         var headers = Headers()
         var key = record.key
         let result = key.withUTF8 { key in
-            record.value.withUnsafeBytes { value in
+            func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
                 producer.publish(
                     to: topic, key: UnsafeRawBufferPointer(key), value: value, headers: &headers, timestamp: 0,
                     opaque: 0)
             }
+            return record.value?.withUnsafeBytes(publish) ?? publish(nil)
         }
         switch result {
         case .queued: return true

@@ -135,6 +135,11 @@ struct ConfigurationTests {
                 ]
             ),
             ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
+            ("stages: [contact: { source: topic:contacts }]\n", []),
+            (
+                "topics: { output: contacts }\nstages: [contact: { source: topic:contacts }]\n",
+                ["2:10: stages.contact.source: contacts is the output topic already"]
+            ),
         ])
     func crossChecks(yaml: String, problems: [String]) {
         #expect(Reading(yaml).problems == problems.map { "f.yaml:\($0)" })

@@ -56,13 +56,3 @@ extension DecryptOptions.Field {
         }
     }
 }
-
-extension JSONDocument {
-    fileprivate func isNamed(_ name: StaticString, _ member: JSONNode) -> Bool {
-        withName(of: member) { text in
-            text.withUnsafeBytes {
-                $0.elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-            }
-        } ?? false
-    }
-}
