@@ -3,7 +3,7 @@ internal import CRdKafka
 /// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
 /// thread.
 public final class PartitionReader {
-    private let client: Client
+    let client: Client
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
