@@ -72,14 +72,14 @@ private struct LateCountingStage: CountingStage {
 
     var name: String { stage.name }
     var isImmediate: Bool { stage.isImmediate }
+    private var late: LateStage { LateStage(stage: stage, lateness: lateness) }
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
-        if lateness.contains(name, context) { return stage.timeWillExpire(&content, context: context) }
-        return try await stage.didReceive(&content, context: context)
+        try await late.didReceive(&content, context: context)
     }
 
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        stage.timeWillExpire(&content, context: context)
+        late.timeWillExpire(&content, context: context)
     }
 
     func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult) {
