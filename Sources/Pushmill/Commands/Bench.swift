@@ -66,7 +66,7 @@ enum BenchTable {
         return "\(name): \(decimal(loading.seconds, places: 2)) s, \(decimal(loading.megabytes, places: 1)) MB"
     }
 
-    private static func row(_ measurement: Measurement) -> String {
+    static func row(_ measurement: Measurement) -> String {
         row(
             measurement.name, "\(Int(1e9 / max(measurement.nanoseconds, 1)))",
             decimal(measurement.nanoseconds / 1000, places: 3), decimal(measurement.allocations, places: 2))
