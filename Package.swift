@@ -22,6 +22,17 @@ func system(_ name: String, _ pkgConfig: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig)
 }
 
+/// Targets that are given any bytes: tests run their seeds, `deploy/fuzz` makes a program for libFuzzer of them.
+func fuzzTests(_ dependencies: [Target.Dependency]) -> Target {
+    Context.environment["PUSHMILL_FUZZ"] == nil
+        ? .testTarget(
+            name: "FuzzTests", dependencies: dependencies, exclude: ["Program", "Seeds"], swiftSettings: house)
+        : .executableTarget(
+            name: "FuzzTests", dependencies: dependencies, path: "Tests/FuzzTests",
+            exclude: ["SeedTests.swift", "Seeds"],
+            swiftSettings: house)
+}
+
 let package = Package(
     name: "pushmill",
     products: [
@@ -74,6 +85,7 @@ let package = Package(
             name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",
             swiftSettings: house),
         tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+        fuzzTests(["Pushmill", "Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,32 @@
+@testable import Worker
+
+/// Metadata with any body is an ordered set that can be written again, or is refused.
+final class OffsetTarget: FuzzTarget {
+    static let names = ["offsets"]
+    private static let base: Int64 = 77
+
+    init(_ name: String) {}
+
+    func run(_ bytes: [UInt8]) throws {
+        // As it came, and as the body of a text of ours whose checksum fits.
+        try read(String(decoding: bytes, as: UTF8.self))
+        let checksum = OffsetMetadata.checksum(of: bytes)
+        let sum = (0..<OffsetMetadata.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
+        try read(OffsetMetadata.mark + Base64URL.encode(sum + bytes))
+    }
+
+    private func read(_ text: String) throws {
+        guard let metadata = try? OffsetMetadata(decoding: text, committedAt: Self.base) else { return }
+        var end = Self.base
+        for range in metadata.completed {
+            try promise(range.lowerBound > end && !range.isEmpty, "offsets out of order")
+            end = range.upperBound
+        }
+        let again = metadata.encoded()
+        try promise(again.text.utf8.count <= OffsetMetadata.limit, "longer than brokers take")
+        let reread = try OffsetMetadata(decoding: again.text, committedAt: Self.base)
+        try promise(again.leftOut > 0 || reread == metadata, "another set after writing")
+        let ledger = OffsetLedger(startingAt: Self.base, completed: metadata.completed, spanLimit: 1 << 12)
+        try promise(ledger.span <= 1 << 12, "a ledger beyond its limit")
+    }
+}
