@@ -45,6 +45,8 @@ let package = Package(
         library("Worker", ["Stores", "Push", "Kafka", "Telemetry"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
+        // What notifications show beside their text: fetched and kept.
+        library("Media", ["Push", "Telemetry", "CCurl"]),
 
         // What happens to one message; records in and out; what operations see. These never import each other.
         library("Push", ["COpenSSL", "CICU", "CZlib", "CAllocations"]),
@@ -57,6 +59,7 @@ let package = Package(
         system("CICU", "icu-i18n"),
         system("CMicrohttpd", "libmicrohttpd"),
         system("CZlib", "zlib"),
+        system("CCurl", "libcurl"),
         system("CYAML", "yaml-0.1"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CAllocations"),
