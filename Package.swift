@@ -69,6 +69,7 @@ let package = Package(
         tests("KafkaTests", ["Kafka"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
         tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),

@@ -59,6 +59,9 @@ final class Transfer {
         return .exchange(exchange)
     }
 
+    /// Lets go of what has come so far, and of its file.
+    func drop() { download = nil }
+
     // MARK: - The body
 
     private func receive(_ bytes: UnsafeRawBufferPointer, in exchange: Exchange) -> Bool {

@@ -76,6 +76,7 @@ final class TransferLoop {
 
     private func end(_ transfer: Transfer) -> Fetch {
         transfers[ObjectIdentifier(transfer.fetch)] = nil
+        transfer.drop()
         return transfer.fetch
     }
 

@@ -1,0 +1,60 @@
+import Glibc
+import TestSupport
+
+/// A server of media in a process of its own: `Tests/interop/media_server.py` says what its paths do.
+final class MediaServer: Sendable {
+    let port: Int
+    private let process: pid_t
+    private let folder: TemporaryFolder
+    nonisolated(unsafe) private let output: UnsafeMutablePointer<FILE>
+
+    /// One that every test may use, each with paths of its own.
+    static let shared = try? MediaServer()
+
+    /// `certificate`: with its key, for TLS.
+    init(certificate: String? = nil) throws {
+        folder = try TemporaryFolder()
+        var command = "exec python3 '\(Self.script)' --log '\(folder.path)/log'"
+        if let certificate { command += " --certificate '\(certificate)'" }
+        guard let output = popen(command, "r") else { throw SystemFailure(errno) }
+        self.output = output
+        var line = [CChar](repeating: 0, count: 64)
+        fgets(&line, Int32(line.count), output)
+        let numbers = String(decoding: line.prefix { $0 > 32 || $0 == 32 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            .split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else {
+            pclose(output)
+            throw SystemFailure(ECHILD)
+        }
+        port = numbers[0]
+        process = pid_t(numbers[1])
+    }
+
+    deinit {
+        kill(process, SIGKILL)
+        pclose(output)
+    }
+
+    private static let script: String = {
+        let parts = #filePath.split(separator: "/").dropLast(3)
+        return "/" + parts.joined(separator: "/") + "/interop/media_server.py"
+    }()
+
+    func url(_ path: String, host: String = "127.0.0.1", scheme: String = "http") -> String {
+        "\(scheme)://\(host):\(port)\(path)"
+    }
+
+    /// What was asked for, a line for each request: the target, and the headers that matter.
+    var requests: [Substring] {
+        guard let file = fopen("\(folder.path)/log", "r") else { return [] }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    }
+
+    func requests(for target: String) -> [Substring] {
+        requests.filter { $0 == target || $0.hasPrefix("\(target) ") }
+    }
+}
