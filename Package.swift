@@ -75,7 +75,8 @@ let package = Package(
         tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
-            name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",
+            name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry"],
+            path: "Tests/EndToEndService",
             swiftSettings: house),
         tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],

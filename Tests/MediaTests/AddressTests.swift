@@ -1,6 +1,7 @@
 import Glibc
 import Push
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Media

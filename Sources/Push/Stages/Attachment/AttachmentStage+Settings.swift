@@ -1,5 +1,5 @@
 extension AttachmentStage {
-    static let entry = StageEntry("attachment") { settings in
+    package static let entry = StageEntry("attachment") { settings in
         var members = MediaMembers(url: settings.value("from", .pointer, default: JSONPointer(member: "media-url")))
         members.type = settings.optional("type-to", .pointer)
         members.size = settings.optional("size-to", .pointer)

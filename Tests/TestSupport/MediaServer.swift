@@ -1,18 +1,17 @@
 import Glibc
-import TestSupport
 
 /// A server of media in a process of its own: `Tests/interop/media_server.py` says what its paths do.
-final class MediaServer: Sendable {
-    let port: Int
+package final class MediaServer: Sendable {
+    package let port: Int
     private let process: pid_t
     private let folder: TemporaryFolder
     nonisolated(unsafe) private let output: UnsafeMutablePointer<FILE>
 
     /// One that every test may use, each with paths of its own.
-    static let shared = try? MediaServer()
+    package static let shared = try? MediaServer()
 
     /// `certificate`: with its key, for TLS.
-    init(certificate: String? = nil) throws {
+    package init(certificate: String? = nil) throws {
         folder = try TemporaryFolder()
         var command = "exec python3 '\(Self.script)' --log '\(folder.path)/log'"
         if let certificate { command += " --certificate '\(certificate)'" }
@@ -36,16 +35,16 @@ final class MediaServer: Sendable {
     }
 
     private static let script: String = {
-        let parts = #filePath.split(separator: "/").dropLast(3)
+        let parts = #filePath.split(separator: "/").dropLast(2)
         return "/" + parts.joined(separator: "/") + "/interop/media_server.py"
     }()
 
-    func url(_ path: String, host: String = "127.0.0.1", scheme: String = "http") -> String {
+    package func url(_ path: String, host: String = "127.0.0.1", scheme: String = "http") -> String {
         "\(scheme)://\(host):\(port)\(path)"
     }
 
     /// What was asked for, a line for each request: the target, and the headers that matter.
-    var requests: [Substring] {
+    package var requests: [Substring] {
         guard let file = fopen("\(folder.path)/log", "r") else { return [] }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -54,7 +53,7 @@ final class MediaServer: Sendable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 
-    func requests(for target: String) -> [Substring] {
+    package func requests(for target: String) -> [Substring] {
         requests.filter { $0 == target || $0.hasPrefix("\(target) ") }
     }
 }
