@@ -17,14 +17,16 @@ static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Both callbacks get the context, and `curl_context` gives it.
+/// All callbacks get the context, and `curl_context` gives it.
 static inline void curl_set_callbacks(CURL *easy, curl_write_callback write, curl_opensocket_callback open,
-                                      void *context) {
+                                      curl_prereq_callback request, void *context) {
     curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, request);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
 }
 
 static inline void *curl_context(CURL *easy) {

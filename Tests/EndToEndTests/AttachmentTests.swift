@@ -38,7 +38,7 @@ extension EndToEnd {
                 let name = try #require(media.names.first)
                 #expect(value == payload("https://m.example/\(name)"))
                 #expect(media.names.count == 1)
-                #expect(scene.outputs.all.map(\.stages) == ["attachment=ok"])
+                #expect(try await scene.outputs.wait(count: 1).map(\.stages) == ["attachment=ok"])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -60,7 +60,7 @@ extension EndToEnd {
                 let value = try await values.wait(count: 1)[0].value
                 values.stop()
                 #expect(value == payload(server.url(path), note: " 📷"))
-                #expect(scene.outputs.all.map(\.outcome) == ["best-attempt"])
+                #expect(try await scene.outputs.wait(count: 1).map(\.outcome) == ["best-attempt"])
                 next.send(SIGTERM)
                 try await next.expectEnd(.exited(0))
                 #expect(media.names.allSatisfy { $0.hasPrefix(".partial-") })

@@ -4,6 +4,8 @@ import Push
 /// A URL that may be fetched, as libcurl reads it: whoever connects must not understand it otherwise than who checks.
 struct WebAddress: Sendable {
     let text: String
+    /// In lower case.
+    let host: String
     let isSecure: Bool
 
     /// Absolute, with a host of these and nobody's credentials.
@@ -22,6 +24,7 @@ struct WebAddress: Sendable {
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }
         let name = host.lowercased()
         guard settings.hosts.contains(where: { $0.admits(name) }) else { throw .forbiddenHost }
+        self.host = name
         self.text = whole
     }
 

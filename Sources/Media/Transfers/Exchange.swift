@@ -7,7 +7,17 @@ import Push
 /// Nothing goes out that was not put here: no proxy, cookie, credential or `Accept-Encoding` of anybody's environment.
 /// Redirects are not followed; whoever follows them looks at them first.
 final class Exchange {
+    enum Progress {
+        /// The host's address is not known yet.
+        case begun
+        case hasAddress
+        /// There was a connection already.
+        case hasConnection
+    }
+
     let handle: UnsafeMutableRawPointer
+    let host: String
+    fileprivate(set) var progress = Progress.begun
     /// The address that the host's name led to is not to be connected to.
     fileprivate(set) var isForbidden = false
     /// The part that was asked for begins there.
@@ -25,6 +35,7 @@ final class Exchange {
     ) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
+        host = address.host
         self.start = start
         self.receive = receive
         admits = reach.admits
@@ -41,7 +52,7 @@ final class Exchange {
         if let headers { curl_set_list(handle, CURLOPT_HTTPHEADER, headers) }
         if let names { curl_set_list(handle, CURLOPT_RESOLVE, names) }
         if let authorities = reach.authorities { curl_set_text(handle, CURLOPT_CAINFO, authorities) }
-        curl_set_callbacks(handle, takeBytes, openSocket, Unmanaged.passUnretained(self).toOpaque())
+        curl_set_callbacks(handle, takeBytes, openSocket, sendRequest, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {
@@ -102,6 +113,7 @@ final class Exchange {
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool { receive(self, bytes) }
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
+        progress = .hasAddress
         let isAdmitted = admits(address)
         if !isAdmitted { isForbidden = true }
         return isAdmitted
@@ -129,4 +141,15 @@ private func openSocket(
     guard exchange.admits(bytes) else { return -1 }
     let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     return socket(address.pointee.family, kind, address.pointee.`protocol`)
+}
+
+/// Called by libcurl when there is a connection and the request is about to go out.
+private func sendRequest(
+    _ context: UnsafeMutableRawPointer?, _ address: UnsafeMutablePointer<CChar>?,
+    _ ownAddress: UnsafeMutablePointer<CChar>?, _ port: Int32, _ ownPort: Int32
+) -> Int32 {
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    if exchange.progress == .begun { exchange.progress = .hasConnection }
+    return CURL_PREREQFUNC_OK
 }

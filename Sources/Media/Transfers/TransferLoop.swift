@@ -10,6 +10,9 @@ final class TransferLoop {
     private var transfers: [ObjectIdentifier: Transfer] = [:]
     /// The transfer of each exchange.
     private var owners: [ObjectIdentifier: Transfer] = [:]
+    private var gate = NameGate<Exchange>()
+    /// Those that ask for their hosts' addresses.
+    private var asking: [Exchange] = []
     /// Those that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
 
@@ -37,6 +40,7 @@ final class TransferLoop {
 
     /// Goes on with whatever can; waits for it if there is nothing.
     func turn() {
+        openGate()
         multiplexer.wait(until: waiting.last?.time ?? .never)
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
@@ -56,7 +60,7 @@ final class TransferLoop {
         switch step {
         case .exchange(let exchange):
             owners[ObjectIdentifier(exchange)] = transfer
-            multiplexer.add(exchange)
+            begin(exchange)
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
             waiting.insert((time, transfer.fetch), at: index)
@@ -64,6 +68,32 @@ final class TransferLoop {
         case .failed(let failure): report(end(transfer), .failure(failure))
         }
     }
+
+    private func begin(_ exchange: Exchange) {
+        switch gate.admit(exchange, to: exchange.host, now: TimeSource.system.now) {
+        case .waits: return
+        case .asks: asking.append(exchange)
+        case .goes: break
+        }
+        multiplexer.add(exchange)
+    }
+
+    /// Lets those go on that waited for an address which is there now, or for their turn to ask.
+    private func openGate() {
+        for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
+            asking.removeAll { $0 === exchange }
+            if exchange.progress == .hasAddress {
+                let waiting = gate.found(exchange.host, now: TimeSource.system.now)
+                for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
+            } else if let next = gate.ended(exchange.host, isWanted: isWanted) {
+                asking.append(next)
+                multiplexer.add(next)
+            }
+        }
+    }
+
+    /// It was not cancelled and has not ended.
+    private func isWanted(_ exchange: Exchange) -> Bool { owners[ObjectIdentifier(exchange)] != nil }
 
     private func keep(_ finished: Download.Finished, for fetch: Fetch) {
         guard let file = finished.file, let folder = means.folder else {
