@@ -5,8 +5,10 @@ import Synchronization
 
 /// Where media is kept. What waits for the disk waits on threads of its own; how long depends on nothing else.
 final class MediaFolder: Sendable {
+    typealias Done = @Sendable (FileFailure?) -> Void
+
     let path: String
-    /// Each waits for one file at a time.
+    private let complete = Mutex<[(file: PartialFile, media: Media, done: Done)]>([])
     private let queues = (0..<4).map { DispatchQueue(label: "pushmill.media.\($0)", qos: .utility) }
     private let turn = Atomic<Int>(0)
 
@@ -30,16 +32,39 @@ final class MediaFolder: Sendable {
     func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: path) }
 
     /// Keeps a complete file; tells when that is done, on another thread.
-    func keep(_ file: PartialFile, as media: Media, _ done: @escaping @Sendable (FileFailure?) -> Void) {
+    func keep(_ file: PartialFile, as media: Media, _ done: @escaping Done) {
+        complete.withLock { $0.append((file, media, done)) }
         let number = turn.add(1, ordering: .relaxed).newValue
-        queues[number & 3].async {
-            do throws(FileFailure) {
-                try file.name(media.name)
-                done(nil)
-            } catch {
-                done(error)
-            }
+        queues[number & 3].async { self.keepBatch() }
+    }
+
+    /// What has come while the disk was busy shares the wait for the folder.
+    private func keepBatch() {
+        let batch = complete.withLock { complete in
+            defer { complete.removeFirst(min(complete.count, Self.batch)) }
+            return Array(complete.prefix(Self.batch))
         }
+        guard !batch.isEmpty else { return }
+        let results = batch.map { file, media, _ in
+            Result { () throws(FileFailure) in try file.name(media.name) }
+        }
+        let folder = Result { () throws(FileFailure) in try sync() }
+        for ((_, _, done), result) in zip(batch, results) {
+            done(Self.failure(result) ?? Self.failure(folder))
+        }
+    }
+
+    private static let batch = 32
+
+    private static func failure(_ result: Result<Void, FileFailure>) -> FileFailure? {
+        if case .failure(let failure) = result { failure } else { nil }
+    }
+
+    private func sync() throws(FileFailure) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw FileFailure(path: path, errno) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw FileFailure(path: path, errno) }
     }
 
     /// Notes on another thread that media is in use; tells if it is gone.

@@ -34,14 +34,11 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does.
+    /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The
+    /// name itself is on the disk when the folder is.
     func name(_ name: String) throws(FileFailure) {
         guard fdatasync(descriptor) == 0, rename(path, "\(folder)/\(name)") == 0 else {
             throw FileFailure(path: folder, errno)
         }
-        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw FileFailure(path: folder, errno) }
-        defer { close(directory) }
-        guard fsync(directory) == 0 else { throw FileFailure(path: folder, errno) }
     }
 }
