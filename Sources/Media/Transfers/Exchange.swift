@@ -82,10 +82,12 @@ final class Exchange {
     /// Where it redirects to, as an absolute URL.
     var redirect: String? { curl_redirect(handle).map { String(cString: $0) } }
 
-    /// The length of the body as it is announced.
+    /// How long the whole is, as it is announced.
     var announced: Int? {
         let length = Int(curl_amount(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T))
-        return length < 0 ? nil : length
+        guard length >= 0 else { return nil }
+        let (whole, overflow) = length.addingReportingOverflow(status == 206 ? start : 0)
+        return overflow ? .max : whole
     }
 
     /// Seconds that the server wants to be left alone.

@@ -71,8 +71,7 @@ final class Transfer {
                 ignored += bytes.count
                 return ignored <= Self.idleBytes
             }
-            let announced = exchange.announced.map { $0.addingReportingOverflow(exchange.start(of: download)) }
-            try download.add(bytes, announced: announced.map { $0.overflow ? .max : $0.partialValue })
+            try download.add(bytes, announced: exchange.announced)
             return true
         } catch {
             problem = error
@@ -147,9 +146,4 @@ final class Transfer {
         most = max(most, count)
         return next.map { .wait($0) } ?? .failed(failure)
     }
-}
-
-extension Exchange {
-    /// How much of the download came before the body.
-    fileprivate func start(of download: Download) -> Int { status == 206 ? start : 0 }
 }

@@ -1,6 +1,5 @@
 import CCurl
 import Push
-import Telemetry
 
 /// Every transfer there is, on one thread.
 final class TransferLoop {

@@ -24,7 +24,7 @@ public struct StageResources: Sendable {
     package init(
         log: @escaping @Sendable (Severity, String) -> Void, watcher: FileWatcher,
         contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") },
-        media: @escaping MediaOpener = { _ in throw MediaFailure.storage }
+        media: @escaping MediaOpener = { throw FileFailure(path: $0.folder, what: "no media is kept here") }
     ) {
         self.log = log
         self.watcher = watcher
