@@ -4,14 +4,15 @@ internal import CRdKafka
 public struct DeliveryReport {
     /// What `publish` was given.
     public let opaque: UInt64
-    /// nil when the brokers have acknowledged it.
-    public let error: KafkaError?
-    /// What was refused, taken out of librdkafka: nil for an acknowledged record.
+    /// What was refused, taken out of librdkafka: nil when the brokers have acknowledged it.
     public let returned: ReturnedRecord?
+
+    public var error: KafkaError? { returned?.error }
 }
 
 /// A record that was not stored, with its bytes, so that it can be sent again or elsewhere.
 public final class ReturnedRecord: Sendable {
+    public let error: KafkaError
     public let key: [UInt8]?
     public let value: [UInt8]?
     /// Never changed, so that any thread may copy them.
@@ -19,7 +20,8 @@ public final class ReturnedRecord: Sendable {
 
     public var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
 
-    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+    init(_ message: UnsafePointer<rd_kafka_message_t>, _ error: KafkaError) {
+        self.error = error
         key = message.pointee.key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) }
         value = message.pointee.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) }
         var found: OpaquePointer?
@@ -42,9 +44,8 @@ func onDelivery(
     client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let message, let sinks = ClientSinks.from(opaque) else { return }
-    let error = KafkaError(ifAny: message.pointee.err)
     sinks.deliveries.reports.append(
         DeliveryReport(
-            opaque: UInt64(UInt(bitPattern: message.pointee._private)), error: error,
-            returned: error == nil ? nil : ReturnedRecord(message)))
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)),
+            returned: KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) }))
 }

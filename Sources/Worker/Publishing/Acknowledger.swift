@@ -52,8 +52,8 @@ final class Acknowledger: Sendable {
             let now = SystemTime.milliseconds
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
-                if let error = report.error {
-                    refusals.take(report, tag, error, timestamp: outputs.times[tag.ticket])
+                if let returned = report.returned {
+                    refusals.take(returned, tag, timestamp: outputs.times[tag.ticket])
                 } else {
                     count(tag, outputs.times[tag.ticket], now, counters)
                     done.append(tag.ticket)
