@@ -1,5 +1,6 @@
-/// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note.
-package struct AttachmentStage: Stage {
+/// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note. A
+/// class, so that its parts are not counted anew with every copy.
+package final class AttachmentStage: Stage {
     package struct Options: Sendable {
         package var members: MediaMembers
         /// Ends in a slash.
@@ -57,6 +58,7 @@ package struct AttachmentStage: Stage {
 
     /// Behind the first text that is shown; one that the device will find by its key has no room for it.
     private func addNote(to content: inout NotificationContent, _ context: StageContext) {
+        let note = note
         let places: [AlertText] = [.body, .subtitle, .title]
         let place = places.first {
             !content.hasLocalizationKey(of: $0) && (content.withText($0) { !$0.isEmpty } ?? false)
