@@ -63,7 +63,7 @@ let package = Package(
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("PushTests", ["Push"]),
-        tests("KafkaTests", ["Kafka"]),
+        tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
