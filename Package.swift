@@ -65,14 +65,16 @@ let package = Package(
         .target(name: "CAllocations"),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
-        tests("PushTests", ["Push"]),
-        tests("KafkaTests", ["Kafka"]),
+        tests("PushTests", ["Push", "TestSupport"]),
+        tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
-        tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
+        tests(
+            "PushmillTests",
+            ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry"],
