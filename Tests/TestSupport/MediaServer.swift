@@ -4,7 +4,8 @@ import Glibc
 package final class MediaServer: Sendable {
     package let port: Int
     private let process: pid_t
-    private let folder: TemporaryFolder
+    /// Of its log, which has no name any more: a server that all tests share lives until their process ends.
+    private let log: Int32
     nonisolated(unsafe) private let output: UnsafeMutablePointer<FILE>
 
     /// One that every test may use, each with paths of its own.
@@ -12,7 +13,7 @@ package final class MediaServer: Sendable {
 
     /// `certificate`: with its key, for TLS.
     package init(certificate: String? = nil) throws {
-        folder = try TemporaryFolder()
+        let folder = try TemporaryFolder()
         var command = "exec python3 '\(Self.script)' --log '\(folder.path)/log'"
         if let certificate { command += " --certificate '\(certificate)'" }
         guard let output = popen(command, "r") else { throw SystemFailure(errno) }
@@ -25,6 +26,7 @@ package final class MediaServer: Sendable {
             pclose(output)
             throw SystemFailure(ECHILD)
         }
+        log = open("\(folder.path)/log", O_RDONLY | O_CLOEXEC)
         port = numbers[0]
         process = pid_t(numbers[1])
     }
@@ -32,6 +34,7 @@ package final class MediaServer: Sendable {
     deinit {
         kill(process, SIGKILL)
         pclose(output)
+        close(log)
     }
 
     private static let script: String = {
@@ -45,11 +48,11 @@ package final class MediaServer: Sendable {
 
     /// What was asked for, a line for each request: the target, and the headers that matter.
     package var requests: [Substring] {
-        guard let file = fopen("\(folder.path)/log", "r") else { return [] }
-        defer { fclose(file) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+        while case let count = pread(log, &buffer, buffer.count, bytes.count), count > 0 {
+            bytes += buffer.prefix(count)
+        }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 
