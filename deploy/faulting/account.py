@@ -1,0 +1,78 @@
+"""What became of every event, counted from the input."""
+import collections, json
+
+
+def words(headers):
+    return dict(header.partition("=")[::2] for header in headers.split(","))
+
+
+def arrivals(outputs, letters):
+    """The input's place, the key, the value and whether it is a dead letter, in the order in which each topic has them."""
+    found = []
+    for headers, key, value in list(outputs.records):
+        found.append((words(headers).get("pushmill-source"), key, value, False))
+    for headers, key, value in list(letters.records):
+        names = words(headers)
+        place = "/".join(names.get(f"pushmill.error.{part}", "") for part in ("topic", "partition", "offset"))
+        found.append((place, key, value, True))
+    return found
+
+
+def offset(place):
+    return int(place.split("/")[2])
+
+
+class Account:
+    """Figures, and in `broken` what they should not be."""
+
+    def __init__(self, sent, inputs, outputs, letters, counts_badges):
+        self.events = {place: (key, value) for place, key, value in inputs.records}
+        self.badges = self.ranks()
+        self.seen = set()
+        self.repeats = self.letters = self.strangers = self.disorder = self.changed = self.miscounted = 0
+        last = collections.defaultdict(lambda: -1)
+        for place, key, value, is_letter in arrivals(outputs, letters):
+            self.letters += is_letter
+            if place not in self.events:
+                self.strangers += 1
+                continue
+            self.compare(place, value, is_letter, counts_badges)
+            if place in self.seen:
+                self.repeats += 1
+                continue
+            self.seen.add(place)
+            self.disorder += offset(place) < last[key, is_letter]
+            last[key, is_letter] = offset(place)
+        lost = len(self.events.keys() - self.seen)
+        figures = {
+            f"{sent} events were sent, and others are in the input": abs(sent - len(self.events)),
+            "events lost": lost, "outputs of no event": self.strangers,
+            "events before an earlier one of their recipient": self.disorder,
+            "outputs that are not what their event should be": self.changed,
+            "badges that are not their event's count": self.miscounted,
+        }
+        self.broken = [f"{what}: {count}" for what, count in figures.items() if count]
+
+    def ranks(self):
+        """Which of its recipient's notifications each is: the badge it should show."""
+        counts, ranks = collections.Counter(), {}
+        for place in sorted(self.events, key=offset):
+            key, value = self.events[place]
+            if value.startswith("{"):
+                counts[key] += 1
+                ranks[place] = counts[key]
+        return ranks
+
+    def compare(self, place, value, is_letter, counts_badges):
+        sent = self.events[place][1]
+        if is_letter or place not in self.badges:
+            self.changed += not is_letter or place in self.badges or value != sent
+            return
+        before, after = json.loads(sent), json.loads(value)
+        self.changed += after["number"] != before["number"] or "body" not in after["aps"]["alert"]
+        self.miscounted += counts_badges and after["aps"]["badge"] != self.badges[place]
+
+    def __str__(self):
+        return (
+            f"{len(self.events)} events, {len(self.seen)} arrived, {self.repeats} repeats, {self.letters} dead letters, "
+            f"{self.disorder} out of order, {self.miscounted} badges wrong")
