@@ -18,6 +18,9 @@ final class Service: Sendable {
     /// Throws what keeps it from starting.
     init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
         self.log = log
+        guard configuration.delivery.guarantee == .atLeastOnce else {
+            throw .unreadableConfiguration("delivery.guarantee: 'run' keeps at-least-once only as yet")
+        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
