@@ -1,0 +1,46 @@
+import Kafka
+import Push
+
+/// An output that waits for the next transaction. The bytes are its own.
+final class HeldOutput: Sendable {
+    let topic: ProducerTopic
+    let tag: DeliveryTag
+    let slot: PartitionSlot
+    let key: [UInt8]?
+    let value: [UInt8]?
+    let timestamp: Int64
+    /// Never changed, so that any thread may copy them.
+    nonisolated(unsafe) private let list: Headers
+
+    var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
+
+    init(
+        to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: consuming Headers, timestamp: Int64, tag: DeliveryTag, slot: PartitionSlot
+    ) {
+        self.topic = topic
+        self.key = key.map(Array.init)
+        self.value = value.map(Array.init)
+        list = headers
+        self.timestamp = timestamp
+        self.tag = tag
+        self.slot = slot
+    }
+
+    func publish(by producer: Producer) -> PublishResult {
+        var headers = headers
+        return key.withBytes { key in
+            value.withBytes { value in
+                producer.publish(
+                    to: topic, key: key, value: value, headers: &headers, timestamp: timestamp, opaque: tag.rawValue)
+            }
+        }
+    }
+}
+
+extension [UInt8]? {
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let self else { return body(nil) }
+        return self.withUnsafeBytes { body($0) }
+    }
+}
