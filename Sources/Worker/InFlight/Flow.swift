@@ -103,7 +103,8 @@ final class Flow: Sendable {
 
     var closings: Int { closedSlots.load(ordering: .relaxed) }
 
-    func isOpen(_ slot: PartitionSlot) -> Bool { state.withLock { $0.table.slots.isOpen(slot) } }
+    /// For a thread to remember: it holds as long as `closings` is what it was.
+    var openSlots: OpenSlots { state.withLock { OpenSlots($0.table.slots, closings: closings) } }
 
     // MARK: Ends
 

@@ -43,6 +43,9 @@ package struct PartitionSlots: Sendable {
     /// False for results that are late: they must not count for whoever owns the partition now.
     package func isOpen(_ slot: PartitionSlot) -> Bool { isKnown(slot) && entries[slot.index].isOpen }
 
+    /// By index; 0 for one that is not open.
+    var openGenerations: [UInt32] { entries.map { $0.isOpen ? $0.generation : 0 } }
+
     /// Deliveries not yet back, also of a closed slot.
     package func outstanding(_ slot: PartitionSlot) -> Int { isKnown(slot) ? entries[slot.index].outstanding : 0 }
 

@@ -15,19 +15,21 @@ struct Publisher {
     private var settled: [InFlightTable.Ticket] = []
     /// Given up, because their partition is no longer ours.
     private var abandoned: [InFlightTable.Ticket] = []
-    /// How many slots had been fenced when this thread began; while there are no more, none needs to be asked for.
-    private let closings: Int
+    private var openSlots = OpenSlots()
 
     init(outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
         self.outputs = outputs
         self.flow = flow
         self.metrics = metrics
         self.log = log
-        closings = flow.closings
     }
 
     /// What becomes of a message of a slot that is fenced does not count: another will do it again.
-    func isLate(_ slot: PartitionSlot) -> Bool { flow.closings != closings && !flow.isOpen(slot) }
+    mutating func isLate(_ slot: PartitionSlot) -> Bool {
+        if openSlots.contains(slot, closings: flow.closings) { return false }
+        openSlots = flow.openSlots
+        return !openSlots.contains(slot, closings: flow.closings)
+    }
 
     mutating func publish(_ verdict: Verdict, of carrier: Carrier) {
         guard let item = carrier.item else { return }
