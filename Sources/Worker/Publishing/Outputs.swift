@@ -7,11 +7,16 @@ final class Outputs: Sendable {
     let producer: Producer
     let output: ProducerTopic
     let deadLetters: ProducerTopic
+    /// Where outputs belong to transactions.
+    let transactions: OutputTransactions?
     /// Published and not yet reported on.
     private let unacknowledged = Atomic<Int>(0)
 
-    init(_ producer: Producer, output: String, deadLetters: String) throws(KafkaError) {
+    init(
+        _ producer: Producer, output: String, deadLetters: String, transactions: OutputTransactions? = nil
+    ) throws(KafkaError) {
         self.producer = producer
+        self.transactions = transactions
         self.output = try producer.topic(output)
         self.deadLetters = try producer.topic(deadLetters)
     }
