@@ -17,6 +17,9 @@ public enum Program {
         .run,
         .demo,
         .apply,
+        .capture,
+        .replay,
+        .redrive,
         .broker,
         .configCheck,
         .configShow,
@@ -28,6 +31,11 @@ public enum Program {
         .badgesSet,
         .badgesExport,
         .badgesDelete,
+        .keysGenerate,
+        .keysEncrypt,
+        .keysDecrypt,
+        .bench,
+        .health,
         .version,
     ])
 }

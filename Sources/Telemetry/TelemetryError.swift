@@ -1,6 +1,8 @@
 /// What can go wrong when the logs and pages are started. A number is the `errno` of the call that failed.
 public enum TelemetryError: Error, Equatable, Sendable {
     case invalidListenAddress(String)
+    /// The address, and the system's reason.
+    case noAnswer(String, Int32)
     case addressInUse(String)
     case cannotListen(String, Int32)
     case noPipe(Int32)
@@ -10,6 +12,7 @@ public enum TelemetryError: Error, Equatable, Sendable {
 extension TelemetryError: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .noAnswer(let address, let code): "no answer from \(address): \(systemMessage(code))"
         case .invalidListenAddress(let text): "\"\(text)\" is not an address to listen on, such as 127.0.0.1:9464"
         case .addressInUse(let address): "another program is listening on \(address)"
         case .cannotListen(let address, let code): "cannot listen on \(address): \(systemMessage(code))"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What other implementations say about plurals, locale choice and numbers: localize_reference.json.
 
-    pip install Babel==2.12.1 PyICU
     python3 localize_reference.py            writes the file
     python3 localize_reference.py --check    fails if it would be written differently
+
+by the `.venv` of `deploy/test`, which has Debian's PyICU.
 
 Plural categories are Babel's own evaluation of CLDR 42, which is what ICU 72 has. Locale choice is uloc_acceptLanguage
 with the list put in order here. Numbers are formatted by ICU.

@@ -24,4 +24,15 @@ enum Metadata {
         if let error = KafkaError(ifAny: metadata.pointee.topics[0].err) { throw error }
         return Int(metadata.pointee.topics[0].partition_cnt)
     }
+
+    /// The first offset the log holds and the one past its last.
+    static func watermarks(
+        of partition: TopicPartition, _ client: Client, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_query_watermark_offsets(
+            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
+        if let error = KafkaError(ifAny: code) { throw error }
+        return (low, high)
+    }
 }

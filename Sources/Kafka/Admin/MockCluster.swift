@@ -8,7 +8,7 @@ public final class MockCluster: Sendable {
     public let bootstrapServers: String
 
     public init(brokers: Int = 1, log: @escaping KafkaLogSink = { _, _, _ in }) throws(KafkaError) {
-        let sinks = ClientSinks(log: log, statistics: { _ in }, error: { _ in })
+        let sinks = ClientSinks(log: log, error: { _ in })
         client = try Client(RD_KAFKA_PRODUCER, properties: ClientProperties(), sinks: sinks)
         guard let handle = rd_kafka_mock_cluster_new(client.handle, Int32(clamping: brokers)) else {
             throw KafkaError("the embedded broker could not be started")

@@ -53,19 +53,15 @@ final class Client: Sendable {
 /// Where a client's callbacks go. Lives as long as its client: librdkafka holds it unretained.
 final class ClientSinks: Sendable {
     let log: KafkaLogSink
-    let statistics: @Sendable (String) -> Void
     let error: @Sendable (KafkaError) -> Void
     /// Filled and emptied only by the thread that polls the client.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let rebalances = RebalanceInbox()
     let joins = JoinWatch()
+    let statistics = StatisticsInbox()
 
-    init(
-        log: @escaping KafkaLogSink, statistics: @escaping @Sendable (String) -> Void,
-        error: @escaping @Sendable (KafkaError) -> Void
-    ) {
+    init(log: @escaping KafkaLogSink, error: @escaping @Sendable (KafkaError) -> Void) {
         self.log = log
-        self.statistics = statistics
         self.error = error
     }
 
@@ -87,7 +83,7 @@ private func onStatistics(
     client: OpaquePointer?, text: UnsafeMutablePointer<CChar>?, length: Int, opaque: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let text, let sinks = ClientSinks.from(opaque) else { return 0 }
-    sinks.statistics(String(cString: text))
+    sinks.statistics.take(Array(UnsafeRawBufferPointer(start: text, count: length)))
     return 0
 }
 

@@ -64,6 +64,9 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }
 
+    /// The log does not hold the offset that was to be read, and no other was allowed in its place.
+    package var isOffsetOutOfLog: Bool { isAny(of: RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) }
+
     package var isTooLarge: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }

@@ -18,12 +18,11 @@ public final class Consumer: Sendable {
 
     public init(
         _ properties: ClientProperties, log: @escaping KafkaLogSink,
-        statistics: @escaping @Sendable (String) -> Void = { _ in },
         error: @escaping @Sendable (KafkaError) -> Void = { _ in }
     ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
-        let sinks = ClientSinks(log: log, statistics: statistics, error: error)
+        let sinks = ClientSinks(log: log, error: error)
         let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_rebalance_cb($0, onRebalance)
             sinks.joins.watch($0)
@@ -41,6 +40,9 @@ public final class Consumer: Sendable {
         let list = PartitionList(topics.map { TopicPartition($0, -1) })
         if let error = KafkaError(ifAny: rd_kafka_subscribe(client.handle, list.pointer)) { throw error }
     }
+
+    /// What was measured last; see `ClientStatistics`. For any thread.
+    public var statistics: ClientStatistics? { sinks.statistics.latest }
 
     /// The name behind `Record.topic`.
     public func topicName(_ number: UInt32) -> String { topics.name(number) }
@@ -106,11 +108,7 @@ public final class Consumer: Sendable {
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return (low, high)
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {

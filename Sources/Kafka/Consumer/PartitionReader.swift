@@ -3,18 +3,21 @@ internal import CRdKafka
 /// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
 /// thread.
 public final class PartitionReader {
-    private let client: Client
+    let client: Client
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
-    /// `properties` are a consumer's.
-    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+    /// `properties` are a consumer's. A batch has `ends` if they are told.
+    public init(
+        _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Consumer.fixed { properties[name] = value }
         // librdkafka wants a name even of a consumer that belongs to nobody.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
-        let sinks = ClientSinks(log: log, statistics: { _ in }, error: { _ in })
+        if tellsEnds { properties["enable.partition.eof"] = "true" }
+        let sinks = ClientSinks(log: log, error: { _ in })
         client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
         rd_kafka_poll_set_consumer(client.handle)
         guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
@@ -33,6 +36,13 @@ public final class PartitionReader {
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+    }
+
+    /// The first offset the log holds and the one past its last. Blocks.
+    public func watermarks(
+        of partition: TopicPartition, milliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
     /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.

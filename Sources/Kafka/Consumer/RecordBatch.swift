@@ -4,6 +4,8 @@ internal import CRdKafka
 public struct RecordBatch: ~Copyable {
     public private(set) var records: [Record] = []
     private let slots: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    /// Where partitions were read to their ends, of a reader that is told of it.
+    public private(set) var ends: [PartitionEnd] = []
     private(set) var errors: [KafkaError] = []
 
     public init(capacity: Int) {
@@ -19,6 +21,7 @@ public struct RecordBatch: ~Copyable {
     mutating func fill(from queue: OpaquePointer, milliseconds: Int32, _ topics: TopicNumbers) {
         records.removeAll(keepingCapacity: true)
         errors.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
         var count = max(0, rd_kafka_consume_batch_queue(queue, 0, slots.baseAddress, slots.count))
         if count == 0, let first = rd_kafka_consume_queue(queue, milliseconds) {
             slots[0] = first
@@ -28,13 +31,23 @@ public struct RecordBatch: ~Copyable {
         }
         for index in 0..<count {
             guard let message = slots[index] else { continue }
-            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+            switch message.pointee.err {
+            case RD_KAFKA_RESP_ERR_NO_ERROR:
                 records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
-            } else {
+                continue
+            case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+                ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
+            case let code:
                 let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-                errors.append(KafkaError(message.pointee.err, message: text))
-                rd_kafka_message_destroy(message)
+                errors.append(KafkaError(code, message: text))
             }
+            rd_kafka_message_destroy(message)
         }
     }
+}
+
+/// Everything before the offset was read, and nothing is there beyond it yet.
+public struct PartitionEnd: Sendable {
+    public let partition: Int32
+    public let offset: Int64
 }

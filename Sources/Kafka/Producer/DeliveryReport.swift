@@ -6,7 +6,6 @@ public struct DeliveryReport {
     public let opaque: UInt64
     /// nil when the brokers have acknowledged it.
     public let error: KafkaError?
-    public let timestamp: Int64
     /// What was refused, taken out of librdkafka: nil for an acknowledged record.
     public let returned: ReturnedRecord?
 }
@@ -43,11 +42,9 @@ func onDelivery(
     client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let message, let sinks = ClientSinks.from(opaque) else { return }
-    var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
     let error = KafkaError(ifAny: message.pointee.err)
     sinks.deliveries.reports.append(
         DeliveryReport(
             opaque: UInt64(UInt(bitPattern: message.pointee._private)), error: error,
-            timestamp: rd_kafka_message_timestamp(message, &kind),
             returned: error == nil ? nil : ReturnedRecord(message)))
 }

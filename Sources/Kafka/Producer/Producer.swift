@@ -13,12 +13,11 @@ public final class Producer: Sendable {
 
     public init(
         _ properties: ClientProperties, log: @escaping KafkaLogSink,
-        statistics: @escaping @Sendable (String) -> Void = { _ in },
         error: @escaping @Sendable (KafkaError) -> Void = { _ in }
     ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
-        sinks = ClientSinks(log: log, statistics: statistics, error: error)
+        sinks = ClientSinks(log: log, error: error)
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_dr_msg_cb($0, onDelivery)
         }
@@ -53,8 +52,8 @@ public final class Producer: Sendable {
         swap(&sinks.deliveries.reports, &reports)
     }
 
-    /// Records and events that wait inside librdkafka.
-    public var queued: Int { Int(rd_kafka_outq_len(client.handle)) }
+    /// What was measured last; see `ClientStatistics`. For any thread.
+    public var statistics: ClientStatistics? { sinks.statistics.latest }
 
     /// Sends what waits for its batch now. Must be polled meanwhile by the polling thread; true when all is settled.
     public func flush(milliseconds: Int32) -> Bool {

@@ -2,7 +2,7 @@ internal import CRdKafka
 internal import Glibc
 
 /// Headers that belong to someone else: valid as long as their owner is.
-public struct HeaderView: @unchecked Sendable {  // Read-only; the owner hands it on with the record.
+public struct HeaderView {
     let pointer: OpaquePointer
     public let count: Int
 

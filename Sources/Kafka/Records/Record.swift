@@ -1,8 +1,11 @@
 internal import CRdKafka
 
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
-/// once, on any thread. Held long, it holds the whole fetch response: who keeps a record copies it (`OwnedRecord`).
-public struct Record: @unchecked Sendable {  // Read-only memory of librdkafka, handed from thread to thread.
+/// once, on any thread. Held long, it holds the whole fetch response: who keeps a record copies it.
+///
+/// Unchecked because of its pointers: one thread at a time has a record, since batches hand it on. What is in it came from
+/// outside and changes nothing of that; lengths are those that librdkafka has checked against the fetch.
+public struct Record: @unchecked Sendable {
     public let topic: UInt32
     public let partition: Int32
     public let offset: Int64

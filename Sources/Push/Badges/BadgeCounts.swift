@@ -1,4 +1,4 @@
-/// Counts in memory, of a recipient in an app; 0 where nothing is known.
+/// Counts in memory, of a recipient in an app.
 package struct BadgeCounts: Sendable {
     private struct Key: Hashable {
         let recipient: [UInt8]
@@ -6,15 +6,19 @@ package struct BadgeCounts: Sendable {
     }
 
     private var counts: [Key: Int32] = [:]
+    private let start: Start
 
-    package init() {}
+    /// What the count is taken to be before a record, where nothing has counted before.
+    package typealias Start = @Sendable (InputRecord) -> Int32
+
+    package init(start: @escaping Start = { _ in 0 }) { self.start = start }
 
     /// The count of the record's recipient in the app of its `apns-topic`.
-    subscript(record: InputRecord) -> Int32 { counts[Self.key(record)] ?? 0 }
+    subscript(record: InputRecord) -> Int32 { counts[Self.key(record)] ?? start(record) }
 
     mutating func apply(_ operation: BadgeOperation, _ record: InputRecord) {
         let key = Self.key(record)
-        counts[key] = operation.applied(to: counts[key] ?? 0)
+        counts[key] = operation.applied(to: counts[key] ?? start(record))
     }
 
     private static func key(_ record: InputRecord) -> Key {
@@ -27,6 +31,7 @@ package struct BadgeCounts: Sendable {
 extension BadgeCounts {
     /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`.
     package init(lines: [UInt8]) throws(BadgeCountsError) {
+        self.init()
         for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             guard let (key, count) = Self.entry(line) else { throw BadgeCountsError(line: index + 1) }

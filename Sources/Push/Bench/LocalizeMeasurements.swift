@@ -51,7 +51,10 @@ package enum LocalizeSample {
 
         package init(locale: String, alert: String) throws {
             stage = try LocalizeSample.stage()
-            delivery.record.setHeader("locale", locale)
+            var envelope = RecordEnvelope()
+            envelope.headers = [RecordEnvelope.Header(name: Array("locale".utf8), value: Array(locale.utf8))]
+            delivery.record.fill(envelope, topic: SourceTopic("push.events"))
+            delivery.record.index()
             context = Chain([ChainLink(stage)]).context(delivery)
             content = try NotificationContent(#"{"aps":{"alert":{\#(alert),"body":"x"},"mutable-content":1}}"#)
             untouched = content.mark()
@@ -62,19 +65,5 @@ package enum LocalizeSample {
             guard case .ok = result else { throw NotLocalized(result: result) }
             content.rollback(to: untouched)
         }
-    }
-}
-
-extension InputRecord {
-    fileprivate func setHeader(_ name: String, _ value: String) {
-        let name = Array(name.utf8)
-        let value = Array(value.utf8)
-        name.withUnsafeBytes { name in
-            value.withUnsafeBytes { value in
-                headers = [RecordHeader(name: name, value: value)]
-                own()
-            }
-        }
-        index()
     }
 }

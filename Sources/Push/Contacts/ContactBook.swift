@@ -1,5 +1,5 @@
 /// The names under which recipients know others. Used by all lanes at once.
-public protocol ContactBook: Sendable {
+public protocol ContactBook: AnyObject, Sendable {
     /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
     /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
     /// not call the book.

@@ -18,17 +18,26 @@ extension ContactSource: CustomStringConvertible {
     }
 }
 
+extension ConfiguredStage {
+    /// Nil for a stage without contacts.
+    package var contactSource: ContactSource? {
+        guard name == "contact", case .map(let members) = settings.value,
+            case .scalar(let text)? = members.first(where: { $0.key == "source" })?.value.value
+        else { return nil }
+        return try? SettingFormat.contactSource.parse(text, "")
+    }
+}
+
 extension SettingFormat where Value == ContactSource {
     /// `state`, `topic:NAME` or a file.
-    static var contactSource: Self {
+    package static var contactSource: Self {
         Self(
             isSecret: false,
             parse: { text, folder throws(SettingMismatch) in
                 if text == "state" { return .state }
                 guard text.hasPrefix("topic:") else { return .file(try SettingFormat<String>.file.parse(text, folder)) }
-                let name = text.dropFirst("topic:".count)
-                guard !name.isEmpty else { throw SettingMismatch(expected: "the name of a topic after topic:") }
-                return .topic(String(name))
+                let name = String(text.dropFirst("topic:".count))
+                return .topic(try SettingFormat<String>.topic.parse(name, folder))
             }, render: \.description)
     }
 }

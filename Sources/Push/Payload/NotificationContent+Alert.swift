@@ -86,7 +86,7 @@ extension NotificationContent {
         return document.member(text.member, of: alert)
     }
 
-    private mutating func put(_ value: JSONNode, as text: AlertText) {
+    mutating func put(_ value: JSONNode, as text: AlertText) {
         let alert = alert
         if text == .body, let alert, document.kind(of: alert) == .string {
             return document.replace(alert, by: value)

@@ -10,10 +10,20 @@ extension NotificationContent {
         return false
     }
 
-    public mutating func markDecrypted(_ node: JSONNode) { document.markDecrypted(node) }
+    public mutating func markDecrypted(_ node: JSONNode) { document.mark(node, .decrypted) }
 
     public mutating func markDecrypted(at pointer: JSONPointer) {
         if let node = node(at: pointer) { markDecrypted(node) }
+    }
+
+    /// Sets a text, marked. What is not UTF-8 becomes U+FFFD.
+    mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) { set(text, to: value, .decrypted) }
+
+    /// Sets a text and marks where it came from.
+    mutating func set(_ text: AlertText, to value: Span<UInt8>, _ origin: JSONRecord.Flags) {
+        let node = value.withUnsafeBufferPointer { document.append($0) }
+        document.records[Int(node.index)].flags.formUnion(origin)
+        put(node, as: text)
     }
 
     /// Marks the top-level member of the same name.
@@ -22,9 +32,5 @@ extension NotificationContent {
             name.withUnsafeBufferPointer { document.member($0, of: document.root) }
         }
         if let own = own ?? nil { markDecrypted(own) }
-    }
-
-    mutating func markDecrypted(_ text: AlertText) {
-        if let node = node(of: text) { markDecrypted(node) }
     }
 }

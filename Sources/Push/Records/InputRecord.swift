@@ -15,7 +15,7 @@ public final class InputRecord: @unchecked Sendable {
     @exclusivity(unchecked) public var headers: [RecordHeader] = []
 
     /// The position in `headers` of each known header, or -1.
-    @exclusivity(unchecked) private var known = InlineArray<12, Int>(repeating: -1)
+    @exclusivity(unchecked) private var known = InlineArray<13, Int>(repeating: -1)
     private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var isOwned = false
 
@@ -35,6 +35,9 @@ public final class InputRecord: @unchecked Sendable {
 
     /// Whose badge is counted: the app of `apns-topic`. Known once the chain has begun.
     public var app: UnsafeRawBufferPointer? { value(of: .apnsTopic) }
+
+    /// The W3C trace context. Known once the chain has begun.
+    public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
 
     /// Finds the known headers.
     func index() {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The headers that a message's life depends on. Each record is looked through for them once.
 enum KnownHeader: Int, CaseIterable {
-    case locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType
+    case locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType, traceparent
     case outcome, source, stages, attempt, counted
 
     var name: StaticString {
@@ -14,6 +14,7 @@ enum KnownHeader: Int, CaseIterable {
         case .apnsCollapseID: "apns-collapse-id"
         case .apnsID: "apns-id"
         case .contentType: "content-type"
+        case .traceparent: "traceparent"
         case .outcome: "pushmill-outcome"
         case .source: "pushmill-source"
         case .stages: "pushmill-stages"
@@ -30,6 +31,7 @@ enum KnownHeader: Int, CaseIterable {
         case (6, UInt8(ascii: "l")): found = .locale
         case (7, UInt8(ascii: "a")): found = .apnsID
         case (10, UInt8(ascii: "a")): found = .apnsTopic
+        case (11, UInt8(ascii: "t")): found = .traceparent
         case (12, UInt8(ascii: "c")): found = .contentType
         case (14, UInt8(ascii: "a")): found = .apnsPushType
         case (15, UInt8(ascii: "a")): found = .apnsExpiration

@@ -5,8 +5,10 @@ public struct ConfiguredStage: Sendable {
     /// The time it may take of the message's deadline; nil for all of it.
     public let budget: Duration?
 
-    let place: Place
-    let path: String
+    package let place: Place
+    package let path: String
+    /// As they took effect.
+    let settings: Setting
     let make: StageEntry.Build
 
     /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.

@@ -33,7 +33,7 @@ public struct StageRegistry: Sendable {
             }
             return ConfiguredStage(
                 name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
-                make: make)
+                settings: settings.effective, make: make)
         }.compactMap { $0 }
     }
 

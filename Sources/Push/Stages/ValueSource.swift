@@ -26,18 +26,24 @@ public enum ValueSource: Sendable, Hashable {
     public func withBytes<R>(
         _ content: NotificationContent, _ context: StageContext, _ body: (UnsafeBufferPointer<UInt8>) -> R
     ) -> R? {
-        let bytes: UnsafeRawBufferPointer?
-        switch self {
-        case .recipient: bytes = context.recipientBytes
-        case .key: bytes = context.keyBytes
-        case .header(let name): bytes = context.headerBytes(name.span)
-        case .member(let pointer):
+        if case .member(let pointer) = self {
             return content.withText(at: pointer) { text in
                 text.withUnsafeBufferPointer { $0.isEmpty ? nil : body($0) }
             } ?? nil
         }
-        guard let bytes, !bytes.isEmpty else { return nil }
-        return bytes.withMemoryRebound(to: UInt8.self) { body($0) }
+        return bytes(context)?.withMemoryRebound(to: UInt8.self) { body($0) }
+    }
+
+    /// What is not part of the payload: good for as long as the context is. Nil for a member, and for an empty text.
+    func bytes(_ context: StageContext) -> UnsafeRawBufferPointer? {
+        let bytes: UnsafeRawBufferPointer? =
+            switch self {
+            case .recipient: context.recipientBytes
+            case .key: context.keyBytes
+            case .header(let name): context.headerBytes(name.span)
+            case .member: nil
+            }
+        return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

@@ -1,12 +1,20 @@
 import Push
+import Replay
 import Telemetry
 
 /// The chain applied to what comes from the input.
 struct Application {
-    let rehearsal: Rehearsal
-    let topics: TopicSettings
-    let console: Console
-    let explanation: Explanation?
+    private let candidate: Candidate
+    private let rehearsal: Rehearsal
+    private let console: Console
+    private let explanation: Explanation?
+
+    init(_ candidate: Candidate, console: Console, explanation: Explanation?) {
+        self.candidate = candidate
+        self.console = console
+        self.explanation = explanation
+        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts())
+    }
 
     /// The input is a payload; the record around it is given.
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
@@ -59,12 +67,7 @@ struct Application {
     }
 
     private func write(_ result: Rehearsal.Result) {
-        var output = result.output
-        switch result.verdict.destination {
-        case .output: output.topic = topics.output
-        case .deadLetters: output.topic = topics.deadLetter
-        case .nowhere: return
-        }
+        guard let output = candidate.output(of: result) else { return }
         var line: [UInt8] = []
         output.append(to: &line)
         console.output(String(decoding: line, as: UTF8.self))

@@ -6,21 +6,34 @@ package struct Console: Sendable {
     package let error: @Sendable (String) -> Void
     /// Gives what comes next from the input; nothing at its end.
     package let input: @Sendable () throws(ProgramError) -> [UInt8]
+    /// Shows how far a command has come, each time in the place of the time before; nil where nobody looks.
+    package let status: (@Sendable (String) -> Void)?
+    /// Somebody reads `output` on a terminal.
+    package let isTerminal: Bool
 
     package init(
         output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
-        input: @escaping @Sendable () throws(ProgramError) -> [UInt8] = { () throws(ProgramError) in [] }
+        input: @escaping @Sendable () throws(ProgramError) -> [UInt8] = { () throws(ProgramError) in [] },
+        status: (@Sendable (String) -> Void)? = nil, isTerminal: Bool = false
     ) {
         self.output = output
         self.error = error
         self.input = input
+        self.status = status
+        self.isTerminal = isTerminal
     }
 
     /// The process's own.
     static let standard = Console(
         output: { write($0, to: STDOUT_FILENO) },
         error: { write($0, to: STDERR_FILENO) },
-        input: { () throws(ProgramError) in try read(STDIN_FILENO) })
+        input: { () throws(ProgramError) in try read(STDIN_FILENO) },
+        status: isatty(STDERR_FILENO) == 1 ? lastLine : nil,
+        isTerminal: isatty(STDOUT_FILENO) == 1)
+
+    private static let lastLine: @Sendable (String) -> Void = { text in
+        write(bytes: Array("\r\(text)\u{1B}[K".utf8), to: STDERR_FILENO)
+    }
 
     private static func read(_ descriptor: Int32) throws(ProgramError) -> [UInt8] {
         var count = 0
@@ -35,7 +48,11 @@ package struct Console: Sendable {
     }
 
     private static func write(_ line: String, to descriptor: Int32) {
-        var rest = Array((line.hasSuffix("\n") ? line : "\(line)\n").utf8)[...]
+        write(bytes: Array((line.hasSuffix("\n") ? line : "\(line)\n").utf8), to: descriptor)
+    }
+
+    private static func write(bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

@@ -19,7 +19,17 @@ package struct Invocation: Sendable {
 
     /// The value as a number, a duration, a choice; nil where the option is not given.
     package func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
-        guard let text = text(option) else { return nil }
+        try values(option, format).last
+    }
+
+    /// All values of what may be repeated.
+    package func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
+        try texts(option).map { (text) throws(ProgramError) in try value(text, option, format) }
+    }
+
+    private func value<Value>(
+        _ text: String, _ option: Option, _ format: SettingFormat<Value>
+    ) throws(ProgramError) -> Value {
         do throws(SettingMismatch) {
             return try format.parse(text, "")
         } catch {

@@ -1,6 +1,6 @@
 /// What may follow a command's name: `--name`, `--name VALUE`, or an operand by its place.
 package struct Option: Sendable {
-    enum Kind { case flag, value, repeated, operand }
+    enum Kind { case flag, value, repeated, operand, operands }
 
     let name: String
     let kind: Kind
@@ -29,12 +29,20 @@ package struct Option: Sendable {
         Option(name: name, kind: .operand, placeholder: name, isRequired: isRequired, help: help)
     }
 
+    /// As many as there are; nothing can follow them.
+    package static func operands(_ name: String, _ help: String) -> Option {
+        Option(name: name, kind: .operands, placeholder: "\(name)...", isRequired: false, help: help)
+    }
+
+    /// True for what has its place and no `--`.
+    var isOperand: Bool { kind == .operand || kind == .operands }
+
     /// As it is typed.
     var label: String {
         switch kind {
         case .flag: "--\(name)"
         case .value, .repeated: "--\(name) \(placeholder)"
-        case .operand: placeholder
+        case .operand, .operands: placeholder
         }
     }
 }

@@ -6,7 +6,7 @@ struct ParsedArguments {
     private(set) var wantsHelp = false
 
     init(_ arguments: some Sequence<String>, for command: Command) throws(ProgramError) {
-        var operands = command.options.filter { $0.kind == .operand }[...]
+        var operands = command.options.filter(\.isOperand)[...]
         var rest = Array(arguments)[...]
         var onlyOperands = false
         while let argument = rest.popFirst() {
@@ -14,8 +14,9 @@ struct ParsedArguments {
                 onlyOperands = true
             } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
                 try readOption(argument, &rest, command)
-            } else if let operand = operands.popFirst() {
-                values[operand.name] = [argument]
+            } else if let operand = operands.first {
+                values[operand.name, default: []].append(argument)
+                if operand.kind == .operand { operands.removeFirst() }
             } else {
                 throw .usage("'\(argument)' is one argument too many for '\(command.name)'")
             }
@@ -34,9 +35,9 @@ struct ParsedArguments {
             wantsHelp = true
             return
         }
-        let option = command.options.first { $0.kind != .operand && "--\($0.name)" == typed }
+        let option = command.options.first { !$0.isOperand && "--\($0.name)" == typed }
         guard let option else {
-            let known = command.options.filter { $0.kind != .operand }.map { "--\($0.name)" }
+            let known = command.options.filter { !$0.isOperand }.map { "--\($0.name)" }
             throw .usage("'\(command.name)' has no option \(typed)" + Spelling.question(typed, known + ["--help"]))
         }
         guard option.kind != .flag else {

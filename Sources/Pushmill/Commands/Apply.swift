@@ -16,9 +16,12 @@ extension Command {
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        let application = Application(
-            rehearsal: try await rehearsal(configuration, counts(invocation), explanation, console),
-            topics: configuration.topics, console: console, explanation: explanation)
+        let candidate = try await Trial(configuration: configuration, console: console).candidate(
+            counts: invocation.badgeCounts(), explanation: explanation
+        ) { severity, stage, source, message in
+            console.error("\(severity): \(stage): \(source): \(message)")
+        }
+        let application = Application(candidate, console: console, explanation: explanation)
         guard !invocation.flag(.lines) else {
             for option in [Option.key, .header] where !invocation.texts(option).isEmpty {
                 throw .usage("\(option.label) goes with a single payload, not with --lines")
@@ -30,35 +33,6 @@ extension Command {
         envelope.key = invocation.text(.key).map { Array($0.utf8) }
         envelope.headers = try invocation.texts(.header).map(header)
         return try await application.apply(envelope)
-    }
-
-    private static func rehearsal(
-        _ configuration: Configuration, _ counts: BadgeCounts, _ explanation: Explanation?, _ console: Console
-    ) async throws(ProgramError) -> Rehearsal {
-        // Nothing is watched: a run is over before a file would be read again.
-        let watcher = FileWatcher { _, _ in }
-        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
-        let resources = StageResources(
-            log: { severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
-            contacts: contacts.open)
-        let links = try await configuration.links(resources)
-        explanation?.name(links.map(\.stage.name))
-        var settings = Chain.Settings(configuration.delivery)
-        settings.measuresStages = explanation != nil
-        let chain = Chain(links, settings: settings, observer: explanation) {
-            severity, stage, source, message in
-            console.error("\(severity): \(stage): \(source): \(message)")
-        }
-        return Rehearsal(chain, counts: counts)
-    }
-
-    private static func counts(_ invocation: Invocation) throws(ProgramError) -> BadgeCounts {
-        guard let path = invocation.text(.badges) else { return BadgeCounts() }
-        do {
-            return try BadgeCounts(lines: FileBytes(path: path).bytes)
-        } catch {
-            throw .badData("\(path): \(error)")
-        }
     }
 
     private static func header(_ text: String) throws(ProgramError) -> RecordEnvelope.Header {
@@ -75,5 +49,4 @@ extension Option {
     fileprivate static let header = repeated("header", "NAME=VALUE", "a header of the record")
     fileprivate static let explain = flag("explain", "tells what each stage did, and how long it took")
     fileprivate static let lines = flag("lines", "reads and writes records, one a line, instead of a payload")
-    fileprivate static let badges = value("badges", "FILE", "counts to begin with, as 'badges export' writes them")
 }

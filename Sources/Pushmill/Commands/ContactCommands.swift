@@ -16,7 +16,7 @@ extension Command {
         options: [.config, file]
     ) { invocation throws(ProgramError) in
         let path = try invocation.required(file)
-        let state = try invocation.stateFile(.shared, creating: true)
+        let state = try invocation.ownContacts(creating: true)
         let total = try invocation.store { () throws(StoreError) in
             try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
                 if count % 100_000 == 0 { invocation.surroundings.console.error("\(count) contacts so far") }
@@ -48,11 +48,21 @@ extension Command {
         options: [.config, person]
     ) { invocation throws(ProgramError) in
         let person = try invocation.required(person)
-        let state = try invocation.stateFile(.shared)
+        let state = try invocation.ownContacts()
         let count = try invocation.store { () throws(StoreError) in
             try person.withBytes { (person) throws(StoreError) in try ContactStore(state).delete(owner: person) }
         }
         invocation.surroundings.console.output("\(count) contacts deleted")
         return .success
+    }
+}
+
+extension Invocation {
+    /// The state, to change its contacts; refused where they are a copy.
+    fileprivate func ownContacts(creating: Bool = false) throws(ProgramError) -> StateFile {
+        if let topic = try configuration().contactTopic {
+            throw .badData("the contacts are a copy of the topic \(topic): publish there what is to change")
+        }
+        return try stateFile(.shared, creating: creating)
     }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import Kafka
 import Push
 import Synchronization
 import Telemetry
@@ -9,58 +8,119 @@ extension Command {
         "demo", "Shows the whole service at work on an embedded broker",
         details: """
             Feeds sample events, prints each as it went in and as it came out, and sums up
-            how they ended; stops after a number of events, or at Ctrl-C.
+            how they ended; stops after a number of events, after a time, or at Ctrl-C.
+            With --bootstrap it feeds a service that runs elsewhere, such as one with
+            deploy/sample/pushmill.yaml, and shows what that makes of them.
             """,
-        options: [.events, .rate]
+        options: [.events, .rate, .time, .quiet, .bootstrap]
     ) { invocation throws(ProgramError) in
-        var plan = DemoRun.Plan()
-        if let events = try invocation.value(.events, .integer(1...1_000_000)) { plan.events = events }
-        if let rate = try invocation.value(.rate, .integer(1...100_000)) { plan.rate = rate }
+        let plan = try DemoRun.Plan(invocation)
         let console = invocation.surroundings.console
-        let configuration = try invocation.surroundings.configurationSource.read(
-            Array(DemoRun.configuration.utf8), name: "demo", folder: "/")
-        let signals = Signals.take([SIGTERM, SIGINT])
-        let service = try await Service(configuration, log: Log(level: .warning))
-        guard let servers = service.embeddedServers else {
-            throw .usage("the demo brings its own broker: PUSHMILL_KAFKA_BOOTSTRAP_SERVERS must not be set")
+        let board = DemoBoard()
+        let signals = DemoEnd(Signals.take([SIGTERM, SIGINT]))
+        if let servers = invocation.text(.bootstrap) {
+            try await feed(DemoRun(plan, servers: servers, board: board, console: console), until: signals, console)
+            return .success
         }
-        console.output("An embedded broker is at \(servers); joining its group takes three seconds.")
-        let isOver = DemoEnd()
-        let running = Task { await service.run(isOver.passing(signals)) }
-        let demo = DemoRun(plan, servers: servers, console: console)
+        let folder = try DemoFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let configuration = try invocation.demoConfiguration(folder.path)
+        let service = try await Service(
+            configuration, log: Log(level: configuration.log.level), notifications: board.json)
+        guard let servers = service.embeddedServers else {
+            throw .usage("the demo brings its own broker: --bootstrap feeds another")
+        }
+        console.output(
+            """
+            The page is at http://\(service.adminAddress)/ and the embedded broker at \(servers).
+            The group is being formed, which takes three seconds.
+            """)
+        let running = Task { await service.run(signals.stream) }
+        while !service.isReady, !signals.isReached { try? await Task.sleep(for: .milliseconds(20)) }
+        try await feed(DemoRun(plan, servers: servers, board: board, console: console), until: signals, console)
+        console.output(hints(service.adminAddress))
+        service.terminate()
+        return await running.value
+    }
+
+    private static func feed(
+        _ demo: DemoRun, until end: DemoEnd, _ console: Console
+    ) async throws(ProgramError) {
         do {
-            let summary = try await onOwnThread { try demo.run(until: { isOver.isReached }) }
+            let summary = try await onOwnThread { try demo.run(until: { end.isReached }) }
             console.output(summary.text)
         } catch {
             throw .internalFailure("the demo cannot go on: \(error)")
         }
-        service.terminate()
-        return await running.value
+    }
+
+    private static func hints(_ address: String) -> String {
+        """
+
+        Try next:
+          pushmill demo --for 10m            time to look at http://\(address)/
+          pushmill broker --topic push.events:4 --topic push.notifications:4 --topic push.dead-letters:1
+          pushmill run --config deploy/sample/pushmill.yaml, and feed it: pushmill demo --bootstrap HOST:PORT
+        """
+    }
+}
+
+extension Invocation {
+    /// The sample service with a broker of its own, and with a stage that hangs for some events.
+    fileprivate func demoConfiguration(_ folder: String) throws(ProgramError) -> Configuration {
+        let text = """
+            kafka: { bootstrap.servers: embedded, consumer: { group.id: demo, fetch.wait.max.ms: 50 } }
+            topics: { input: [push.events], output: push.notifications, dead-letter: push.dead-letters }
+            delivery: { deadline: 2s }
+            state: { path: state.sqlite }
+            \(DemoFiles.stages)  - preview
+
+            """
+        let source = ConfigurationSource(
+            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment,
+            checkProperty: surroundings.checkProperty)
+        return try source.read(Array(text.utf8), name: "demo", folder: folder)
+    }
+}
+
+extension DemoRun.Plan {
+    /// 100 events, unless a number or a time is given.
+    fileprivate init(_ invocation: Invocation) throws(ProgramError) {
+        events = try invocation.value(.events, .integer(1...1_000_000_000))
+        time = try invocation.value(.time, .duration(.seconds(1) ... .seconds(86_400 * 365)))
+        if let rate = try invocation.value(.rate, .integer(1...100_000)) { self.rate = rate }
+        if events == nil, time == nil { events = 100 }
+        isQuiet = invocation.flag(.quiet)
     }
 }
 
 extension Option {
-    fileprivate static let events = Option.value("events", "N", "how many events; 100 unless given")
-    fileprivate static let rate = Option.value("rate", "N", "events a second; 20 unless given")
+    fileprivate static let events = Option.value("events", "N", "how many events; 100 unless a time is given")
+    fileprivate static let rate = Option.value("rate", "N", "events a second; 10 unless given")
+    fileprivate static let time = Option.value("for", "TIME", "how long to send events, such as 10m")
+    fileprivate static let quiet = Option.flag("quiet", "prints the summary only")
+    fileprivate static let bootstrap = Option.value(
+        "bootstrap", "HOST:PORT", "a broker to feed instead of an embedded one")
 }
 
 /// The user has seen enough.
 private final class DemoEnd: Sendable {
+    /// The signals, the first of which is noted.
+    let stream: AsyncStream<Int32>
     private let flag = Atomic<Bool>(false)
 
-    var isReached: Bool { flag.load(ordering: .relaxed) }
-
-    /// The same signals, of which the first is noted.
-    func passing(_ signals: AsyncStream<Int32>) -> AsyncStream<Int32> {
-        AsyncStream { continuation in
-            Task {
-                for await number in signals {
-                    flag.store(true, ordering: .relaxed)
-                    continuation.yield(number)
-                }
+    init(_ signals: AsyncStream<Int32>) {
+        let (stream, continuation) = AsyncStream<Int32>.makeStream()
+        self.stream = stream
+        Task {
+            for await number in signals {
+                flag.store(true, ordering: .relaxed)
+                continuation.yield(number)
             }
         }
     }
+
+    var isReached: Bool { flag.load(ordering: .relaxed) }
 }
 
 /// Runs what blocks on a thread of its own, which the tasks' own few must not do.

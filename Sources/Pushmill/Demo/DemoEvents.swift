@@ -1,29 +1,114 @@
-/// Events such as a messenger's backend would send, the same in every run.
+import Push
+
+/// Events such as an app's backend would send, to people of several languages.
 struct DemoEvents {
-    struct Event {
-        let key: String
+    struct Event: Sendable {
+        let recipient: String
+        let locale: String
         let payload: String
+        /// Seconds since 1970; nil for never.
+        var expiration: Int?
     }
 
-    private static let people = ["anna", "ben", "chiara", "dmitri", "emeka", "fatima", "goran", "hana"]
-    private static let texts = [
-        "Dinner at eight?", "Der Zug hat 10 Minuten Verspätung", "写真を送りました 📷", "¿Vienes mañana?",
-        "Your parcel is at the door", "Спасибо!", "On my way 🚲",
+    private struct Person {
+        let name: String
+        let locale: String
+        let text: String
+        /// The identifier of one whom the person may know.
+        let contact: String
+
+        /// For the contact stage to replace.
+        var sender: String { "{contact:\(contact)}" }
+    }
+
+    private static let people = [
+        Person(name: "anna", locale: "en-GB", text: "Dinner at eight?", contact: "c1"),
+        Person(name: "ben", locale: "de-AT", text: "Der Zug hat 10 Minuten Verspätung", contact: "c3"),
+        Person(name: "sofía", locale: "es-MX", text: "¿Vienes mañana?", contact: "c2"),
+        Person(name: "dmitri", locale: "ru", text: "Позвони, когда сможешь", contact: "c1"),
+        Person(name: "fatima", locale: "ar", text: "أراك في المساء", contact: "c2"),
+        Person(name: "hana", locale: "ja", text: "駅に着きました 🚉", contact: "c1"),
+        Person(name: "paweł", locale: "pl", text: "Kupisz chleb?", contact: "c3"),
+        Person(name: "chloé", locale: "fr-CA, en;q=0.5", text: "On est en route 🚲", contact: "c4"),
     ]
 
+    /// Her messages alone wait for a server that hangs.
+    private static let unlucky = Person(name: "olena", locale: "uk, en", text: "Дивись: example.com", contact: "c1")
+
+    private let sealer: Sealer
+    private let ring: KeyRing
     private var number = 0
 
-    /// One in twenty cannot be a notification, and one in ten is silent.
-    mutating func next() -> Event {
+    init() throws {
+        sealer = try Sealer()
+        ring = KeyRing(try KeySetReader(Array(DemoFiles.keys.utf8)).keys)
+    }
+
+    /// In forty events each kind at least once; one of them hangs.
+    mutating func next() throws -> Event {
         defer { number += 1 }
-        let key = Self.people[number * 5 % Self.people.count]
-        let text = Self.texts[number % Self.texts.count]
-        let payload =
-            switch number % 20 {
-            case 7: #"{"aps":{"alert":"\#(text)""#
-            case 3, 13: #"{"aps":{"content-available":1},"sync":\#(number)}"#
-            default: #"{"aps":{"alert":{"title":"Message \#(number)","body":"\#(text)"},"mutable-content":1}}"#
-            }
-        return Event(key: key, payload: payload)
+        let person = Self.people[number * 5 % Self.people.count]
+        let count = number % 7 + 1
+        switch number % 20 {
+        case 0, 8, 15: return chat(person, try seal(person.text, as: .jwe, "chat"), "chat")
+        case 1, 11: return localized(person, "GAME", args: #""\#(person.sender)""#)
+        case 2: return chat(person, try seal(person.text, as: .openSSL, "mail"), "mail")
+        case 3: return event(person, #"{"aps":{"content-available":1},"sync":\#(number)}"#)
+        case 4, 14: return localized(person, "PHOTOS", args: #"\#(count),"\#(person.sender)""#)
+        case 5:
+            let text = try seal("€ \(count * 7).90 · Café Central", as: .aesGCM, "bank")
+            return event(person, alert(title: "Card payment", body: "You paid at a shop", encrypted(text, "bank")))
+        case 6: return localized(person, "PARCEL", title: "PARCEL_TITLE", args: #""14:00","16:30""#)
+        case 7: return event(person, #"{"aps":{"alert":{"title":"Cut off in the midd"#)
+        case 9:
+            let text = try seal("Unlocked at 18:0\(count)", as: .chaCha20, "lock")
+            return event(person, alert(title: "Front door", body: "Something happened", encrypted(text, "lock")))
+        case 10: return event(person, #"{"aps":{"alert":{"title":"News","body":"Nothing to change here"}}}"#)
+        case 12: return plain(person, from: "{contact:c9}")
+        // The last letters are the tag that tells who has tampered.
+        case 13: return chat(person, try seal(person.text, as: .jwe, "chat").dropLast(6) + "AAAAAA", "chat")
+        case 16 where number % 40 == 16:
+            return event(
+                Self.unlucky,
+                alert(title: Self.unlucky.sender, body: Self.unlucky.text, #""preview":"hangs","#))
+        case 17 where number % 40 == 17:
+            var late = plain(person, from: person.sender)
+            late.expiration = 1_700_000_000
+            return late
+        case 18 where number % 40 == 18: return event(person, #"{"alert":"Not in its place"}"#)
+        case 19 where number % 40 == 19: return localized(person, "NOT_IN_THE_CATALOG", args: "")
+        default: return plain(person, from: person.sender)
+        }
+    }
+
+    private func event(_ person: Person, _ payload: String) -> Event {
+        Event(recipient: person.name, locale: person.locale, payload: payload)
+    }
+
+    private func alert(title: String, body: String, _ members: String = "") -> String {
+        #"{\#(members)"aps":{"alert":{"title":"\#(title)","body":"\#(body)"},"badge":1,"mutable-content":1}}"#
+    }
+
+    private func plain(_ person: Person, from sender: String) -> Event {
+        event(person, alert(title: sender, body: person.text))
+    }
+
+    private func chat(_ person: Person, _ ciphertext: String, _ key: String) -> Event {
+        event(person, alert(title: person.sender, body: "New message", encrypted(ciphertext, key)))
+    }
+
+    /// Members of the payload, with their comma.
+    private func encrypted(_ ciphertext: String, _ key: String) -> String {
+        #""ENCRYPTED_DATA":"\#(ciphertext)","ENCRYPTION_KEY_ID":"\#(key)","#
+    }
+
+    private func localized(_ person: Person, _ key: String, title: String? = nil, args: String) -> Event {
+        let title = title.map { #""title-loc-key":"\#($0)","# } ?? ""
+        let alert = #"{\#(title)"loc-key":"\#(key)","loc-args":[\#(args)]}"#
+        return event(person, #"{"aps":{"alert":\#(alert),"badge":1,"mutable-content":1}}"#)
+    }
+
+    private func seal(_ text: String, as form: SealingForm, _ key: String) throws -> String {
+        try sealer.seal(Array(text.utf8), as: form, ring, keyName: key).text
     }
 }

@@ -1,3 +1,4 @@
+import Kafka
 import Push
 import Telemetry
 import Worker
@@ -11,31 +12,49 @@ struct AdminPages {
     private let registry: MetricRegistry
     private let log: Log
     private let worker: Worker
+    /// The latest notifications as JSON: content, which only a demo shows.
+    private let notifications: (@Sendable () -> [UInt8])?
 
-    init(_ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker) {
+    init(
+        _ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker,
+        notifications: (@Sendable () -> [UInt8])?
+    ) {
         self.configuration = configuration
         self.registry = registry
         self.log = log
         self.worker = worker
+        self.notifications = notifications
     }
 
     func open() throws(ProgramError) -> AdminServer {
-        registry.addProcess(log: log, version: Version.current, revision: "")
+        registry.addProcess(log: log, version: Version.current)
         registry.addReadiness(ready)
+        registry.add(worker.figures)
         let effective = YAMLText.render(configuration.effective)
         let routes =
             [
                 .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
                 .configuration { effective }, .logs(log),
-            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, showsNotifications: false)
+            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
         let settings = configuration.admin
         let router = Router(routes, token: try token(settings.tokenFile))
         do throws(TelemetryError) {
-            let server = try AdminServer(try Telemetry.ListenAddress("\(settings.listen)"), router)
+            let server = try listen(router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
         } catch {
             throw .unreadableConfiguration("the admin endpoint cannot listen at \(settings.listen): \(error)")
+        }
+    }
+
+    private func listen(_ router: Router) throws(TelemetryError) -> AdminServer {
+        let address = configuration.admin.listen
+        do throws(TelemetryError) {
+            return try AdminServer(address, router)
+        } catch {
+            // A demo would rather have another port than none.
+            guard case .addressInUse = error, notifications != nil else { throw error }
+            return try AdminServer(ListenAddress(host: address.host, port: 0), router)
         }
     }
 
@@ -61,5 +80,19 @@ struct AdminPages {
 
     private var ready: Probe {
         { [worker] in worker.status.reasons.map { ProbeReason($0.word, $0.sentence) } }
+    }
+}
+
+extension MetricRegistry {
+    /// What a worker tells when it is asked.
+    fileprivate func add(_ figures: WorkerFigures) {
+        addInFlight { figures.inFlight }
+        addLag { figures.lags.map { ($0.place.topic, $0.place.partition, $0.records) } }
+        addProducerQueue { figures.produced.map { ($0.queuedMessages, $0.queuedBytes) } }
+        addBrokerRoundTrips {
+            [("consumer", figures.consumed), ("producer", figures.produced)].flatMap { client, statistics in
+                (statistics?.roundTrips ?? []).map { (client, $0.broker, $0.seconds) }
+            }
+        }
     }
 }

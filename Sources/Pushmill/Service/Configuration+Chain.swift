@@ -1,14 +1,16 @@
 import Push
 
 extension Configuration {
-    /// Builds the stages of the chain; opens what they need.
-    func links(_ resources: StageResources) async throws(ProgramError) -> [ChainLink] {
+    /// Builds the stages of the chain; opens what they need. `wrap` may put another stage around each.
+    func links(
+        _ resources: StageResources, wrap: (any Stage) -> any Stage = { $0 }
+    ) async throws(ProgramError) -> [ChainLink] {
         var links: [ChainLink] = []
         var problems: [SettingProblem] = []
         for stage in stages {
             do throws(SettingProblem) {
-                links.append(
-                    ChainLink(try await stage.build(resources), condition: stage.condition, budget: stage.budget))
+                let built = wrap(try await stage.build(resources))
+                links.append(ChainLink(built, condition: stage.condition, budget: stage.budget))
             } catch {
                 problems.append(error)
             }

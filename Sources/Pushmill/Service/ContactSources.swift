@@ -11,7 +11,8 @@ struct ContactSources: Sendable {
 
     func open(_ source: ContactSource) throws -> any ContactBook {
         switch source {
-        case .state:
+        // A topic's contacts are kept in the state by whoever follows it.
+        case .state, .topic:
             guard mayCreate || access(statePath, F_OK) == 0 else {
                 throw ContactsUnavailable("there is no state at \(statePath)")
             }
@@ -20,8 +21,6 @@ struct ContactSources: Sendable {
             let contacts = try ContactFile(path: path)
             watcher.add(contacts.file)
             return contacts
-        case .topic(let name):
-            throw ContactsUnavailable("contacts from a topic (\(name)) are not read yet")
         }
     }
 }

@@ -11,12 +11,16 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let worker: Worker
     private let watcher: FileWatcher
+    /// Where contacts are those of a topic.
+    private let contacts: ContactFollower?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting.
-    init(_ configuration: Configuration, log: Log) async throws(ProgramError) {
+    /// Throws what keeps it from starting. `notifications` are content, for the page of a demo.
+    init(
+        _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
+    ) async throws(ProgramError) {
         self.log = log
         guard configuration.delivery.guarantee == .atLeastOnce else {
             throw .unreadableConfiguration("delivery.guarantee: 'run' keeps at-least-once only as yet")
@@ -28,13 +32,16 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        let cluster = try Startup.check(settings, log)
-        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, log) }
-        let contacts = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
-        let resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: contacts.open)
-        let links = try await configuration.links(resources)
+        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let state = try Self.ownState(configuration)
+        contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
+        let reloads = registry.addReloads()
+        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
+        let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
+        let resources = StageResources(
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open)
+        let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links)
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
@@ -42,29 +49,56 @@ final class Service: Sendable {
             severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
-        let checkpoint = try Self.checkpoint(configuration, settings, cluster: cluster, metrics, log)
+        let checkpoint = try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
         do {
-            worker = try Worker(settings, chain: chain, checkpoint: checkpoint, metrics: metrics, log: log)
+            worker = try Worker(
+                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
-        admin = try AdminPages(configuration, registry: registry, log: log, worker: worker).open()
+        admin = try AdminPages(
+            configuration, registry: registry, log: log, worker: worker, notifications: notifications
+        ).open()
         self.watcher = watcher
         watcher.start()
     }
 
-    private static func checkpoint(
-        _ configuration: Configuration, _ settings: WorkerSettings, cluster: String, _ metrics: ServiceMetrics,
-        _ log: Log
-    ) throws(ProgramError) -> any Checkpoint {
-        guard configuration.countsBadges else { return GroupCheckpoint(log: log) }
+    /// The state file, where this process has to be the only one to change it.
+    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile? {
+        guard configuration.countsBadges || configuration.contactTopic != nil else { return nil }
         do throws(StoreError) {
-            let state = try StateFile(path: configuration.state.path, access: .alone)
+            return try StateFile(path: configuration.state.path, access: .alone)
+        } catch {
+            throw unusable(error)
+        }
+    }
+
+    private static func contacts(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String, _ log: Log
+    ) throws(ProgramError) -> ContactFollower? {
+        guard let topic = configuration.contactTopic, let state else { return nil }
+        do throws(TelemetryError) {
+            return try ContactFollower(settings.consumer, topic: topic, of: cluster, into: state, log: log)
+        } catch {
+            throw .internalFailure("contacts cannot be followed: \(error)")
+        }
+    }
+
+    private static func checkpoint(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
+        _ metrics: ServiceMetrics, _ log: Log
+    ) throws(ProgramError) -> any Checkpoint {
+        guard configuration.countsBadges, let state else { return GroupCheckpoint(log: log) }
+        do throws(StoreError) {
             let owner = CheckpointFile.Owner(cluster: cluster, group: settings.consumer["group.id"] ?? "")
             return try FileCheckpoint(state, owner: owner, stalePartitions: metrics.stalePartitions, log: log)
         } catch {
-            throw .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
+            throw unusable(error)
         }
+    }
+
+    private static func unusable(_ error: StoreError) -> ProgramError {
+        .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
     }
 
     private static func startBroker() throws(ProgramError) -> MockCluster {
@@ -77,6 +111,11 @@ final class Service: Sendable {
 
     /// The embedded broker's address.
     var embeddedServers: String? { broker?.bootstrapServers }
+
+    /// Where the admin endpoint listens.
+    var adminAddress: String { "\(admin.address)" }
+
+    var isReady: Bool { worker.status.reasons.isEmpty }
 
     func terminate() { worker.terminate() }
 
@@ -95,6 +134,7 @@ final class Service: Sendable {
         }
         await ended.value
         listening.cancel()
+        contacts?.stop()
         admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])
@@ -104,11 +144,14 @@ final class Service: Sendable {
         return .success
     }
 
-    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ log: Log) {
+    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log) {
         switch outcome {
         case .unchanged: break
-        case .reloaded: log.info("a file was read again", [.path(path)])
+        case .reloaded:
+            reloads.add(path, succeeded: true)
+            log.info("a file was read again", [.path(path)])
         case .failed(let reason):
+            reloads.add(path, succeeded: false)
             log.error("a file cannot be read again: what was read before stays", [.path(path), .error(text: reason)])
         }
     }

@@ -8,7 +8,7 @@ enum Startup {
     private static let patience: Int32 = 5000
 
     /// Gives the identity of the cluster.
-    static func check(_ settings: WorkerSettings, _ log: Log) throws(ProgramError) -> String {
+    static func check(_ settings: WorkerSettings, contacts: String?, _ log: Log) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
             client = try Producer(settings.producer, log: { _, _, _ in })
@@ -16,7 +16,10 @@ enum Startup {
             throw .unreadableConfiguration("librdkafka refuses the configuration of the producer: \(error.message)")
         }
         try reach(client, settings.producer["bootstrap.servers"] ?? "", log)
-        for name in settings.input + [settings.output, settings.deadLetters] { try find(name, client) }
+        for name in settings.input + [settings.output, settings.deadLetters] {
+            try find(name, client, setting: "topics")
+        }
+        if let contacts { try find(contacts, client, setting: "stages.contact.source") }
         return client.clusterID(milliseconds: patience) ?? ""
     }
 
@@ -30,14 +33,15 @@ enum Startup {
             "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")
     }
 
-    private static func find(_ name: String, _ client: Producer) throws(ProgramError) {
+    private static func find(_ name: String, _ client: Producer, setting: String) throws(ProgramError) {
         do throws(KafkaError) {
             _ = try client.partitionCount(of: name, milliseconds: patience)
         } catch {
             guard error.isUnknownTopic else {
                 throw .internalFailure("nothing can be learned of the topic \(name): \(error)")
             }
-            throw .unreadableConfiguration("the brokers know no topic \(name): create it, or correct it under topics")
+            throw .unreadableConfiguration(
+                "the brokers know no topic \(name): create it, or correct it under \(setting)")
         }
     }
 }

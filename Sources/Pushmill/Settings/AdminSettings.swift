@@ -1,4 +1,5 @@
 import Push
+package import Telemetry
 
 /// The admin endpoint.
 package struct AdminSettings: Sendable {

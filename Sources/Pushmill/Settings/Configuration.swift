@@ -16,6 +16,14 @@ package struct Configuration: Sendable {
     /// Somebody's counts depend on the order of events, and have to survive.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
 
+    /// The topic of which the embedded store's contacts are a copy.
+    package var contactTopic: String? {
+        for stage in stages {
+            if case .topic(let name)? = stage.contactSource { return name }
+        }
+        return nil
+    }
+
     init(from settings: inout SettingReader, registry: StageRegistry, checkProperty: PropertyCheck) {
         kafka = settings.map("kafka", KafkaSettings.init)
         topics = settings.map("topics", TopicSettings.init)
@@ -63,6 +71,12 @@ extension Configuration {
                 settings.report(at: ["topics", use], "\(name) is the \(other.use) topic already")
             }
             uses.append((name, use))
+        }
+        for stage in stages {
+            guard case .topic(let name)? = stage.contactSource, let other = uses.first(where: { $0.name == name })
+            else { continue }
+            let message = "\(name) is the \(other.use) topic already"
+            settings.report(SettingProblem(place: stage.place, path: "\(stage.path).source", message: message))
         }
     }
 

@@ -3,6 +3,8 @@ enum KafkaDefaults {
     static let common: [(name: String, value: String)] = [
         ("bootstrap.servers", "kafka:9092"),
         ("client.id", "pushmill"),
+        // Lag, queue and round trips are read from them.
+        ("statistics.interval.ms", "1000"),
     ]
 
     static let consumer: [(name: String, value: String)] = [

@@ -19,20 +19,3 @@ package struct TopicSettings: Sendable {
         }
     }
 }
-
-extension SettingFormat where Value == String {
-    /// A topic's name as Kafka allows it.
-    fileprivate static var topic: Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                let isLegal = text.unicodeScalars.allSatisfy {
-                    $0.isASCII
-                        && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "._-".contains(Character($0)))
-                }
-                guard isLegal, (1...249).contains(text.utf8.count), text != ".", text != ".." else {
-                    throw SettingMismatch(expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)")
-                }
-                return text
-            }, render: { $0 })
-    }
-}

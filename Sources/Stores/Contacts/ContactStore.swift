@@ -5,10 +5,9 @@ package struct ContactStore: ~Copyable {
     /// Contacts of one transaction: no writer beside this one waits longer than for that many.
     private static let batchSize = 10_000
 
-    private let database: Database
+    let database: Database
     private let putName: Statement
     private let removeName: Statement
-    private let putPosition: Statement
 
     package init(_ state: StateFile) throws(StoreError) {
         let database = try state.connect()
@@ -16,16 +15,12 @@ package struct ContactStore: ~Copyable {
             "INSERT INTO contact VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
                 + "WHERE name<>excluded.name")
         let removeName = try database.prepare("DELETE FROM contact WHERE owner=? AND id=?")
-        let putPosition = try database.prepare(
-            "INSERT INTO contact_position VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET next=excluded.next")
         self.database = database
         self.putName = putName
         self.removeName = removeName
-        self.putPosition = putPosition
     }
 
-    /// One transaction; in it `put`, `remove` and `reach` are called. Whoever has the file open sees the change within a
-    /// second.
+    /// One transaction; in it `put` and `remove` are called. Whoever has the file open sees the change within a second.
     package func change<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try database.transaction { () throws(StoreError) in
             let result = try body()
@@ -47,20 +42,13 @@ package struct ContactStore: ~Copyable {
         try removeName.run()
     }
 
-    /// The contacts contain a topic's partition up to this offset.
-    package func reach(topic: String, partition: Int32, next: Int64) throws(StoreError) {
-        try putPosition.bind(1, topic)
-        try putPosition.bind(2, Int64(partition))
-        try putPosition.bind(3, next)
-        try putPosition.run()
-    }
-
-    /// The first offset that is not in the contacts; nil where nothing is.
-    package func reached(topic: String, partition: Int32) throws(StoreError) -> Int64? {
-        let query = try database.prepare("SELECT next FROM contact_position WHERE topic=? AND partition=?")
-        try query.bind(1, topic)
-        try query.bind(2, Int64(partition))
-        return try query.step() ? query.integer(0) : nil
+    /// A change by hand: where the contacts were a topic's, they are not any more.
+    private func edit<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try change { () throws(StoreError) in
+            let result = try body()
+            try database.execute("DELETE FROM contact_source")
+            return result
+        }
     }
 }
 
@@ -71,7 +59,7 @@ extension ContactStore {
         var lines = try ContactLines(path)
         var total = 0
         while true {
-            let count = try change { () throws(StoreError) in
+            let count = try edit { () throws(StoreError) in
                 for count in 0..<Self.batchSize {
                     let isLine = try lines.next { (owner, id, name) throws(StoreError) in
                         try put(owner: owner, id: id, name: name)
@@ -115,7 +103,7 @@ extension ContactStore {
     package func delete(owner: RawSpan) throws(StoreError) -> Int {
         let delete = try database.prepare("DELETE FROM contact WHERE owner=?")
         try delete.bind(1, owner)
-        return try change { () throws(StoreError) in
+        return try edit { () throws(StoreError) in
             try delete.run()
             return database.changes
         }

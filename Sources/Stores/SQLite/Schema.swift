@@ -2,6 +2,7 @@
 enum Schema {
     static let steps = [
         // The owner "*" is the shared directory. The revision grows when contacts change.
+        // There is a source, and its positions, where the contacts are those of a topic.
         // A count is that of its newest row in the journal, else its own.
         """
         CREATE TABLE contact(
@@ -14,9 +15,10 @@ enum Schema {
             topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, metadata TEXT NOT NULL,
             PRIMARY KEY(topic, partition)) WITHOUT ROWID;
         CREATE TABLE owner(id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, consumer_group TEXT NOT NULL);
+        CREATE TABLE contact_source(
+            id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL, seen INTEGER NOT NULL);
         CREATE TABLE contact_position(
-            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL,
-            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
+            partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL);
         CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
         INSERT INTO contact_revision VALUES(1, 0);
         """

@@ -66,9 +66,16 @@ final class AdminLoop {
     }
 
     private func resumeStreams() {
-        let resumed = waiting
+        let now = nanoseconds(of: CLOCK_MONOTONIC)
+        let asked = waiting
         waiting = []
-        for body in resumed { MHD_resume_connection(body.connection) }
+        for body in asked {
+            if isClosing || body.isDue(now) {
+                MHD_resume_connection(body.connection)
+            } else {
+                waiting.append(body)
+            }
+        }
     }
 
     /// The stream has nothing to send: its connection sleeps until the next round.

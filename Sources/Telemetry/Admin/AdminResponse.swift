@@ -32,6 +32,8 @@ package struct AdminResponse {
 package protocol AdminStream: AnyObject {
     /// Fills the buffer as far as it can. `isQuiet` asks for a sign of life if there is nothing else.
     func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> AdminStreamStep
+    /// Something may have come since it had to wait.
+    var hasNews: Bool { get }
 }
 
 package enum AdminStreamStep: Equatable {

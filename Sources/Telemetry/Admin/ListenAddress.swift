@@ -28,7 +28,8 @@ public struct ListenAddress: Sendable, Equatable {
         guard inet_pton(isIPv6 ? AF_INET6 : AF_INET, host, &bytes) == 1 else { throw .invalidListenAddress(text) }
     }
 
-    init(host: String, port: UInt16) {
+    /// `host` is a numeric address.
+    package init(host: String, port: UInt16) {
         self.host = host
         self.port = port
     }

@@ -29,24 +29,7 @@ struct ListeningSocket {
     }
 
     private static func bind(_ descriptor: Int32, to address: ListenAddress) -> Int32 {
-        if address.isIPv6 {
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = address.port.bigEndian
-            inet_pton(AF_INET6, address.host, &name.sin6_addr)
-            return bind(descriptor, &name)
-        }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = address.port.bigEndian
-        inet_pton(AF_INET, address.host, &name.sin_addr)
-        return bind(descriptor, &name)
-    }
-
-    private static func bind<Name>(_ descriptor: Int32, _ name: UnsafePointer<Name>) -> Int32 {
-        name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Name>.size))
-        }
+        address.withSocketAddress { Glibc.bind(descriptor, $0, $1) }
     }
 
     private static func boundPort(_ descriptor: Int32) -> UInt16 {

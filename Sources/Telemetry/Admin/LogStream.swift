@@ -42,6 +42,8 @@ final class LogStream: AdminStream {
         return .wrote(1)
     }
 
+    var hasNews: Bool { ring.end > cursor }
+
     /// False when there is nothing more for now.
     private func takeLine() -> Bool {
         line = []

@@ -25,7 +25,7 @@ final class StreamBody {
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         if loop.isClosing { return -1 }
         let now = nanoseconds(of: CLOCK_MONOTONIC)
-        switch stream.read(into: buffer, isQuiet: now - lastWrite > Self.quietTime) {
+        switch stream.read(into: buffer, isQuiet: isQuiet(now)) {
         case .wrote(let count):
             lastWrite = now
             return count
@@ -35,6 +35,11 @@ final class StreamBody {
         case .end: return -1
         }
     }
+
+    private func isQuiet(_ now: Int64) -> Bool { now - lastWrite > Self.quietTime }
+
+    /// It would have something to write.
+    func isDue(_ now: Int64) -> Bool { stream.hasNews || isQuiet(now) }
 
     fileprivate func close() { loop.closeStream() }
 }

@@ -4,6 +4,8 @@ public struct FieldName: Sendable, Equatable {
 
     public static let attempt = FieldName(text: "attempt")
     public static let broker = FieldName(text: "broker")
+    /// A label only: `consumer` or `producer`.
+    public static let client = FieldName(text: "client")
     public static let command = FieldName(text: "command")
     public static let component = FieldName(text: "component")
     public static let count = FieldName(text: "count")
@@ -23,7 +25,6 @@ public struct FieldName: Sendable, Equatable {
     public static let partitions = FieldName(text: "partitions")
     public static let path = FieldName(text: "path")
     public static let reason = FieldName(text: "reason")
-    public static let revision = FieldName(text: "revision")
     public static let result = FieldName(text: "result")
     public static let seconds = FieldName(text: "seconds")
     public static let setting = FieldName(text: "setting")
@@ -32,6 +33,7 @@ public struct FieldName: Sendable, Equatable {
     public static let stage = FieldName(text: "stage")
     public static let target = FieldName(text: "target")
     public static let topic = FieldName(text: "topic")
+    public static let total = FieldName(text: "total")
     public static let traceID = FieldName(text: "trace_id")
     public static let version = FieldName(text: "version")
 }
@@ -70,6 +72,8 @@ extension LogField {
     /// What is reloaded, or otherwise acted on.
     public static func target(_ value: String) -> Self { Self(.target, .text(value)) }
     public static func topic(_ value: String) -> Self { Self(.topic, .text(value)) }
+    /// What a count may grow to.
+    public static func total(_ value: Int) -> Self { Self(.total, .integer(Int64(value))) }
     public static func traceID(_ value: String) -> Self { Self(.traceID, .text(value)) }
     public static func version(_ value: String) -> Self { Self(.version, .text(value)) }
 }

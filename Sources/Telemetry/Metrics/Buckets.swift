@@ -1,12 +1,15 @@
 /// The upper bounds of a histogram's buckets, in nanoseconds, ascending; what lies above the last has a bucket too.
 public struct Buckets: Sendable {
     let bounds: [UInt64]
+    /// `le="0.001"`, one for each bound and one for what lies above.
+    let labels: [String]
     /// For each number of significant bits the first bucket that a value of so many bits can fall into.
     private let firstByBits: [UInt8]
 
     init(_ bounds: [UInt64]) {
         precondition(!bounds.isEmpty && bounds.count < 255 && zip(bounds, bounds.dropFirst()).allSatisfy(<))
         self.bounds = bounds
+        labels = bounds.map { "le=\"\(Double($0) / 1e9)\"" } + ["le=\"+Inf\""]
         firstByBits = (0...64).map { bits in
             let least: UInt64 = bits == 0 ? 0 : 1 << UInt64(bits - 1)
             return UInt8(bounds.firstIndex { least <= $0 } ?? bounds.count)

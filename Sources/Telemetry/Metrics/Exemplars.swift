@@ -20,12 +20,16 @@ final class Exemplars: Sendable {
 
     init(count: Int) { places = Shards(cells: count * Cell.count, owned: 0) }
 
-    func offer(_ trace: TraceID, value: UInt64, at index: Int, now: Int64 = nanoseconds(of: CLOCK_REALTIME_COARSE)) {
+    /// The trace is asked for only where it would be taken.
+    func offer(
+        _ trace: @autoclosure () -> TraceID?, value: UInt64, at index: Int,
+        now: Int64 = nanoseconds(of: CLOCK_REALTIME_COARSE)
+    ) {
         let place = places.cells(ofShard: 0) + index * Cell.count
         let now = UInt64(truncatingIfNeeded: now)
         let age = now &- place[Cell.time].load(ordering: .relaxed)
         let version = place[Cell.version].load(ordering: .relaxed)
-        guard age >= Self.interval, version.isMultiple(of: 2) else { return }
+        guard age >= Self.interval, version.isMultiple(of: 2), let trace = trace() else { return }
         let (isOurs, _) = place[Cell.version].compareExchange(
             expected: version, desired: version &+ 1, ordering: .acquiring)
         guard isOurs else { return }

@@ -35,15 +35,26 @@ package struct Exposition {
         text += "\n# TYPE \(title) \(family.kind.rawValue)\n".utf8
     }
 
-    package mutating func sample(
-        suffix: StaticString = "", labels: String, _ value: Int, exemplar: Exemplar? = nil
-    ) {
-        sample(suffix: suffix, labels: labels, text: "\(value)", exemplar: exemplar)
+    package mutating func sample(labels: String, _ value: Int) {
+        sample(suffix: "", labels: labels, bound: "", text: value.description, exemplar: nil)
     }
 
-    package mutating func sample(suffix: StaticString = "", labels: String, _ value: Double) {
-        let text = value.isNaN ? "NaN" : value == .infinity ? "+Inf" : value == -.infinity ? "-Inf" : "\(value)"
-        sample(suffix: suffix, labels: labels, text: text, exemplar: nil)
+    package mutating func sample(labels: String, _ value: Double) {
+        let text = value.isNaN ? "NaN" : value == .infinity ? "+Inf" : value == -.infinity ? "-Inf" : value.description
+        sample(suffix: "", labels: labels, bound: "", text: text, exemplar: nil)
+    }
+
+    /// The parts of one histogram: `bounds` are labels, one for each of the counts, which are sums of all before.
+    mutating func histogram(
+        labels: String, bounds: [String], counts: [Int], sum: Double, exemplar: (Int) -> Exemplar?
+    ) {
+        for (index, count) in counts.enumerated() {
+            sample(
+                suffix: "_bucket", labels: labels, bound: bounds[index], text: count.description,
+                exemplar: format == .openMetrics ? exemplar(index) : nil)
+        }
+        sample(suffix: "_sum", labels: labels, bound: "", text: sum.description, exemplar: nil)
+        sample(suffix: "_count", labels: labels, bound: "", text: (counts.last ?? 0).description, exemplar: nil)
     }
 
     /// The whole text.
@@ -52,12 +63,22 @@ package struct Exposition {
         return text
     }
 
-    private mutating func sample(suffix: StaticString, labels: String, text value: String, exemplar: Exemplar?) {
+    /// Piece by piece: there are thousands of lines in an answer.
+    private mutating func sample(
+        suffix: String, labels: String, bound: String, text value: String, exemplar: Exemplar?
+    ) {
         text += name.utf8
-        text += "\(suffix)".utf8
-        if !labels.isEmpty { text += "{\(labels)}".utf8 }
-        text += " \(value)".utf8
-        if format == .openMetrics, let exemplar {
+        text += suffix.utf8
+        if !labels.isEmpty || !bound.isEmpty {
+            text.append(UInt8(ascii: "{"))
+            text += labels.utf8
+            if !labels.isEmpty && !bound.isEmpty { text.append(UInt8(ascii: ",")) }
+            text += bound.utf8
+            text.append(UInt8(ascii: "}"))
+        }
+        text.append(UInt8(ascii: " "))
+        text += value.utf8
+        if let exemplar {
             let value = Double(exemplar.nanoseconds) / 1e9
             let milliseconds = exemplar.time / 1_000_000
             text += " # {trace_id=\"\(exemplar.trace)\"} \(value) \(Double(milliseconds) / 1e3)".utf8

@@ -12,13 +12,13 @@ public final class Histogram: MetricSeries {
         exemplars = Exemplars(count: buckets.bounds.count + 1)
     }
 
-    public func observe(nanoseconds: Int64, trace: TraceID? = nil) {
+    public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID? = nil) {
         let value = UInt64(max(0, nanoseconds))
         let index = buckets.index(of: value)
         let cells = shards.cells(ofShard: 0)
         (cells + index).addShared(1)
         (cells + buckets.bounds.count + 1).addShared(value)
-        if let trace { exemplars.offer(trace, value: value, at: index) }
+        exemplars.offer(trace(), value: value, at: index)
     }
 
     /// The part of one writer, counted from 0.
@@ -34,16 +34,13 @@ public final class Histogram: MetricSeries {
     package func write(into exposition: inout Exposition, labels: String) {
         let snapshot = snapshot
         var running: UInt64 = 0
-        for (index, count) in snapshot.counts.enumerated() {
+        let counts = snapshot.counts.map { count in
             running &+= count
-            let bound = index < buckets.bounds.count ? "\(Double(buckets.bounds[index]) / 1e9)" : "+Inf"
-            let bucket = labels.isEmpty ? "le=\"\(bound)\"" : "\(labels),le=\"\(bound)\""
-            exposition.sample(
-                suffix: "_bucket", labels: bucket, Int(truncatingIfNeeded: running),
-                exemplar: exemplars.latest(at: index))
+            return Int(truncatingIfNeeded: running)
         }
-        exposition.sample(suffix: "_sum", labels: labels, Double(snapshot.sum) / 1e9)
-        exposition.sample(suffix: "_count", labels: labels, Int(truncatingIfNeeded: running))
+        exposition.histogram(
+            labels: labels, bounds: buckets.labels, counts: counts, sum: Double(snapshot.sum) / 1e9,
+            exemplar: exemplars.latest)
     }
 }
 
@@ -57,12 +54,12 @@ public struct HistogramShard: Sendable {
         cells = owner.shards.cells(ofShard: index + 1)
     }
 
-    /// A negative duration counts as none.
-    public func observe(nanoseconds: Int64, trace: TraceID? = nil) {
+    /// A negative duration counts as none. The trace is asked for about once a second.
+    public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID? = nil) {
         let value = UInt64(max(0, nanoseconds))
         let index = owner.buckets.index(of: value)
         (cells + index).addAlone(1)
         (cells + owner.buckets.bounds.count + 1).addAlone(value)
-        if let trace { owner.exemplars.offer(trace, value: value, at: index) }
+        owner.exemplars.offer(trace(), value: value, at: index)
     }
 }

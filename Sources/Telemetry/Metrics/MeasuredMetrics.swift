@@ -1,8 +1,8 @@
 /// What is asked for when there is a scrape.
 extension MetricRegistry {
     /// What the process, the build and the log say of themselves.
-    package func addProcess(log: Log, version: String, revision: String) {
-        add(MeasuredFamily(ServiceFamilies.build) { [.init(1, version, revision)] })
+    package func addProcess(log: Log, version: String) {
+        add(MeasuredFamily(ServiceFamilies.build) { [.init(1, version)] })
         add(
             MeasuredFamily(ServiceFamilies.logLines) { [counts = log.counts] in
                 LogLevel.allCases.map { .init(Double(counts.lines($0)), $0.name) }
@@ -19,8 +19,36 @@ extension MetricRegistry {
         add(MeasuredFamily(ServiceFamilies.ready) { [.init(probe().isEmpty ? 1 : 0)] })
     }
 
-    /// Seconds, by broker.
-    package func addBrokerRoundTrips(_ seconds: @escaping @Sendable () -> [(broker: String, seconds: Double)]) {
-        add(MeasuredFamily(ServiceFamilies.brokerRoundTrip) { seconds().map { .init($0.seconds, $0.broker) } })
+    package func addInFlight(_ measure: @escaping @Sendable () -> (messages: Int, bytes: Int)) {
+        add(MeasuredFamily(ServiceFamilies.inFlightMessages) { [.init(Double(measure().messages))] })
+        add(MeasuredFamily(ServiceFamilies.inFlightBytes) { [.init(Double(measure().bytes))] })
+    }
+
+    /// Of the partitions that this instance has now.
+    package func addLag(
+        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int64)]
+    ) {
+        add(
+            MeasuredFamily(ServiceFamilies.lag) {
+                measure().map { .init(Double($0.records), $0.topic, "\($0.partition)") }
+            })
+    }
+
+    package func addProducerQueue(_ measure: @escaping @Sendable () -> (messages: Int, bytes: Int)?) {
+        add(
+            MeasuredFamily(ServiceFamilies.producerQueueMessages) {
+                measure().map { [.init(Double($0.messages))] } ?? []
+            })
+        add(MeasuredFamily(ServiceFamilies.producerQueueBytes) { measure().map { [.init(Double($0.bytes))] } ?? [] })
+    }
+
+    /// `client` is `consumer` or `producer`.
+    package func addBrokerRoundTrips(
+        _ measure: @escaping @Sendable () -> [(client: String, broker: Int32, seconds: Double)]
+    ) {
+        add(
+            MeasuredFamily(ServiceFamilies.brokerRoundTrip) {
+                measure().map { .init($0.seconds, $0.client, "\($0.broker)") }
+            })
     }
 }

@@ -12,24 +12,30 @@ struct ServiceFamilies {
     let stagesAbandoned: MetricFamily<Gauge>
     let lateResults: MetricFamily<Counter>
 
-    let inFlightMessages: MetricFamily<Gauge>
-    let inFlightBytes: MetricFamily<Gauge>
-    let lag: MetricFamily<Gauge>
     let paused: MetricFamily<Gauge>
     let rebalances: MetricFamily<Counter>
     let stalePartitions: MetricFamily<Counter>
     let checkpointSeconds: MetricFamily<Histogram>
     let checkpointFailures: MetricFamily<Counter>
-    let producerQueueMessages: MetricFamily<Gauge>
-    let producerQueueBytes: MetricFamily<Gauge>
-    let reloads: MetricFamily<Counter>
 
     static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
+    static let inFlightMessages = MetricDescription(
+        .gauge, "pushmill_in_flight_messages", "Messages taken and not yet acknowledged.")
+    static let inFlightBytes = MetricDescription(
+        .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
+    static let lag = MetricDescription(
+        .gauge, "pushmill_consumer_lag_records", "Records of the partition that are not yet done.",
+        labels: [.topic, .partition])
+    static let producerQueueMessages = MetricDescription(
+        .gauge, "pushmill_producer_queue_messages", "Outputs that wait in the producer.")
+    static let producerQueueBytes = MetricDescription(
+        .gauge, "pushmill_producer_queue_bytes", "Bytes of outputs that wait in the producer.")
     static let brokerRoundTrip = MetricDescription(
-        .gauge, "pushmill_broker_round_trip_seconds", "Mean round trip to the broker, as librdkafka measured it last.",
-        labels: [.broker])
+        .gauge, "pushmill_broker_round_trip_seconds",
+        "Mean round trip to the broker; a consumer's has the time in it that a fetch waits for records.",
+        labels: [.client, .broker])
     static let build = MetricDescription(
-        .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version, .revision])
+        .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version])
     static let logLines = MetricDescription(
         .counter, "pushmill_log_lines_total", "Log lines by level, also those that were not written.", labels: [.level])
     static let logLinesLost = MetricDescription(
@@ -62,11 +68,6 @@ struct ServiceFamilies {
             "pushmill_stage_late_results_total", "Results that came after the deadline and were dropped.",
             labels: .stage)
 
-        inFlightMessages = registry.gauges("pushmill_in_flight_messages", "Messages taken and not yet acknowledged.")
-        inFlightBytes = registry.gauges("pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
-        lag = registry.gauges(
-            "pushmill_consumer_lag_records", "Records of the partition that are not yet committed.",
-            labels: .topic, .partition)
         paused = registry.gauges(
             "pushmill_consumer_paused", "1 while intake from the partition is paused.", labels: .topic, .partition)
         rebalances = registry.counters(
@@ -76,9 +77,5 @@ struct ServiceFamilies {
         checkpointSeconds = registry.histograms(
             "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint)
         checkpointFailures = registry.counters("pushmill_checkpoint_failures_total", "Checkpoints that failed.")
-        producerQueueMessages = registry.gauges("pushmill_producer_queue_messages", "Messages waiting in the producer.")
-        producerQueueBytes = registry.gauges("pushmill_producer_queue_bytes", "Bytes waiting in the producer.")
-        reloads = registry.counters(
-            "pushmill_reloads_total", "Reloads of files and settings.", labels: .target, .result)
     }
 }

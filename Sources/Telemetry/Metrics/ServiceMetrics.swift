@@ -9,8 +9,6 @@ public final class ServiceMetrics: Sendable {
     public let messageSeconds: Histogram
     public let endToEndSeconds: Histogram
 
-    public let inFlightMessages: Gauge
-    public let inFlightBytes: Gauge
     public let partitionsAssigned: Counter
     public let partitionsRevoked: Counter
     public let partitionsLost: Counter
@@ -18,8 +16,6 @@ public final class ServiceMetrics: Sendable {
     public let stalePartitions: Counter
     public let checkpointSeconds: Histogram
     public let checkpointFailures: Counter
-    public let producerQueueMessages: Gauge
-    public let producerQueueBytes: Gauge
     private let families: ServiceFamilies
 
     /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
@@ -32,16 +28,12 @@ public final class ServiceMetrics: Sendable {
         self.stages = stages.map { StageMetrics($0, in: families) }
         messageSeconds = families.messageSeconds.series()
         endToEndSeconds = families.endToEndSeconds.series()
-        inFlightMessages = families.inFlightMessages.series()
-        inFlightBytes = families.inFlightBytes.series()
         partitionsAssigned = families.rebalances.series("assigned")
         partitionsRevoked = families.rebalances.series("revoked")
         partitionsLost = families.rebalances.series("lost")
         stalePartitions = families.stalePartitions.series()
         checkpointSeconds = families.checkpointSeconds.series()
         checkpointFailures = families.checkpointFailures.series()
-        producerQueueMessages = families.producerQueueMessages.series()
-        producerQueueBytes = families.producerQueueBytes.series()
     }
 
     /// The part of one writer, counted from 0: a lane, or any other thread that counts for every message.
@@ -49,24 +41,11 @@ public final class ServiceMetrics: Sendable {
 
     public func consumed(topic: String) -> Counter { families.consumed.series(topic) }
 
-    public func reloaded(_ target: String, succeeded: Bool) {
-        families.reloads.series(target, succeeded ? "ok" : "failed").add()
-    }
-
-    /// The gauges of an assigned partition, until `remove`.
-    public func partition(_ partition: Int32, of topic: String) -> PartitionMetrics {
-        PartitionMetrics(
-            lag: families.lag.series(topic, "\(partition)"), paused: families.paused.series(topic, "\(partition)"))
-    }
+    /// Of an assigned partition, until `remove`: 1 while intake from it is paused.
+    public func paused(_ partition: Int32, of topic: String) -> Gauge { families.paused.series(topic, "\(partition)") }
 
     /// For a partition that is no longer ours.
     public func remove(partition: Int32, of topic: String) {
-        families.lag.remove(topic, "\(partition)")
         families.paused.remove(topic, "\(partition)")
     }
-}
-
-public struct PartitionMetrics: Sendable {
-    public let lag: Gauge
-    public let paused: Gauge
 }

@@ -36,18 +36,20 @@ enum Page {
 
 extension AdminRoute {
     /// The page, and `/status` with what `/readyz` says but always as a success, because the page asks again and again.
-    /// `showsNotifications` also draws the latest notifications, which are content, from `/notifications`: a JSON array
-    /// of `{"recipient", "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and
-    /// `badge` where there are any.
-    package static func page(ready: @escaping Probe, showsNotifications: Bool = false) -> [AdminRoute] {
+    /// `notifications` are the latest ones, which are content, to be drawn too: a JSON array of `{"recipient",
+    /// "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and `badge` where there
+    /// are any.
+    package static func page(
+        ready: @escaping Probe, notifications: (@Sendable () -> [UInt8])? = nil
+    ) -> [AdminRoute] {
         let type = "text/html; charset=utf-8"
-        return [
+        let routes = [
             AdminRoute("GET", "/", offers: [type]) { _, _ in
                 var random = SystemRandomNumberGenerator()
                 let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
                 return AdminResponse(
                     contentType: type,
-                    body: .bytes(SharedBytes(Page.html(nonce: nonce, showsNotifications: showsNotifications).utf8)),
+                    body: .bytes(SharedBytes(Page.html(nonce: nonce, showsNotifications: notifications != nil).utf8)),
                     headers: [("Content-Security-Policy", Page.policy(nonce: nonce))])
             },
             AdminRoute("GET", "/status", offers: ["application/json"]) { _, _ in
@@ -55,6 +57,10 @@ extension AdminRoute {
                 response.status = 200
                 return response
             },
+        ]
+        guard let notifications else { return routes }
+        return routes + [
+            AdminRoute("GET", "/notifications", offers: ["application/json"]) { _, _ in .json(notifications()) }
         ]
     }
 }

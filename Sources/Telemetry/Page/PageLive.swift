@@ -44,7 +44,7 @@ extension Page {
           showLag(now);
           showStages(now, before);
           const build = matching(now, 'pushmill_build_info')[0];
-          at('version').textContent = build ? `${build.labels.version} ${build.labels.revision}` : '';
+          at('version').textContent = build ? build.labels.version : '';
           return Date.now() / 1000 - start;
         }
 

@@ -89,8 +89,8 @@ extension Page {
 
         function push(content, title) {
           const card = node('div', { class: 'push' }, node('small', {}, title));
-          if (content.title) card.append(node('b', {}, content.title));
-          if (content.subtitle) card.append(node('b', {}, content.subtitle));
+          if (content.title) card.append(node('b', { dir: 'auto' }, content.title));
+          if (content.subtitle) card.append(node('b', { dir: 'auto' }, content.subtitle));
           card.append(node('span', { dir: 'auto' }, content.body || ''));
           if (content.badge) card.append(node('i', {}, String(content.badge)));
           return card;

@@ -44,7 +44,7 @@ struct Intake {
         let ledger = OffsetLedger(startingAt: start.offset, completed: start.completed)
         served[start.place] = ServedPartitions.Served(
             slot: flow.open(start.place, ledger: ledger, isPositionKnown: start.offset >= 0),
-            metrics: metrics.partition(start.place.partition, of: start.place.topic))
+            paused: metrics.paused(start.place.partition, of: start.place.topic))
     }
 
     /// Takes nothing more of them.

@@ -22,6 +22,7 @@ final class Poller {
     var rebalances = DrainMachine<TopicPartition, ContinuousClock.Instant>()
     var shutdown: ShutdownMachine<ContinuousClock.Instant>
     var hasEnded = false
+    private var isSubscribed = false
     /// Assignments whose committed positions are being read.
     var startsAwaited = 0
     private var paused: [TopicPartition] = []
@@ -58,6 +59,7 @@ final class Poller {
             takeMessages(&inbox)
             for message in inbox { handle(message) }
             inbox.removeAll(keepingCapacity: true)
+            if !isSubscribed, status.isRestored { subscribe() }
             // Blocked and not paused, a poll could bring records that there is no room for.
             if !hasEnded, !intake.isBlocked || !paused.isEmpty {
                 let polled = consumer.poll(milliseconds: patience, into: &batch)
@@ -68,6 +70,15 @@ final class Poller {
             intake.admit(TimeSource.system.now)
             balance()
             keepTime()
+        }
+    }
+
+    private func subscribe() {
+        isSubscribed = true
+        do throws(KafkaError) {
+            try consumer.subscribe(to: settings.input)
+        } catch {
+            fail(error)
         }
     }
 
@@ -93,8 +104,11 @@ final class Poller {
 
     private func report(_ error: KafkaError) {
         log.error("the input cannot be read", [.error(error)])
-        guard let fatal = consumer.fatalError else { return }
-        status.fail(fatal)
+        if let fatal = consumer.fatalError { fail(fatal) }
+    }
+
+    private func fail(_ error: KafkaError) {
+        status.fail(error)
         perform(shutdown.terminate(now: ContinuousClock.now))
     }
 
@@ -113,6 +127,7 @@ final class Poller {
         }
         for (place, offset) in intake.newlyStalled() {
             consumer.pause([place])
+            intake.served[place]?.paused.set(1)
             log.warning(
                 "a message hangs with too many finished ones behind it: intake from its partition waits",
                 [.topic(place.topic), .partition(place.partition), .offset(offset)])
@@ -120,13 +135,14 @@ final class Poller {
         for (place, offset) in intake.endedStalls() {
             _ = consumer.seek(to: [Position(place, offset: offset)], milliseconds: 0)
             consumer.resume([place])
+            intake.served[place]?.paused.set(0)
         }
     }
 
     private func pause(_ places: [TopicPartition]) {
         paused = places
         consumer.pause(places)
-        for place in places { intake.served[place]?.metrics.paused.set(1) }
+        for place in places { intake.served[place]?.paused.set(1) }
         let inFlight = flow.inFlight
         log.warning("too much is in flight: intake is paused", [.count(inFlight.count)])
     }
@@ -135,7 +151,7 @@ final class Poller {
         let places = paused.filter { intake.served[$0] != nil && !intake.isStalled($0) }
         paused = []
         consumer.resume(places)
-        for place in places { intake.served[place]?.metrics.paused.set(0) }
+        for place in places { intake.served[place]?.paused.set(0) }
         log.info("intake goes on")
     }
 }

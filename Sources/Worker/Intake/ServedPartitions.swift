@@ -5,7 +5,8 @@ import Telemetry
 struct ServedPartitions {
     struct Served {
         let slot: PartitionSlot
-        let metrics: PartitionMetrics
+        /// 1 while intake from it is paused.
+        let paused: Gauge
     }
 
     private var byPlace: [TopicPartition: Served] = [:]

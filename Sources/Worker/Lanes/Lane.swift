@@ -160,7 +160,9 @@ actor Lane {
     /// The message's last step on this lane; without a verdict it is given up.
     func finish(_ carrier: Carrier, _ verdict: Verdict?) {
         let ended = time.now
-        metrics.messageSeconds.observe(nanoseconds: Int64(clamping: ended.nanoseconds(since: now)))
+        metrics.messageSeconds.observe(
+            nanoseconds: Int64(clamping: ended.nanoseconds(since: now)),
+            trace: carrier.delivery.record.traceparent.flatMap { TraceID(traceparent: $0) })
         now = ended
         watch.begin(ended)
         if let verdict { publisher.publish(verdict, of: carrier) }

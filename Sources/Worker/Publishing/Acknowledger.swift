@@ -53,16 +53,15 @@ final class Acknowledger: Sendable {
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
                 if let error = report.error {
-                    refusals.take(report, tag, error)
+                    refusals.take(report, tag, error, timestamp: outputs.times[tag.ticket])
                 } else {
-                    count(tag, report.timestamp, now, counters)
+                    count(tag, outputs.times[tag.ticket], now, counters)
                     done.append(tag.ticket)
                 }
             }
             outputs.reported(reports.count)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
-            metrics.producerQueueMessages.set(outputs.producer.queued)
             // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
             // only the commit.
             usleep(Self.gathering)

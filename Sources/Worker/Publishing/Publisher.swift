@@ -52,6 +52,7 @@ struct Publisher {
         let topic = verdict.destination == .deadLetters ? outputs.deadLetters : outputs.output
         let tag = DeliveryTag(ticket, verdict)
         let (key, timestamp) = (delivery.record.key, delivery.record.timestamp)
+        outputs.times[ticket] = timestamp
         published += 1
         guard
             let error = delivery.output.withValue({

@@ -23,9 +23,9 @@ final class Refusals: Sendable {
     }
 
     /// Called on the acknowledger's thread.
-    func take(_ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError) {
+    func take(_ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError, timestamp: Int64) {
         guard let returned = report.returned, !error.isOurOwnDoing else { return }
-        let refusal = Refusal(tag: tag, error: error, timestamp: report.timestamp, returned: returned)
+        let refusal = Refusal(tag: tag, error: error, timestamp: timestamp, returned: returned)
         mailbox.post(.refused(refusal))
     }
 

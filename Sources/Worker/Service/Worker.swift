@@ -4,7 +4,8 @@ package import Telemetry
 
 /// Moves records from the input topics through the chain to the output, loses none, and keeps the order of each key.
 package final class Worker: Sendable {
-    package let status = WorkerStatus()
+    package let status: WorkerStatus
+    package let figures: WorkerFigures
     /// How long threads have to end that have nothing to do any more.
     private static let patience = Duration.seconds(2)
 
@@ -17,22 +18,27 @@ package final class Worker: Sendable {
     private let watches: [LaneWatch]
     private let end: @Sendable () -> Void
 
-    /// Joins the group and works until `terminate`.
+    /// Joins the group, once the contacts are there, and works until `terminate`.
     package init(
-        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, metrics: ServiceMetrics, log: Log,
-        statistics: @escaping @Sendable (String) -> Void = { _ in }
+        _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
+        metrics: ServiceMetrics, log: Log
     ) throws {
-        let (messages, status) = (messages, status)
+        let messages = messages
+        let status = WorkerStatus(contacts: contacts?.progress)
+        self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
         let onRoom: @Sendable () -> Void = { messages.post(.room) }
-        let producer = try Producer(settings.producer, log: onKafkaLog, statistics: statistics)
-        let outputs = try Outputs(producer, output: settings.output, deadLetters: settings.deadLetters)
-        let consumer = try Consumer(settings.consumer, log: onKafkaLog, statistics: statistics)
+        let producer = try Producer(settings.producer, log: onKafkaLog)
+        let outputs = try Outputs(
+            producer, output: settings.output, deadLetters: settings.deadLetters,
+            limit: settings.maxInFlight)
+        let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         let flow = Flow(
             limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)
         let topics = InputTopics()
+        figures = WorkerFigures(consumer: consumer, producer: producer, flow: flow)
 
         let lanes = try (0..<settings.lanes).map { index in
             let shard = metrics.shard(index)
@@ -41,12 +47,12 @@ package final class Worker: Sendable {
                 counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, metrics: shard,
                 time: .system, onRoom: onRoom)
         }
-        let (acknowledgerShard, watchdogShard) = (settings.lanes, settings.lanes + 1)
+        let (acknowledgerShard, watchdogShard, refusalsShard) = (settings.lanes, settings.lanes + 1, settings.lanes + 2)
         watches = lanes.map(\.watch)
         let refusals = Refusals(log: log) {
             Resending(
                 outputs: outputs, flow: flow, chain: chain, settings: settings,
-                metrics: metrics.shard(watchdogShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
+                metrics: metrics.shard(refusalsShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
         }
         let acknowledger = Acknowledger(
             outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, log: log,
@@ -58,7 +64,6 @@ package final class Worker: Sendable {
             metrics: metrics, status: status, log: log, tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
-        try consumer.subscribe(to: settings.input)
         var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
         works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
         others = try works.map { [ended] work in
@@ -84,8 +89,8 @@ package final class Worker: Sendable {
         }
     }
 
-    /// Threads that count for every message: the lanes, and two more.
-    package static func shards(lanes: Int) -> Int { lanes + 2 }
+    /// Threads that count for every message: the lanes, and three more.
+    package static func shards(lanes: Int) -> Int { lanes + 3 }
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() { messages.post(.terminate) }
@@ -117,7 +122,7 @@ package final class Worker: Sendable {
 }
 
 extension LogLevel {
-    fileprivate init(syslog level: Int32) {
+    init(syslog level: Int32) {
         self =
             switch level {
             case ...3: .error

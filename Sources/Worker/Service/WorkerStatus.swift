@@ -12,6 +12,12 @@ package final class WorkerStatus: Sendable {
     }
 
     private let state = Mutex(State())
+    private let contacts: ContactProgress?
+
+    init(contacts: ContactProgress? = nil) { self.contacts = contacts }
+
+    /// What the stages ask for is there.
+    var isRestored: Bool { contacts?.isRestored ?? true }
 
     func joined() { state.withLock { $0.hasJoined = true } }
 
@@ -49,6 +55,7 @@ package final class WorkerStatus: Sendable {
                 reasons.append(("checkpoint-failing", "the state file cannot be written: badges wait for it"))
             }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
+            if let reason = contacts?.reason { reasons.append(reason) }
             return reasons
         }
     }

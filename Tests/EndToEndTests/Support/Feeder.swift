@@ -17,11 +17,16 @@ final class Feeder: Sendable {
         try await elsewhere { try self.publishAll(events.map { ($0.key, $0.payload) }, rate: rate) }
     }
 
-    func publish(_ records: [(key: String, value: [UInt8])]) async throws {
-        try await elsewhere { try self.publishAll(records, rate: nil) }
+    /// All with the same headers.
+    func publish(
+        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = []
+    ) async throws {
+        try await elsewhere { try self.publishAll(records, headers: headers, rate: nil) }
     }
 
-    private func publishAll(_ records: [(key: String, value: [UInt8])], rate: Int?) throws {
+    private func publishAll(
+        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = [], rate: Int?
+    ) throws {
         let begin = ContinuousClock.now
         var reports: [DeliveryReport] = []
         var awaited = 0
@@ -35,22 +40,30 @@ final class Feeder: Sendable {
                 let due = begin + .nanoseconds(index * 1_000_000_000 / rate)
                 while due > .now { try poll(1) }
             }
-            while try !queue(record) { try poll(100) }
+            while try !queue(record, headers) { try poll(100) }
             awaited += 1
             if index % 64 == 0 { try poll(0) }
         }
         while awaited > 0 { try poll(100) }
     }
 
-    private func queue(_ record: (key: String, value: [UInt8])) throws -> Bool {
+    private func queue(
+        _ record: (key: String, value: [UInt8]?), _ named: [(name: String, value: String)]
+    ) throws -> Bool {
         var headers = Headers()
+        for var (name, value) in named {
+            name.withUTF8 { name in
+                value.withUTF8 { headers.add(UnsafeRawBufferPointer(name), UnsafeRawBufferPointer($0)) }
+            }
+        }
         var key = record.key
         let result = key.withUTF8 { key in
-            record.value.withUnsafeBytes { value in
+            func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
                 producer.publish(
                     to: topic, key: UnsafeRawBufferPointer(key), value: value, headers: &headers, timestamp: 0,
                     opaque: 0)
             }
+            return record.value?.withUnsafeBytes(publish) ?? publish(nil)
         }
         switch result {
         case .queued: return true

@@ -7,6 +7,9 @@ struct ServiceConfiguration: Sendable {
     var delivery: [(name: String, value: String)] = []
     /// One line each, such as `sleep: { marker: slow, time: 5s }`.
     var stages: [String] = []
+    /// The file of the admin endpoint's token.
+    var tokenFile: String?
+    var logLevel = "info"
     /// Beside the configuration unless it begins with a slash.
     var state = "state.sqlite"
 
@@ -33,8 +36,10 @@ struct ServiceConfiguration: Sendable {
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
         admin:
           listen: 127.0.0.1:0
+        \(tokenFile.map { "  token-file: \($0)" } ?? "")
         log:
           format: json
+          level: \(logLevel)
         """
     }
 

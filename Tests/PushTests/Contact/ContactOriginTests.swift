@@ -53,6 +53,19 @@ struct ContactOriginTests {
         #expect(clear.value?.contains(#""title":"Zoë Martin + x""#) == true)
     }
 
+    @Test("A localized text in a field for identifiers is none, and its placeholders are named")
+    mutating func localizedField() async throws {
+        chain.options.fields = [JSONPointer(.subtitle)]
+        let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "From %@";"#]).stage()
+        for (argument, subtitle, result) in [("c1", "From c1", "skipped"), ("{contact:c1}", "From Zoë Martin", "ok")] {
+            let payload =
+                #"{"aps":{"alert":{"subtitle-loc-key":"K","subtitle-loc-args":["\#(argument)"],"body":"b"},"mutable-content":1}}"#
+            let published = try await published(payload, after: localize)
+            #expect(published.alert == #"{"body":"b","subtitle":"\#(subtitle)"}"#)
+            #expect(published.stages == "localize=ok,contact=\(result)")
+        }
+    }
+
     @Test("What another stage has put in its place is looked at")
     func replaced() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
@@ -75,6 +88,18 @@ struct ContactOriginTests {
         #expect(content.isDecrypted(body))
         content.rollback(to: mark)
         #expect(!content.isDecrypted(body))
+    }
+
+    @Test("A decrypted text in a field for identifiers is one only if somebody goes by it")
+    mutating func decryptedField() async throws {
+        chain.options.includesDecrypted = true
+        let decrypt = try decrypt(("E", .member(JSONPointer(member: "from"))))
+        for (ciphertext, from, result) in [("p1", "Zoë Martin", "ok"), ("Fbzr grkg", "Some text", "skipped")] {
+            let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"\#(ciphertext)"}"#
+            let published = try await published(payload, after: decrypt)
+            #expect(published.value == #"{"aps":{"alert":"x","mutable-content":1},"from":"\#(from)"}"#)
+            #expect(published.stages == "decrypt=ok,contact=\(result)")
+        }
     }
 
     @Test("Unless they are excluded they count as anywhere")

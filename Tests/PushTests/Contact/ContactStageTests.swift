@@ -65,7 +65,8 @@ struct ContactStageTests {
         "What is no placeholder stays, bytes and all",
         arguments: [
             #"{"body":"c1"}"#, #"{"body":"{contact:}"}"#, #"{"body":"{contact:c1"}"#, #"{"body":"{contact c1} {"}"#,
-            #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"loc-key":"{contact:c1}"}"#, #""{""#,
+            #"{"body":"h\u00e9","launch-image":"{contact:c1}"}"#, #"{"body":"{contact:c1}","body":"h\u00e9"}"#,
+            #"{"loc-key":"{contact:c1}"}"#, #""{""#,
         ])
     func untouched(_ alert: String) async throws {
         let (named, stages) = try await named(alert)
@@ -149,7 +150,7 @@ struct ContactStageTests {
 
     @Test("Where contacts cannot be read the fallback is shown, and the log says why")
     mutating func unavailable() async throws {
-        chain.book.isUnavailable = true
+        chain.book = ListedContacts([:], isUnavailable: true)
         let (alert, stages) = try await named(#""{contact:c1} and {contact:c1}""#)
         #expect(alert == #""Someone and Someone""#)
         #expect(stages == "contact=failed:unavailable")

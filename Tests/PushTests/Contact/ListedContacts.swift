@@ -1,11 +1,14 @@
 @testable import Push
 
 /// A book of a few names: `owner/id`.
-struct ListedContacts: ContactBook {
-    var names: [String: String]
-    var isUnavailable = false
+final class ListedContacts: ContactBook {
+    private let names: [String: String]
+    private let isUnavailable: Bool
 
-    init(_ names: [String: String]) { self.names = names }
+    init(_ names: [String: String], isUnavailable: Bool = false) {
+        self.names = names
+        self.isUnavailable = isUnavailable
+    }
 
     func find(
         _ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void

@@ -18,6 +18,8 @@ struct DecryptFixture {
         chain = Chain([ChainLink(stage)], time: .manual(ManualTime()))
     }
 
+    var context: StageContext { chain.context(Delivery()) }
+
     /// A message whose ciphertext is the text; `members` are further ones of the payload, with their comma.
     static func message(
         _ ciphertext: String, members: String = "", _ headers: KeyValuePairs<String, String> = [:],
@@ -28,7 +30,9 @@ struct DecryptFixture {
             headers, key: key)
     }
 
-    func publish(_ message: Message) async throws -> Decrypted {
+    func publish(_ message: Message) async throws -> Decrypted { try await Self.publish(message, chain) }
+
+    static func publish(_ message: Message, _ chain: Chain) async throws -> Decrypted {
         guard let published = await message.publish(chain), let value = published.value else { throw NotPublished() }
         return Decrypted(stages: published.stages, content: try NotificationContent(value))
     }

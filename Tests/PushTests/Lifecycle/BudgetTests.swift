@@ -96,8 +96,11 @@ struct BudgetTests {
             time.advance(by: .nanoseconds(1500))
             return .ok
         }
+        var settings = Chain.Settings()
+        settings.measuresStages = true
         let chain = Chain(
-            [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], time: .manual(time), observer: observer)
+            [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], settings: settings, time: .manual(time),
+            observer: observer)
         _ = await Message().publish(chain, host: host)
         #expect(observer.events == ["0 ok 1500", "1 ok 0"])
     }

@@ -8,6 +8,14 @@ struct LanguageTests {
 
     init() throws { reference = try LocalizeReference.read() }
 
+    @Test(
+        "The reference is what those implementations say now",
+        .enabled(if: LocalizeReference.canBeMade, "deploy/test installs them"))
+    func madeAnew() {
+        let comparison = LocalizeReference.compare()
+        #expect(comparison.status == 0, "\(comparison.said)")
+    }
+
     @Test("Plural categories are those of CLDR in every language")
     func plurals() throws {
         #expect(reference.plurals.count >= 20)

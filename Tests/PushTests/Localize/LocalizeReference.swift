@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// What other implementations say: made by `Tests/interop/localize_reference.py`.
 struct LocalizeReference: Decodable {
@@ -7,8 +8,22 @@ struct LocalizeReference: Decodable {
     let choices: [String: String?]
     let numbers: [String: [String: String]]
 
+    private static let repository = URL(filePath: #filePath).appending(path: "../../../..").standardized.path
+    private static let interop = "\(repository)/Tests/interop/localize_reference"
+    private static let python = "\(repository)/.venv"
+
     static func read() throws -> LocalizeReference {
-        let file = URL(filePath: #filePath).appending(path: "../../../interop/localize_reference.json")
-        return try JSONDecoder().decode(Self.self, from: Data(contentsOf: file.standardized))
+        try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: "\(interop).json")))
+    }
+
+    /// `deploy/test` has installed the other implementations.
+    static var canBeMade: Bool { access("\(python)/ready", F_OK) == 0 }
+
+    /// Asks them again; gives how the script has ended, and what it has said.
+    static func compare() -> (status: Int32, said: String) {
+        guard let script = popen("'\(python)/bin/python' '\(interop).py' --check 2>&1", "r") else { return (-1, "") }
+        var said: [UInt8] = []
+        while let byte = UInt8(exactly: fgetc(script)) { said.append(byte) }
+        return (pclose(script), String(decoding: said, as: UTF8.self))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 final class ConfigurationFolder {
     let path: String
     var file: String { "\(path)/pushmill.yaml" }
-    private var names: [String] = []
+    private var names: Set<String> = []
 
     init(_ text: String) throws {
         var template = Array("/tmp/pushmill-XXXXXX".utf8CString)
@@ -18,9 +18,12 @@ final class ConfigurationFolder {
         rmdir(path)
     }
 
+    /// For a file that somebody else writes.
+    func remember(_ name: String) { names.insert(name) }
+
     func write(_ name: String, _ text: String) throws {
-        names.append(name)
-        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT, 0o600)
+        remember(name)
+        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
         try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)

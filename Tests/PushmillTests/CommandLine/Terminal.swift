@@ -6,12 +6,14 @@ import Synchronization
 /// What a command has written.
 final class Terminal: Sendable {
     private let registry: StageRegistry
+    private let isTerminal: Bool
     private let input: Mutex<[UInt8]>
     private let written = Mutex<(output: [String], error: [String])>(([], []))
 
     /// The input comes in pieces of a few bytes.
-    init(registry: StageRegistry = .example, input: String = "") {
+    init(registry: StageRegistry = .example, input: String = "", isTerminal: Bool = false) {
         self.registry = registry
+        self.isTerminal = isTerminal
         self.input = Mutex(Array(input.utf8))
     }
 
@@ -27,7 +29,7 @@ final class Terminal: Sendable {
                     defer { rest = Array(rest.dropFirst(7)) }
                     return Array(rest.prefix(7))
                 }
-            })
+            }, isTerminal: isTerminal)
         return Surroundings(
             registry: registry, environment: environment, console: console, checkProperty: { _, _, _ in nil })
     }

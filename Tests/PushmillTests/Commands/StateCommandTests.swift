@@ -67,6 +67,17 @@ struct StateCommandTests {
         await expect("contacts export", directory + others)
     }
 
+    @Test("Contacts that are a topic's are shown, and changed in the topic only")
+    func contactsOfTopic() async throws {
+        try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)
+        await expect("contacts import @contacts", "1 contacts imported")
+        try folder.write("c.yaml", "state: { path: s.sqlite }\nstages: [contact: { source: topic:people }]")
+        let refusal = "pushmill: the contacts are a copy of the topic people: publish there what is to change"
+        await expect("contacts import @contacts", refusal, .badData)
+        await expect("contacts delete anna", refusal, .badData)
+        await expect("contacts export", #"{"owner":"*","id":"c9","name":"Public"}"# + "\n")
+    }
+
     @Test("Counts can be set, shown and deleted")
     func badges() async {
         await expect("badges set anna 5 --app com.x", "")

@@ -1,4 +1,5 @@
 import Push
+import Telemetry
 import Testing
 
 @testable import Pushmill
@@ -135,6 +136,11 @@ struct ConfigurationTests {
                 ]
             ),
             ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
+            ("stages: [contact: { source: topic:contacts }]\n", []),
+            (
+                "topics: { output: contacts }\nstages: [contact: { source: topic:contacts }]\n",
+                ["2:10: stages.contact.source: contacts is the output topic already"]
+            ),
         ])
     func crossChecks(yaml: String, problems: [String]) {
         #expect(Reading(yaml).problems == problems.map { "f.yaml:\($0)" })
@@ -144,8 +150,7 @@ struct ConfigurationTests {
         "Beyond loopback the admin endpoint wants a token",
         arguments: [
             ("127.0.0.1:9464", true), ("127.255.0.1:0", true), ("\"[::1]:1\"", true), ("localhost:9464", true),
-            ("0.0.0.0:9464", false), ("\"[::]:9464\"", false), ("127.0.0.1.example.com:1", false), ("127.1:1", false),
-            ("10.0.0.1:1", false),
+            ("0.0.0.0:9464", false), ("\"[::]:9464\"", false), ("\":9464\"", false), ("10.0.0.1:1", false),
         ])
     func token(listen: String, isLoopback: Bool) throws {
         #expect(Reading("admin: { listen: \(listen) }").problems.isEmpty == isLoopback)
@@ -154,12 +159,16 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "What is no host and port is no address to listen on",
-        arguments: ["9464", "\":9464\"", "a:65536", "a:-1", "\"::1:9464\"", "\"a:\"", "a:b"])
+        "What is no address and port is not listened on",
+        arguments: [
+            "9464", "127.0.0.1:65536", "127.0.0.1:-1", "\"::1:9464\"", "\"127.0.0.1:\"", "a:1", "127.1:1",
+            "127.0.0.1.example.com:1",
+        ])
     func listen(text: String) {
         let reading = Reading("admin: { listen: \(text), token-file: t }")
         #expect(reading.problems.count == 1)
-        #expect(reading.problems.first?.contains("expected a host and port such as 127.0.0.1:9464") == true)
+        #expect(
+            reading.problems.first?.contains("expected a numeric address and a port such as 127.0.0.1:9464") == true)
     }
 }
 

@@ -18,7 +18,16 @@ struct YAMLTextTests {
         let configuration = try #require(
             Reading("stages:\n- decrypt:\n    keys: k.json\n    formats: [jwe, 'rot 13']\n- badge\n").configuration)
         let shown = YAMLText.render(configuration.effective)
-        #expect(shown.hasPrefix("kafka:\n  bootstrap.servers: kafka:9092\n  client.id: pushmill\n  consumer:\n"))
+        #expect(
+            shown.hasPrefix(
+                """
+                kafka:
+                  bootstrap.servers: kafka:9092
+                  client.id: pushmill
+                  statistics.interval.ms: 1000
+                  consumer:
+
+                """))
         #expect(
             shown.contains(
                 """

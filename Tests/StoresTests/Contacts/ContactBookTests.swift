@@ -147,6 +147,22 @@ struct ContactBookTests {
         #expect(try book.name("c1", for: "anna") == nil)
     }
 
+    /// Only optimised code is held to it: `swift test -c release`.
+    private static var isOptimized: Bool {
+        #if DEBUG
+            false
+        #else
+            true
+        #endif
+    }
+
+    @Test("A message allocates nothing, named or not", .enabled(if: isOptimized), arguments: Source.allCases)
+    func allocations(_ source: Source) throws {
+        let book = try book(source)
+        #expect(try Measurement.noContact(in: book, messages: 1000).allocations == 0)
+        #expect(try Measurement.contact("name", "c1", of: "anna", in: book, messages: 1000).allocations == 0)
+    }
+
     @Test("A state file that cannot be read is said to be so")
     func unavailable() throws {
         let book = try book(.state)

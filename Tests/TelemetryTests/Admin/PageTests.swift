@@ -38,8 +38,9 @@ import Testing
         let registry = MetricRegistry(shards: 1)
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
-        registry.addProcess(log: Log(), version: "1", revision: "2")
-        _ = (metrics.consumed(topic: "in"), metrics.partition(0, of: "in"), metrics.stages[0].results("ok"))
+        registry.addProcess(log: Log(), version: "1")
+        registry.addWork()
+        _ = (metrics.consumed(topic: "in"), metrics.paused(0, of: "in"), metrics.stages[0].results("ok"))
         let served = String(decoding: registry.render(.prometheus), as: UTF8.self)
         let drawn = Set((Page.panels + Page.live).matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })
         #expect(drawn.count > 15)

@@ -10,12 +10,12 @@ struct PromtoolTests {
         let registry = MetricRegistry(shards: 1)
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
-        registry.addProcess(log: Log(), version: "1", revision: "2")
+        registry.addProcess(log: Log(), version: "1")
         registry.addReadiness { [] }
-        registry.addBrokerRoundTrips { [("1", 0.002)] }
+        registry.addWork()
         metrics.consumed(topic: "in").add()
-        metrics.partition(0, of: "in").lag.set(1)
-        metrics.reloaded("keys", succeeded: true)
+        metrics.paused(0, of: "in").set(1)
+        registry.addReloads().add("/etc/keys.json", succeeded: true)
         var shard = metrics.shard(0)
         shard.stages[0].count("ok")
 

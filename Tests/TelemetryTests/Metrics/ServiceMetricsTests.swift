@@ -47,8 +47,8 @@ import Testing
 
     @Test("A revoked partition's series are removed, the others stay")
     func revoked() {
-        metrics.partition(0, of: "in").lag.set(5)
-        metrics.partition(1, of: "in").paused.set(1)
+        metrics.paused(0, of: "in").set(1)
+        metrics.paused(1, of: "in").set(1)
         metrics.remove(partition: 0, of: "in")
         #expect(!lines.contains { $0.contains(#"partition="0""#) })
         #expect(lines.contains(#"pushmill_consumer_paused{topic="in",partition="1"} 1"#))
@@ -58,13 +58,17 @@ import Testing
     func process() {
         let log = Log()
         for _ in 0..<21 { log.warning("Warned") }
-        registry.addProcess(log: log, version: "1.2.3", revision: "abc")
+        registry.addProcess(log: log, version: "1.2.3")
         registry.addReadiness { [ProbeReason("not-joined", "Not yet.")] }
-        registry.addBrokerRoundTrips { [("1", 0.002)] }
+        registry.addWork()
         let lines = lines
         #expect(lines.contains("pushmill_ready 0.0"))
-        #expect(lines.contains(#"pushmill_broker_round_trip_seconds{broker="1"} 0.002"#))
-        #expect(lines.contains(#"pushmill_build_info{version="1.2.3",revision="abc"} 1.0"#))
+        #expect(lines.contains(#"pushmill_broker_round_trip_seconds{client="producer",broker="1"} 0.002"#))
+        #expect(lines.contains(#"pushmill_consumer_lag_records{topic="in",partition="3"} 7.0"#))
+        #expect(lines.contains("pushmill_in_flight_messages 5.0") && lines.contains("pushmill_in_flight_bytes 900.0"))
+        #expect(lines.contains("pushmill_producer_queue_messages 2.0"))
+        #expect(lines.contains("pushmill_producer_queue_bytes 60.0"))
+        #expect(lines.contains(#"pushmill_build_info{version="1.2.3"} 1.0"#))
         #expect(lines.contains(#"pushmill_log_lines_total{level="warning"} 21.0"#))
         #expect(lines.contains(#"pushmill_log_lines_lost_total{reason="repeated"} 1.0"#))
         for name in ["cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds"] {

@@ -21,11 +21,11 @@ public struct JSONDocument: Sendable {
         clear()
     }
 
-    public init(_ json: String) throws(PayloadError) {
+    public init(_ json: String) throws(PayloadError) { try self.init(bytes: Array(json.utf8)) }
+
+    package init(bytes: [UInt8]) throws(PayloadError) {
         self.init()
-        try Array(json.utf8).withUnsafeBufferPointer { (utf8) throws(PayloadError) in
-            try read(UnsafeRawBufferPointer(utf8))
-        }
+        try bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in try read(UnsafeRawBufferPointer(bytes)) }
     }
 
     /// Copies and indexes the text. If it throws, the document is the empty object.

@@ -62,14 +62,19 @@ extension JSONDocument {
     /// Removes the member, each time that it comes, or the element. False if there is none.
     @discardableResult
     public mutating func remove(_ pointer: JSONPointer) -> Bool {
-        guard let last = pointer.tokens.last, let node = node(at: pointer) else { return false }
-        let container = JSONNode(index: records[Int(node.index)].parent)
-        if records[Int(node.index)].nameStart == 0 {
-            remove(node)
-        } else {
-            pointer.withName(of: last) { removeMembers($0, of: container) }
+        guard let last = pointer.tokens.last else { return false }
+        var container = root
+        for token in pointer.tokens.dropLast() {
+            guard let child = child(token, of: container, pointer) else { return false }
+            container = child
         }
-        return true
+        let edits = journal.count
+        if kind(of: container) == .object {
+            pointer.withName(of: last) { removeMembers($0, of: container) }
+        } else if let element = child(last, of: container, pointer) {
+            remove(element)
+        }
+        return journal.count > edits
     }
 
     private mutating func set(

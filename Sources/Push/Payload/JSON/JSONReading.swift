@@ -27,6 +27,14 @@ extension JSONDocument {
         }
     }
 
+    func isNamed(_ name: StaticString, _ member: JSONNode) -> Bool {
+        withName(of: member) { text in
+            text.withUnsafeBytes {
+                $0.elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+            }
+        } ?? false
+    }
+
     func children(of node: JSONNode) -> [JSONNode] {
         var children: [JSONNode] = []
         forEachChild(of: node) { children.append($0) }

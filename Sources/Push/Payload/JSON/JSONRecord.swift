@@ -24,6 +24,8 @@ struct JSONRecord: Sendable {
         static let changed = Flags(rawValue: 16)
         /// Out of a ciphertext, with all that is below it.
         static let decrypted = Flags(rawValue: 32)
+        /// Put together from the app's own words, by a key.
+        static let localized = Flags(rawValue: 64)
     }
 
     var start: UInt32

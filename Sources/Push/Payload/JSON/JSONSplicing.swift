@@ -59,7 +59,7 @@ extension JSONDocument {
         let original = records[value(of: node.index)]
         var record = JSONRecord(start: original.start, kind: original.kind)
         record.end = original.end
-        record.flags = original.flags.intersection([.escapedText, .decrypted])
+        record.flags = original.flags.intersection([.escapedText, .decrypted, .localized])
         records.append(record)
         return JSONNode(index: UInt32(records.count - 1))
     }
@@ -139,8 +139,8 @@ extension JSONDocument {
         removeMembers(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), of: node)
     }
 
-    mutating func markDecrypted(_ node: JSONNode) {
-        change(UInt32(value(of: node.index))) { $0.flags.insert(.decrypted) }
+    mutating func mark(_ node: JSONNode, _ flag: JSONRecord.Flags) {
+        change(UInt32(value(of: node.index))) { $0.flags.insert(flag) }
     }
 
     private mutating func markChanged(_ container: UInt32) {

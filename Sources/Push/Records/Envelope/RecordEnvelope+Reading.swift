@@ -8,15 +8,40 @@ extension RecordEnvelope {
             throw .notJSON(error)
         }
         guard reader.isObject else { throw .notAnObject }
-        try reader.read("topic") { topic = String(decoding: $0, as: UTF8.self) }
-        try reader.read("tstype") { timestampType = String(decoding: $0, as: UTF8.self) }
+        try reader.read(.topic) { topic = String(decoding: $0, as: UTF8.self) }
+        try reader.read(.timestampType) { timestampType = String(decoding: $0, as: UTF8.self) }
         partition = try reader.integer("partition") ?? partition
         offset = try reader.integer("offset") ?? offset
         timestamp = try reader.integer("ts") ?? timestamp
-        try reader.read("key") { key = $0 }
+        try reader.read(.key) { key = $0 }
         headers = try reader.headers()
-        guard reader.has("payload") else { throw .withoutPayload }
-        try reader.read("payload") { payload = $0 }
+        guard reader.has(.payload) else { throw .withoutPayload }
+        try reader.read(.payload) { payload = $0 }
+    }
+}
+
+/// A member whose text may stand in base64, under a name of its own.
+private enum EnvelopeText {
+    case topic, timestampType, key, payload, headers
+
+    var name: StaticString {
+        switch self {
+        case .topic: "topic"
+        case .timestampType: "tstype"
+        case .key: "key"
+        case .payload: "payload"
+        case .headers: "headers"
+        }
+    }
+
+    var encodedName: StaticString {
+        switch self {
+        case .topic: "topic_b64"
+        case .timestampType: "tstype_b64"
+        case .key: "key_b64"
+        case .payload: "payload_b64"
+        case .headers: "headers_b64"
+        }
     }
 }
 
@@ -44,13 +69,13 @@ private struct EnvelopeReader {
 
     var isObject: Bool { document.kind(of: document.root) == .object }
 
-    func has(_ name: StaticString) -> Bool { encoded(name) != nil || document.member(name, of: document.root) != nil }
+    func has(_ text: EnvelopeText) -> Bool { encoded(text) != nil || plain(text) != nil }
 
     /// Gives the bytes of a member, unless it is missing or null.
-    func read(_ name: StaticString, _ body: ([UInt8]) -> Void) throws(EnvelopeError) {
-        let node = encoded(name) ?? document.member(name, of: document.root)
-        guard let node, document.kind(of: node) != .null else { return }
-        guard let bytes = bytes(of: node, isEncoded: encoded(name) != nil) else { throw .malformed("\(name)") }
+    func read(_ text: EnvelopeText, _ body: ([UInt8]) -> Void) throws(EnvelopeError) {
+        let encoded = encoded(text)
+        guard let node = encoded ?? plain(text), document.kind(of: node) != .null else { return }
+        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(text.name)") }
         body(bytes)
     }
 
@@ -64,10 +89,9 @@ private struct EnvelopeReader {
 
     /// A flat array: a name, its value or null, the next name.
     func headers() throws(EnvelopeError) -> [RecordEnvelope.Header] {
-        let isEncoded = encoded("headers") != nil
-        guard let node = encoded("headers") ?? document.member("headers", of: document.root),
-            document.kind(of: node) != .null
-        else { return [] }
+        let encoded = encoded(.headers)
+        let isEncoded = encoded != nil
+        guard let node = encoded ?? plain(.headers), document.kind(of: node) != .null else { return [] }
         var headers: [RecordEnvelope.Header] = []
         var name: [UInt8]?
         var isSound = document.kind(of: node) == .array && document.childCount(of: node).isMultiple(of: 2)
@@ -87,12 +111,12 @@ private struct EnvelopeReader {
     }
 
     /// The member of this name with `_b64`, unless it is null.
-    private func encoded(_ name: StaticString) -> JSONNode? {
-        guard let pointer = JSONPointer("/\(name)_b64"), let node = document.node(at: pointer),
-            document.kind(of: node) != .null
-        else { return nil }
-        return node
+    private func encoded(_ text: EnvelopeText) -> JSONNode? {
+        let node = document.member(text.encodedName, of: document.root)
+        return node.flatMap { document.kind(of: $0) == .null ? nil : $0 }
     }
+
+    private func plain(_ text: EnvelopeText) -> JSONNode? { document.member(text.name, of: document.root) }
 
     private func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
         guard document.kind(of: node) == .string else { return nil }

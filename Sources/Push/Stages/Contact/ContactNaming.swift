@@ -48,6 +48,17 @@ struct ContactNaming: ~Copyable {
         append(id, in: &direction, to: &output, orElse: fallback)
     }
 
+    /// Appends the name alone, or the text itself where nobody goes by it.
+    mutating func append(nameIfKnown text: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput) {
+        var isKnown = false
+        do throws(ContactsUnavailable) {
+            isKnown = try find(text) { name, _ in name.withUnsafeBufferPointer { output.append($0) } }
+        } catch {
+            failure = error
+        }
+        if isKnown { hasFound = true } else { output.append(text) }
+    }
+
     /// A text without letters of its own runs as its first name does.
     private mutating func append(
         _ id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, to output: inout FormatOutput,
@@ -55,16 +66,13 @@ struct ContactNaming: ~Copyable {
     ) {
         let (base, isolates) = (text, isolates)
         var direction = TextDirection.none
-        func show(_ name: Span<UInt8>, _ found: TextDirection) {
-            let isIsolated = isolates && !found.agrees(with: base)
-            if isIsolated { output.append(Self.opening) }
-            name.withUnsafeBufferPointer { output.append($0) }
-            if isIsolated { output.append(Self.closing) }
-            direction = found
-        }
         var isFound = false
+        // Two closures: one function that both calls take would be boxed.
         do throws(ContactsUnavailable) {
-            isFound = try find(id, show)
+            isFound = try find(id) { name, found in
+                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+                direction = found
+            }
         } catch {
             failure = error
         }
@@ -72,9 +80,18 @@ struct ContactNaming: ~Copyable {
             hasFound = true
         } else {
             hasMissed = true
-            fallback(show)
+            fallback { name, found in
+                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+                direction = found
+            }
         }
         if text == .none { text = direction }
+    }
+
+    private static func append(_ name: Span<UInt8>, isIsolated: Bool, to output: inout FormatOutput) {
+        if isIsolated { output.append(opening) }
+        name.withUnsafeBufferPointer { output.append($0) }
+        if isIsolated { output.append(closing) }
     }
 
     private func find(_ id: UnsafeBufferPointer<UInt8>, _ show: Show) throws(ContactsUnavailable) -> Bool {

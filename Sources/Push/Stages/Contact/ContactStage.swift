@@ -45,49 +45,57 @@ package struct ContactStage: Stage {
     private func name(
         in content: inout NotificationContent, _ context: StageContext, by book: (any ContactBook)?
     ) -> StageResult {
-        withOwner(&content, context) { content, owner in
+        let places = content.contactPlaces
+        if places.isEmpty, options.fields.isEmpty { return .skipped }
+        return withOwner(&content, context) { content, owner in
             var naming = ContactNaming(book, owner: owner, isolates: options.isolates)
-            for field in options.fields {
-                guard let node = content.node(at: field) else { continue }
-                let isText = hasPlaceholder(node, content)
-                rewrite(node, in: &content, context) { text, output, fallback in
-                    if isText {
-                        naming.append(text, to: &output, orElse: fallback)
-                    } else {
-                        naming.append(nameOf: text, to: &output, orElse: fallback)
-                    }
-                }
-            }
+            for field in options.fields { name(field, in: &content, context, &naming) }
             for text in AlertText.allCases {
-                guard let node = content.node(of: text),
-                    !options.fields.contains(where: { content.node(at: $0) == node })
-                else { continue }
-                rewritePlaceholders(node, in: &content, context, &naming)
-            }
-            // What localize has left for the device.
-            for text in AlertText.allCases {
-                guard let arguments = content.localizationArguments(of: text) else { continue }
-                for node in content.document.children(of: arguments) {
-                    rewritePlaceholders(node, in: &content, context, &naming)
-                }
+                if places.contains(.text(text)) { name(text, in: &content, context, &naming) }
+                if places.contains(.arguments(of: text)) { name(argumentsOf: text, in: &content, context, &naming) }
             }
             if let failure = naming.failure { context.log(.error, failure.description) }
             return naming.result
         }
     }
 
-    private func rewritePlaceholders(
-        _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
+    private func name(
+        _ field: JSONPointer, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        guard hasPlaceholder(node, content) else { return }
-        rewrite(node, in: &content, context) { text, output, fallback in
-            naming.append(text, to: &output, orElse: fallback)
+        guard let node = content.node(at: field) else { return }
+        if content.hasPlaceholder(node) {
+            rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+        } else if content.isLocalized(node) {
+            // The app's own words identify nobody.
+        } else if content.isDecrypted(node) {
+            // Who encrypted may have put a text there as well.
+            rewrite(node, in: &content, context) { text, output, _ in naming.append(nameIfKnown: text, to: &output) }
+        } else {
+            rewrite(node, in: &content, context) { naming.append(nameOf: $0, to: &$1, orElse: $2) }
         }
     }
 
-    private func hasPlaceholder(_ node: JSONNode, _ content: NotificationContent) -> Bool {
-        content.document.withText(of: node, ContactPlaceholders.areIn) ?? false
+    private func name(
+        _ text: AlertText, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
+    ) {
+        // A field has its name by now, which is not looked at again.
+        guard let node = content.node(of: text), content.hasPlaceholder(node),
+            !options.fields.contains(where: { content.node(at: $0) == node })
+        else { return }
+        rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+    }
+
+    /// What localize has left for the device.
+    private func name(
+        argumentsOf text: AlertText, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
+    ) {
+        guard let arguments = content.localizationArguments(of: text) else { return }
+        for node in content.document.children(of: arguments) where content.hasPlaceholder(node) {
+            rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+        }
     }
 
     /// Puts another text in the place of one, if that may be looked at.
@@ -97,7 +105,8 @@ package struct ContactStage: Stage {
     ) {
         guard options.includesDecrypted || !content.isDecrypted(node), content.document.hasText(node) else { return }
         // The first attempt is on the stack. Beyond the last no payload is that long.
-        for capacity in [1 << 10, 1 << 14, 1 << 20] {
+        var capacity = 1 << 10
+        while capacity <= 1 << 20 {
             let isWritten = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
                 _ = content.document.withText(of: node) { text in
@@ -110,6 +119,7 @@ package struct ContactStage: Stage {
                 return true
             }
             if isWritten { return }
+            capacity <<= 5
         }
     }
 
@@ -118,12 +128,15 @@ package struct ContactStage: Stage {
         if !isTranslated { show(unknown.span, unknownDirection) }
     }
 
-    /// Copies the owner, which may be part of the content, before that is changed.
+    /// Where the owner is part of the content, it is copied before that is changed.
     private func withOwner<R>(
         _ content: inout NotificationContent, _ context: StageContext,
         _ body: (inout NotificationContent, UnsafeBufferPointer<UInt8>) -> R
     ) -> R {
         for source in options.owner {
+            if let bytes = source.bytes(context) {
+                return bytes.withMemoryRebound(to: UInt8.self) { body(&content, $0) }
+            }
             guard let count = source.withBytes(content, context, \.count) else { continue }
             return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
                 _ = source.withBytes(content, context) { memory.initialize(from: $0) }

@@ -6,27 +6,24 @@ package struct DecryptOptions: Sendable {
             /// The plaintext is an object, whose members go into the alert and the payload.
             case merge
 
-            /// The text of the alert that it is.
-            var text: AlertText? {
-                guard case .member(let pointer) = self else { return nil }
-                return pointer.alertText
-            }
         }
 
         package let from: JSONPointer
         package let target: Target
+        /// The text of the alert that the target is.
+        let text: AlertText?
+        /// The ciphertext gives its place to the plaintext.
+        let isInPlace: Bool
 
         package init(
             from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body))
         ) {
             self.from = from
             self.target = target
-        }
-
-        /// The ciphertext gives its place to the plaintext.
-        var isInPlace: Bool {
-            guard case .member(let pointer) = target else { return false }
-            return pointer == from
+            switch target {
+            case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
+            case .merge: (text, isInPlace) = (nil, false)
+            }
         }
     }
 

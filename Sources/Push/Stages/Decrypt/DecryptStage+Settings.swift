@@ -14,7 +14,9 @@ extension DecryptStage {
         if options.formats.contains(.rot13), !isKeyless {
             settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
         }
-        if options.formats.isEmpty { settings.report("formats", "no form of ciphertext is allowed") }
+        if options.formats.isEmpty, settings.problems.isEmpty {
+            settings.report("formats", "no form of ciphertext is allowed")
+        }
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
@@ -38,18 +40,14 @@ extension DecryptStage {
 }
 
 extension PassphraseDerivation {
-    private enum Digest: String, CaseIterable {
-        case md5, sha256
-    }
-
     fileprivate init(_ settings: inout SettingReader) {
         let digest = settings.value("digest", .choice(Digest.self), default: .sha256)
-        let iterations = settings.optional("iterations", .integer(1...10_000_000))
-        if let iterations {
-            if digest == .md5 { settings.report("digest", "PBKDF2 (iterations) goes with sha256 only") }
-            self = .iterated(iterations)
+        let iterations = settings.optional("iterations", .integer(Self.iterationLimits))
+        if let derivation = PassphraseDerivation(digest, iterations: iterations) {
+            self = derivation
         } else {
-            self = digest == .md5 ? .md5 : .sha256
+            settings.report("digest", "PBKDF2 (iterations) goes with sha256 only")
+            self = .sha256
         }
     }
 }

@@ -12,7 +12,7 @@ struct DecryptTurn {
 
     mutating func opened(_ field: DecryptOptions.Field) {
         hasOpened = true
-        if field.target.text == .body { isBodyOpened = true }
+        if field.text == .body { isBodyOpened = true }
     }
 
     mutating func failed(_ field: DecryptOptions.Field, _ failure: DecryptFailure) {
@@ -28,8 +28,8 @@ struct DecryptTurn {
     /// Shows it where a text is missing. What is missing elsewhere is shown in the body, unless that has its text.
     func showPlaceholder(_ placeholder: String, in content: inout NotificationContent) {
         for field in missing {
-            guard field.target.text != nil || !isBodyOpened else { continue }
-            content.setText(field.target.text ?? .body, to: placeholder)
+            guard field.text != nil || !isBodyOpened else { continue }
+            content.setText(field.text ?? .body, to: placeholder)
         }
     }
 }

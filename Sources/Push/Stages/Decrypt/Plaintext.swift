@@ -8,9 +8,13 @@ extension DecryptOptions.Field {
         switch target {
         case .member(let pointer):
             let text = plaintext.bindMemory(to: UInt8.self)
-            // A number or a string stands where the pointer goes through.
-            guard content.set(text.span, at: pointer) else { throw .malformed }
-            content.markDecrypted(at: pointer)
+            if let alertText = self.text {
+                content.setDecrypted(alertText, to: text.span)
+            } else {
+                // A number or a string may stand where the pointer goes through.
+                guard content.set(text.span, at: pointer) else { throw .malformed }
+                content.markDecrypted(at: pointer)
+            }
         case .merge:
             try merge(plaintext, into: &content, &scratch)
         }
@@ -44,22 +48,11 @@ extension DecryptOptions.Field {
     ) throws(DecryptFailure) {
         guard !object.isNamed("aps", member) else { throw .protectedMember }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
-            let isSet: Void? = object.withText(of: member) { content.setText(text, to: $0) }
+            let isSet: Void? = object.withText(of: member) { content.setDecrypted(text, to: $0) }
             guard isSet != nil else { throw .malformed }
-            content.markDecrypted(text)
         } else {
             guard content.copyMember(member, of: object) else { throw .malformed }
             content.markDecrypted(member, of: object)
         }
-    }
-}
-
-extension JSONDocument {
-    fileprivate func isNamed(_ name: StaticString, _ member: JSONNode) -> Bool {
-        withName(of: member) { text in
-            text.withUnsafeBytes {
-                $0.elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-            }
-        } ?? false
     }
 }

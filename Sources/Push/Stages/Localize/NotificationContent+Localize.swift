@@ -6,6 +6,11 @@ extension NotificationContent {
         withLocalizationKey(of: text) { !$0.isEmpty } ?? false
     }
 
+    /// True for a text that `localize` has set, and nobody since.
+    func isLocalized(_ node: JSONNode) -> Bool {
+        document.records[document.value(of: node.index)].flags.contains(.localized)
+    }
+
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
     mutating func localize(_ text: AlertText, with catalog: Catalog, table: Int) -> Localization {
         // The first attempt is on the stack.
@@ -16,9 +21,9 @@ extension NotificationContent {
                 let result = translate(text, with: catalog, table: table, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
-                    let isDecrypted = hasDecryptedArgument(of: text)
-                    setText(text, to: output.text.span)
-                    if isDecrypted { markDecrypted(text) }
+                    set(
+                        text, to: output.text.span,
+                        hasDecryptedArgument(of: text) ? [.localized, .decrypted] : .localized)
                 }
                 return result
             }

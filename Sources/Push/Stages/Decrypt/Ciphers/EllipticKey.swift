@@ -6,7 +6,8 @@ final class EllipticKey: @unchecked Sendable {
     /// 4, x and y.
     static let pointCount = 65
 
-    // Unchecked because OpenSSL lets threads share a key that no one changes, but does not say so in a type.
+    // Unchecked because OpenSSL lets threads share a key that no one changes, but does not say so in a type. A point that
+    // comes with a message has an object of its own and is never put into this one.
     private let key: OpaquePointer
     /// Uncompressed.
     let point: [UInt8]

@@ -8,10 +8,25 @@ package enum PassphraseDerivation: Sendable, Equatable {
     /// PBKDF2 with SHA-256: milliseconds of work, made not to be quick.
     case iterated(Int)
 
+    package enum Digest: String, CaseIterable, Sendable {
+        case md5, sha256
+    }
+
+    package static let iterationLimits = 1...10_000_000
     static let saltCount = 8
     static let keyCount = 32
     /// Key and initial value.
     static let count = keyCount + Cipher.blockCount
+
+    /// PBKDF2, if there are iterations. Nil for that with MD5, which is not read here.
+    package init?(_ digest: Digest, iterations: Int?) {
+        switch (digest, iterations) {
+        case (.sha256, let iterations?): self = .iterated(iterations)
+        case (.sha256, nil): self = .sha256
+        case (.md5, nil): self = .md5
+        case (.md5, _?): return nil
+        }
+    }
 
     /// Writes `count` bytes, and perhaps more of the output's 64.
     func derive(

@@ -57,16 +57,21 @@ enum BinaryText {
         let sextets = sextets.span
         var index = 0
         var count = 0
+        // Both loops write more bytes than they have, which the next round or nobody overwrites: there is room.
+        while index &+ 8 <= text.count {
+            let eight = text.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+            let first = three(UInt32(truncatingIfNeeded: eight), sextets)
+            let second = three(UInt32(truncatingIfNeeded: eight >> 32), sextets)
+            guard (first | second) & invalid == 0 else { break }
+            let six = UInt64(first) << 40 | UInt64(second) << 16
+            output.storeBytes(of: six.bigEndian, toByteOffset: count, as: UInt64.self)
+            index &+= 8
+            count &+= 6
+        }
         while index &+ 4 <= text.count {
-            let quad = text.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian
-            let a = sextets[Int(quad & 0xff)]
-            let b = sextets[Int(quad >> 8 & 0xff)]
-            let c = sextets[Int(quad >> 16 & 0xff)]
-            let d = sextets[Int(quad >> 24)]
-            guard (a | b | c | d) & 0x80 == 0 else { break }
-            let three = UInt32(a) << 26 | UInt32(b) << 20 | UInt32(c) << 14 | UInt32(d) << 8
-            // Writes one byte too many, which the next round or nobody overwrites: there is room.
-            output.storeBytes(of: three.bigEndian, toByteOffset: count, as: UInt32.self)
+            let three = three(text.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian, sextets)
+            guard three & invalid == 0 else { break }
+            output.storeBytes(of: (three << 8).bigEndian, toByteOffset: count, as: UInt32.self)
             index &+= 4
             count &+= 3
         }
@@ -96,6 +101,19 @@ enum BinaryText {
 }
 
 private let none: UInt8 = 0xff
+/// Set in what four characters give if one of them is none of base64.
+private let invalid: UInt32 = 1 << 31
+
+/// What four characters stand for, the first of them in the lowest byte.
+@inline(__always)
+private func three(_ quad: UInt32, _ sextets: Span<UInt8>) -> UInt32 {
+    let a = sextets[Int(quad & 0xff)]
+    let b = sextets[Int(quad >> 8 & 0xff)]
+    let c = sextets[Int(quad >> 16 & 0xff)]
+    let d = sextets[Int(quad >> 24)]
+    let bits = UInt32(a) << 18 | UInt32(b) << 12 | UInt32(c) << 6 | UInt32(d)
+    return bits | UInt32((a | b | c | d) & 0x80) << 24
+}
 
 private func table(_ value: (UInt8) -> UInt8) -> InlineArray<256, UInt8> {
     InlineArray { value(UInt8(truncatingIfNeeded: $0)) }

@@ -1,11 +1,11 @@
 /// How the content is encrypted (`enc`).
-enum JWEEncryption: String {
+package enum JWEEncryption: String, CaseIterable, Sendable {
     case gcm128 = "A128GCM"
     case gcm256 = "A256GCM"
     case cbc128 = "A128CBC-HS256"
     case cbc256 = "A256CBC-HS512"
 
-    var keyCount: Int {
+    package var keyCount: Int {
         switch self {
         case .gcm128: 16
         case .gcm256, .cbc128: 32
@@ -32,18 +32,15 @@ enum JWEAlgorithm: Equatable {
         }
     }
 
+    static let named: KeyValuePairs<String, JWEAlgorithm> = [
+        "dir": .direct, "A128KW": .wrap(.wrap128, .aes128Wrap), "A256KW": .wrap(.wrap256, .aes256Wrap),
+        "A256GCMKW": .gcmWrap, "ECDH-ES": .agreement(nil), "ECDH-ES+A128KW": .agreement(.aes128Wrap),
+        "ECDH-ES+A192KW": .agreement(.aes192Wrap), "ECDH-ES+A256KW": .agreement(.aes256Wrap),
+    ]
+
     init?(_ name: String) {
-        switch name {
-        case "dir": self = .direct
-        case "A128KW": self = .wrap(.wrap128, .aes128Wrap)
-        case "A256KW": self = .wrap(.wrap256, .aes256Wrap)
-        case "A256GCMKW": self = .gcmWrap
-        case "ECDH-ES": self = .agreement(nil)
-        case "ECDH-ES+A128KW": self = .agreement(.aes128Wrap)
-        case "ECDH-ES+A192KW": self = .agreement(.aes192Wrap)
-        case "ECDH-ES+A256KW": self = .agreement(.aes256Wrap)
-        default: return nil
-        }
+        guard let algorithm = Self.named.first(where: { $0.key == name })?.value else { return nil }
+        self = algorithm
     }
 }
 

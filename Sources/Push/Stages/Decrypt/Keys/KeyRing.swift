@@ -14,9 +14,11 @@ package final class KeyRing: Sendable {
     private let places: [Int]
     let former: Former?
 
-    static let empty = KeyRing([])
+    package static let empty = KeyRing([])
 
-    init(_ keys: [DecryptionKey], former: Former? = nil) {
+    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, former: nil) }
+
+    init(_ keys: [DecryptionKey], former: Former?) {
         self.keys = keys
         self.former = former
         var standard: [DecryptionKey] = []

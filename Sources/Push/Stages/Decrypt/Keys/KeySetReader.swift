@@ -108,6 +108,7 @@ private struct KeyMembers {
 
     func secret(_ name: String) throws(KeySetError) -> SecretBytes? {
         guard let member = find(name) else { return nil }
+        guard document.kind(of: member) == .string else { throw error("`\(name)` is not a string") }
         let secret = document.withText(of: member) { text in
             text.withUnsafeBytes { try? SecretBytes(base64URL: $0) }
         }

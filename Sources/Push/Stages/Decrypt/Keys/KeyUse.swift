@@ -37,8 +37,6 @@ package enum KeyUse: UInt16, CaseIterable, Sendable {
 struct KeyUses: OptionSet {
     let rawValue: UInt16
 
-    static let aesGCM = KeyUses([.gcm128, .gcm256])
-
     init(rawValue: UInt16) { self.rawValue = rawValue }
 
     init(_ uses: [KeyUse]) { rawValue = uses.reduce(0) { $0 | 1 << $1.rawValue } }

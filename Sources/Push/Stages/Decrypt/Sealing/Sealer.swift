@@ -11,6 +11,12 @@ package struct Sealer {
         package init() {}
     }
 
+    /// A JWE's `alg`, and its `enc`.
+    package static let algorithms = JWEAlgorithm.named.map(\.key)
+    package static let encryptions = JWEEncryption.allCases.map(\.rawValue)
+    /// The longest text, in bytes, that the stage shows.
+    package static let textLimit = DecryptScratch.plaintextLimit
+
     private let context: SealingContext
     private let choices: Choices
 
@@ -24,7 +30,7 @@ package struct Sealer {
         _ text: [UInt8], as form: SealingForm, _ ring: KeyRing, keyName: String? = nil
     ) throws(DecryptFailure) -> SealedText {
         guard form != .rot13 else { return rot13(text) }
-        let key = ring.keys.first { form.uses.contains(KeyUses($0.use)) && (keyName == nil || $0.name == keyName) }
+        let key = ring.keys.first { form.keyUses.contains($0.use) && (keyName == nil || $0.name == keyName) }
         guard let key else { throw .noKey }
         switch form {
         case .jwe: return try JWESealing(key, choices, context).seal(text)

@@ -9,14 +9,14 @@ package enum SealingForm: String, CaseIterable, Sendable {
     case webPushDraft = "webpush-aesgcm"
     case rot13
 
-    /// Which keys serve it.
-    var uses: KeyUses {
+    /// Which keys serve it, the usual one first.
+    package var keyUses: [KeyUse] {
         switch self {
-        case .jwe: KeyUses([.direct, .wrap128, .wrap256, .gcmWrap256, .agreement])
-        case .openSSL: KeyUses(.passphrase)
-        case .aesGCM: KeyUses([.gcm128, .gcm256])
-        case .chaCha20: KeyUses(.chacha20)
-        case .webPush, .webPushDraft: KeyUses(.webPush)
+        case .jwe: [.direct, .wrap128, .wrap256, .gcmWrap256, .agreement]
+        case .openSSL: [.passphrase]
+        case .aesGCM: [.gcm256, .gcm128]
+        case .chaCha20: [.chacha20]
+        case .webPush, .webPushDraft: [.webPush]
         case .rot13: []
         }
     }

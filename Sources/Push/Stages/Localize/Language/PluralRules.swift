@@ -1,7 +1,8 @@
 import CICU
 
 /// One language's way to choose a plural form, by ICU.
-// Unchecked: the handle is not changed after `init`, and ICU's selection only reads it.
+// Unchecked: the handle is not changed after `init`, and ICU's selection, to which a message gives a number and nothing
+// else, only reads it.
 package final class PluralRules: @unchecked Sendable {
     private let handle: OpaquePointer
 

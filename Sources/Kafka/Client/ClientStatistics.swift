@@ -1,0 +1,80 @@
+import FoundationEssentials
+
+/// What a client measured last, as librdkafka tells it at each `statistics.interval.ms`.
+public struct ClientStatistics: Sendable {
+    public struct Partition: Sendable {
+        public let place: TopicPartition
+        /// Where the log ends for this client: behind the last record that may be read. Negative while unknown.
+        public let end: Int64
+        /// The offset to be fetched next. Negative while unknown.
+        public let nextOffset: Int64
+        /// Fetched and not yet polled.
+        public let fetched: Int
+    }
+
+    public struct RoundTrip: Sendable {
+        public let broker: Int32
+        /// The mean of the last interval.
+        public let seconds: Double
+    }
+
+    /// Those that the client has to do with, in no order.
+    public let partitions: [Partition]
+    /// Brokers that were asked something in the last interval, in the order of their numbers.
+    public let roundTrips: [RoundTrip]
+    /// Not yet acknowledged.
+    public let queuedMessages: Int
+    public let queuedBytes: Int
+
+    /// Nil if librdkafka does not write what it documents.
+    init?(json: [UInt8]) {
+        guard let document = try? JSONDecoder().decode(Document.self, from: Data(json)) else { return nil }
+        partitions = document.topics.flatMap { topic, numbers in
+            // The number -1 is for records that have no partition yet.
+            numbers.partitions.values.filter { $0.partition >= 0 }.map {
+                Partition(
+                    place: TopicPartition(topic, $0.partition), end: $0.ls_offset >= 0 ? $0.ls_offset : $0.hi_offset,
+                    nextOffset: $0.next_offset, fetched: $0.fetchq_cnt)
+            }
+        }
+        // Those without a number are addresses to begin with; a logical one is another connection to a broker that
+        // coordinates.
+        roundTrips = document.brokers.values
+            .filter { $0.nodeid >= 0 && $0.source != "logical" && $0.rtt.cnt > 0 }
+            .map { RoundTrip(broker: $0.nodeid, seconds: Double($0.rtt.avg) / 1e6) }
+            .sorted { $0.broker < $1.broker }
+        queuedMessages = document.msg_cnt
+        queuedBytes = document.msg_size
+    }
+
+    /// The members that are read, by librdkafka's names.
+    private struct Document: Decodable {
+        struct Broker: Decodable {
+            struct RoundTrip: Decodable {
+                let avg: Int64
+                let cnt: Int64
+            }
+
+            let nodeid: Int32
+            let source: String
+            let rtt: RoundTrip
+        }
+
+        struct Topic: Decodable {
+            struct Partition: Decodable {
+                let partition: Int32
+                let fetchq_cnt: Int
+                let next_offset: Int64
+                let hi_offset: Int64
+                let ls_offset: Int64
+            }
+
+            let partitions: [String: Partition]
+        }
+
+        let msg_cnt: Int
+        let msg_size: Int
+        let brokers: [String: Broker]
+        let topics: [String: Topic]
+    }
+}

@@ -1,0 +1,56 @@
+import CZlib
+import Glibc
+
+/// Writes a file that appears, or replaces the one before, when it is complete; compressed by gzip if its name ends in
+/// `.gz`. What is not closed leaves nothing behind.
+package struct OutputFile: ~Copyable {
+    package let path: String
+    /// What is written meanwhile. A device or a pipe is written at once.
+    private let partial: String
+    private var handle: gzFile?
+
+    package init(path: String) throws(FileFailure) {
+        self.path = path
+        var status = stat()
+        let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        partial = isSpecial ? path : "\(path).partial"
+        // T writes without compression.
+        handle = gzopen(partial, path.hasSuffix(".gz") ? "wb6" : "wbT")
+        guard let handle else { throw FileFailure(path: path, errno) }
+        gzbuffer(handle, 256 << 10)
+    }
+
+    deinit {
+        guard let handle else { return }
+        gzclose_w(handle)
+        if partial != path { unlink(partial) }
+    }
+
+    package func write(_ bytes: borrowing [UInt8]) throws(FileFailure) {
+        guard !bytes.isEmpty else { return }
+        let count = bytes.withUnsafeBytes { gzwrite(handle, $0.baseAddress, UInt32(clamping: $0.count)) }
+        guard Int(count) == bytes.count else { throw failure }
+    }
+
+    package func write(_ text: String) throws(FileFailure) { try write(Array(text.utf8)) }
+
+    /// Lets readers see what was written so far, for those who follow.
+    package func flush() throws(FileFailure) {
+        guard gzflush(handle, Z_SYNC_FLUSH) == Z_OK else { throw failure }
+    }
+
+    package consuming func close() throws(FileFailure) {
+        let written = gzclose_w(handle.take())
+        guard written == Z_OK, partial == path || rename(partial, path) == 0 else {
+            let failure = FileFailure(path: path, errno)
+            if partial != path { unlink(partial) }
+            throw failure
+        }
+    }
+
+    private var failure: FileFailure {
+        var code: Int32 = 0
+        let text = gzerror(handle, &code).map { String(cString: $0) } ?? ""
+        return code == Z_ERRNO ? FileFailure(path: path, errno) : FileFailure(path: path, what: text)
+    }
+}

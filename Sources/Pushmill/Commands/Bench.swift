@@ -1,0 +1,90 @@
+import Glibc
+import Push
+import Stores
+
+extension Command {
+    /// What there is to measure, by the names that the command takes.
+    private static let benches: [(name: String, rows: @Sendable () async throws -> [String])] = [
+        ("payload", { try BenchTable.rows(Measurement.payload()) }),
+        ("chain", { await BenchTable.rows(Measurement.chain()) }),
+        ("decrypt", { try BenchTable.rows(Measurement.decrypt()) }),
+        ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
+        ("contact", { try BenchTable.rows(measureContacts()) }),
+        ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
+    ]
+    private static let names = Option.operands(
+        "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
+
+    /// A million contacts, in a folder that goes again.
+    private static func measureContacts() throws -> [Measurement] {
+        var template = Array("/tmp/pushmill-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ProgramError.internalFailure("no folder can be made in /tmp") }
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer {
+            for name in ["contacts.jsonl", "contacts.sqlite", "contacts.sqlite-wal", "contacts.sqlite-shm"] {
+                unlink("\(folder)/\(name)")
+            }
+            rmdir(folder)
+        }
+        return try Measurement.contacts(in: folder)
+    }
+
+    static let bench = Command(
+        "bench", "Measures what a message costs in this process, stage by stage",
+        details: """
+            Times are of the thread's CPU, in the best of several batches; allocations are
+            those of the Swift runtime. Only a release build is worth measuring.
+            """,
+        options: [names]
+    ) { invocation throws(ProgramError) in
+        let console = invocation.surroundings.console
+        let wanted = try invocation.values(names, .choice(benches.map(\.name)) { $0 })
+        #if DEBUG
+            console.error("warning: this is a debug build, which says nothing: swift build -c release")
+        #endif
+        console.output(BenchTable.heading)
+        for bench in benches where wanted.isEmpty || wanted.contains(bench.name) {
+            do {
+                for row in try await bench.rows() { console.output(row) }
+            } catch {
+                throw .internalFailure("\(bench.name) cannot be measured: \(error)")
+            }
+        }
+        return .success
+    }
+}
+
+/// What is measured, in columns.
+enum BenchTable {
+    static let heading = row("", "messages/s", "us", "allocations")
+
+    static func rows(_ measurements: [Measurement]) -> [String] { measurements.map(row) }
+
+    /// It is loaded, not run for a message.
+    static func row(_ loading: CatalogLoading) -> String {
+        let name = "localize, a catalog of 70 x 2,000 keys loaded"
+        return "\(name): \(decimal(loading.seconds, places: 2)) s, \(decimal(loading.megabytes, places: 1)) MB"
+    }
+
+    static func row(_ measurement: Measurement) -> String {
+        row(
+            measurement.name, "\(Int(1e9 / max(measurement.nanoseconds, 1)))",
+            decimal(measurement.nanoseconds / 1000, places: 3), decimal(measurement.allocations, places: 2))
+    }
+
+    private static func row(_ name: String, _ rate: String, _ time: String, _ allocations: String) -> String {
+        let numbers = [(rate, 12), (time, 10), (allocations, 13)].map { text, width in padding(text, width) + text }
+        return name + padding(name, 44) + numbers.joined()
+    }
+
+    private static func padding(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(1, width - text.count))
+    }
+
+    private static func decimal(_ number: Double, places: Int) -> String {
+        let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
+        let scaled = Int((number * Double(scale)).rounded())
+        let fraction = "\(scaled % scale)"
+        return "\(scaled / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
+    }
+}

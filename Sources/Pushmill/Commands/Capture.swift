@@ -1,0 +1,66 @@
+import Glibc
+import Kafka
+import Push
+import Replay
+
+extension Command {
+    static let capture = Command(
+        "capture", "Writes a topic, or a part of it, into a file",
+        details: """
+            A record is a line as kcat -J prints it; bytes that are no text stand in
+            base64. Reads what is committed, joins no group and commits nothing. Without
+            --from it begins with what the topic holds first, without --to it ends with
+            what it holds now. A file whose name ends in .gz is compressed. It appears when
+            it is complete; Ctrl-C completes it.
+            """,
+        options: [.topic, .config, .file] + RangeOptions.all + [.follow, .limit, .redact]
+    ) { invocation throws(ProgramError) in
+        let configuration = try invocation.configuration()
+        let range = try RangeOptions(invocation)
+        var settings = Capture.Settings()
+        settings.follows = invocation.flag(.follow)
+        settings.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
+        settings.redaction = invocation.flag(.redact) ? Redaction() : nil
+        let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
+        let source = try configuration.read(range.of(TopicRange(topic: topic)))
+        let end = Signals.take([SIGINT, SIGTERM])
+        defer { withExtendedLifetime(end) {} }
+        return try await run(Capture(source, settings), source, invocation, isEndless: settings.follows)
+    }
+
+    private static func run(
+        _ capture: Capture, _ source: TopicRecords, _ invocation: Invocation, isEndless: Bool
+    ) async throws(ProgramError) -> ExitCode {
+        let console = invocation.surroundings.console
+        let progress = Progress(console, total: isEndless ? nil : Int(clamping: source.span))
+        let failure: ReplayError
+        do throws(ReplayError) {
+            let file = try invocation.text(.file).map { path throws(ReplayError) in try CaptureWriter(path: path) }
+            let count = try await capture.run(
+                write: { lines throws(ReplayError) in
+                    if let file { try file.add(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
+                },
+                isOver: { Signals.isEndWanted }, progress: progress.show)
+            guard count > 0 || isEndless else {
+                throw .unreadable(name: source.name, what: "there is no record in this range")
+            }
+            try file?.close()
+            progress.clear()
+            if let path = invocation.text(.file) { console.error("\(count) records written to \(path)") }
+            return .success
+        } catch {
+            failure = error
+        }
+        progress.clear()
+        throw .badData("\(failure)")
+    }
+}
+
+extension Option {
+    fileprivate static let topic = operand("TOPIC", "the first input topic unless given", isRequired: false)
+    fileprivate static let file = value("output", "FILE", "where to write; else they are printed")
+    fileprivate static let follow = flag("follow", "goes on with what comes, until Ctrl-C")
+    fileprivate static let limit = value("limit", "NUMBER", "ends after so many records")
+    fileprivate static let redact = flag(
+        "redact", "puts stand-ins of the same shape in the place of texts, names and tokens")
+}

@@ -1,0 +1,71 @@
+import Glibc
+import Push
+
+extension Command {
+    private static let forms = SealingForm.allCases.filter { $0 != .rot13 && $0 != .webPushDraft }
+    private static let form = Option.operand("FORMAT", forms.map(\.rawValue).joined(separator: ", "))
+    private static let file = Option.value("keys", "FILE", "the key set; made if there is none", isRequired: true)
+    private static let algorithm = Option.value(
+        "alg", "ALG",
+        forms.filter { $0.keyUses.count > 1 }.map { form in
+            "\(form.rawValue): \(form.keyUses.map(\.name).joined(separator: ", "))"
+        }.joined(separator: "; ") + "; the first unless given")
+    private static let encryption = Option.value(
+        "enc", "ENC", "of dir: the `enc` that gives the length; A256GCM unless given")
+    private static let name = Option.value("kid", "NAME", "its name, by which messages choose it")
+
+    static let keysGenerate = Command(
+        "keys generate", "Makes a key and adds it to a key set",
+        details: """
+            The key goes to the end of the file, which is written for its owner's eyes
+            only (0600) and replaced at once; a service that uses it reads it again by
+            itself. Prints what senders need of a key pair: the public key for ECDH-ES,
+            the subscription's keys for webpush. The other keys are shared: senders need
+            the key from the file; for openssl its `k` is the passphrase, in base64url.
+            """,
+        options: [form, file, algorithm, encryption, name]
+    ) { invocation throws(ProgramError) in
+        guard let form = try invocation.value(form, .choice(forms, name: \.rawValue)) else { return .usage }
+        let uses = form.keyUses
+        guard let use = try invocation.value(algorithm, .choice(uses, name: \.name)) ?? uses.first else {
+            return .usage
+        }
+        try invocation.refuse([encryption], unless: use == .direct, "dir")
+        let count = try invocation.value(encryption, .choice(JWEEncryption.self))?.keyCount
+        let path = try invocation.required(file)
+        let key = try added(try newKey(use, invocation.text(name), count), to: path)
+        invocation.surroundings.console.error(
+            "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
+        if let published = key.published { invocation.surroundings.console.output(published) }
+        return .success
+    }
+
+    private static func newKey(_ use: KeyUse, _ name: String?, _ count: Int?) throws(ProgramError) -> String {
+        do throws(DecryptFailure) {
+            return try KeyGenerator.generate(use, name: name, count: count)
+        } catch {
+            throw .internalFailure("no key can be made: this build of OpenSSL lacks what it takes")
+        }
+    }
+
+    /// The key, as a service would read it from the set.
+    private static func added(_ key: String, to path: String) throws(ProgramError) -> DecryptionKey {
+        let text: String
+        let reader: KeySetReader
+        do {
+            let before = access(path, F_OK) == 0 ? try FileBytes(path: path).bytes : nil
+            guard let after = KeyGenerator.add(key, to: before) else {
+                throw ProgramError.unreadableConfiguration("\(path): not a JWK Set: there is no array `keys`")
+            }
+            text = after
+            reader = try KeySetReader(Array(after.utf8))
+        } catch let error as ProgramError {
+            throw error
+        } catch {
+            throw .unreadableConfiguration(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
+        }
+        guard let added = reader.keys.last else { throw .internalFailure("\(path): the new key is not in it") }
+        try SecretFile(path: path).write(text)
+        return added
+    }
+}

@@ -1,0 +1,95 @@
+import Glibc
+import Kafka
+import Push
+import Replay
+import Telemetry
+
+extension Command {
+    static let redrive = Command(
+        "redrive", "Sends dead letters back to the input topic",
+        details: """
+            Each goes to the partition it came from with its original key, value, headers
+            and timestamp, and with the number of its attempt in pushmill-attempt. A badge
+            that was counted is not counted again. On a terminal it only says what it would
+            do, unless told to --send.
+
+            What was sent and acknowledged is remembered in a file, so that it can be called
+            again and again, and go on where it broke off.
+            """,
+        options: [
+            .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
+        ]
+    ) { invocation throws(ProgramError) in
+        let configuration = try invocation.configuration()
+        let console = invocation.surroundings.console
+        let settings = try settings(invocation)
+        let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
+        let path = invocation.text(.journal) ?? "\(configuration.state.path).redriven"
+        let redrive = try replaying { () throws(ReplayError) in
+            try Redrive(source, inputs: configuration.topics.input, journal: path, settings: settings)
+        }
+        let tally: Redrive.Tally
+        do throws(ReplayError) {
+            tally = try await redrive.run(ClientProperties(configuration.kafka.properties(for: .producer))) {
+                console.output(line($0, $1))
+            }
+        } catch {
+            throw .badData("\(error)")
+        }
+        console.error(summary(tally, isDry: settings.isDry))
+        return .success
+    }
+
+    private static func settings(_ invocation: Invocation) throws(ProgramError) -> Redrive.Settings {
+        if invocation.flag(.dryRun), invocation.flag(.send) { throw .usage("--dry-run and --send exclude each other") }
+        var settings = Redrive.Settings()
+        let reasons = DeadLetterReason.allCases.map { "\($0.name)" }
+        for reason in invocation.texts(.reason) where !reasons.contains(reason) {
+            throw .usage("\(Option.reason.label): no reason '\(reason)'" + Spelling.question(reason, reasons))
+        }
+        settings.reasons = Set(invocation.texts(.reason))
+        settings.keys = Set(invocation.texts(.letterKey))
+        settings.since = try time(.since, invocation) ?? settings.since
+        settings.until = try time(.until, invocation) ?? settings.until
+        let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
+        settings.maximalAttempts = attempts.map { Int64($0) } ?? settings.maximalAttempts
+        settings.isDry =
+            !invocation.flag(.send) && (invocation.flag(.dryRun) || invocation.surroundings.console.isTerminal)
+        return settings
+    }
+
+    private static func time(_ option: Option, _ invocation: Invocation) throws(ProgramError) -> Int64? {
+        guard let text = invocation.text(option) else { return nil }
+        if let time = PointInTime(text, now: WallClock.system.now() / 1_000_000) { return time.milliseconds }
+        throw .usage(
+            "\(option.label): expected a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h; found '\(text)'"
+        )
+    }
+
+    private static func line(_ letter: DeadLetter, _ fate: Redrive.Fate) -> String {
+        let (target, attempt) = ("\(letter.topic)/\(letter.partition)", "attempt \(letter.attempt)")
+        return "\(letter.record.place)  \(letter.reason)  \(attempt)  \(fate == .sent ? "-> \(target)" : fate.rawValue)"
+    }
+
+    private static func summary(_ tally: Redrive.Tally, isDry: Bool) -> String {
+        let sent = tally[.sent] ?? 0
+        let rest = Redrive.Fate.allCases.filter { $0 != .sent }.compactMap { fate in
+            tally[fate].map { "\($0) \(fate.rawValue)" }
+        }
+        let first = isDry ? "\(sent) would be sent (--send sends them)" : "\(sent) sent"
+        return ([first] + rest).joined(separator: ", ")
+    }
+}
+
+extension Option {
+    fileprivate static let reason = repeated("reason", "NAME", "letters of this reason only, such as not-json")
+    fileprivate static let since = value("since", "TIME", "letters whose records are not older: a time, or 2h for ago")
+    fileprivate static let until = value("until", "TIME", "letters whose records are older than that")
+    fileprivate static let letterKey = repeated("key", "TEXT", "letters of this key only")
+    fileprivate static let maximalAttempts = value(
+        "max-attempts", "NUMBER", "leaves what has been a dead letter more often; 3 unless given")
+    fileprivate static let journal = value(
+        "journal", "FILE", "where to remember what was sent; beside the state unless given")
+    fileprivate static let dryRun = flag("dry-run", "only says what would be sent")
+    fileprivate static let send = flag("send", "sends, also on a terminal")
+}

@@ -1,0 +1,115 @@
+import Glibc
+import Push
+import Replay
+
+/// One call of `pushmill replay`.
+struct ReplayCommand {
+    private enum Deadlines: String, CaseIterable { case off, recorded }
+
+    private let invocation: Invocation
+    private let configuration: Configuration
+    private let settings: ReplayRun.Settings
+    private let range: RangeOptions
+    private var console: Console { invocation.surroundings.console }
+
+    init(_ invocation: Invocation) throws(ProgramError) {
+        self.invocation = invocation
+        configuration = try invocation.configuration()
+        range = try RangeOptions(invocation)
+        var settings = ReplayRun.Settings()
+        settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        settings.ignored = IgnoredFields(invocation.texts(.ignore))
+        settings.filter.keys = Set(invocation.texts(.onlyKey))
+        settings.filter.categories = Set(invocation.texts(.onlyCategory))
+        settings.filter.outcomes = Set(try invocation.texts(.onlyOutcome).map(Self.outcome))
+        self.settings = settings
+        try check()
+    }
+
+    private static func outcome(_ text: String) throws(ProgramError) -> String {
+        let names = Outcome.allCases.map { "\($0.name)" }
+        guard names.contains(text) else {
+            throw .usage("\(Option.onlyOutcome.label): no outcome '\(text)'" + Spelling.question(text, names))
+        }
+        return text
+    }
+
+    private func check() throws(ProgramError) {
+        let baselines = invocation.texts(.baseline)
+        guard !baselines.isEmpty else { throw .usage("'replay' needs \(Option.baseline.label)") }
+        if invocation.flag(.update), baselines.count > 1 || place(baselines[0]).topic != nil {
+            throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
+        }
+        if !range.isEmpty, try place(invocation.required(.input)).topic == nil {
+            throw .usage("--from, --to and --partition are for a topic as input")
+        }
+    }
+
+    private func place(_ text: String) -> RecordPlace {
+        RecordPlace(text: text, configuration: configuration, parallelism: settings.lanes)
+    }
+
+    func run() async throws(ProgramError) -> ExitCode {
+        let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
+        // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
+        let candidate = try await Trial(configuration: configuration, console: console).candidate(
+            counts: invocation.badgeCounts(), time: .manual(ManualTime()),
+            lateness: deadlines == .recorded ? LateStages() : nil, log: { _, _, _, _ in })
+        let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
+        let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
+        let baseline = try await baseline(golden)
+        let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
+        let progress = Progress(console, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
+        let failure: ReplayError
+        do throws(ReplayError) {
+            let summary = try await run(replay, golden, progress)
+            progress.clear()
+            if baseline != nil { console.output(SummaryText.of(summary)) }
+            if let golden {
+                console.error("\(golden) has been written")
+                return .success
+            }
+            return summary.isSame ? .success : .different
+        } catch {
+            failure = error
+        }
+        progress.clear()
+        throw .badData("\(failure)")
+    }
+
+    private func run(
+        _ replay: ReplayRun, _ golden: String?, _ progress: Progress
+    ) async throws(ReplayError) -> ReplaySummary {
+        let reports = try reports()
+        let file = try golden.map { path throws(ReplayError) in try CaptureWriter(path: path) }
+        let summary = try await replay.run(
+            report: { change throws(ReplayError) in
+                for report in reports { try report.add(change) }
+            },
+            publish: { line throws(ReplayError) in try file?.add(line) }, progress: progress.show)
+        for report in reports { try report.finish(summary) }
+        try file?.close()
+        return summary
+    }
+
+    private func reports() throws(ReplayError) -> [any ReplayReport] {
+        var reports: [any ReplayReport] = []
+        if let path = invocation.text(.json) { reports.append(try JSONReport(path: path)) }
+        if let path = invocation.text(.junit) { reports.append(JUnitReport(path: path)) }
+        if let path = invocation.text(.html) { reports.append(try HTMLReport(path: path)) }
+        return reports
+    }
+
+    /// Nil for a golden capture that is going to be written for the first time.
+    private func baseline(_ golden: String?) async throws(ProgramError) -> Baseline? {
+        if let golden, access(golden, F_OK) != 0 { return nil }
+        let places = invocation.texts(.baseline).map(place)
+        var sources: [any RecordSource] = []
+        for place in places { sources.append(try place.open({ $0 }, isOrdered: false)) }
+        do throws(ReplayError) {
+            return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
+        } catch {
+            throw .badData("\(error)")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Kafka
+
+/// Finds where a range begins and ends in a partition.
+struct TopicPlaces {
+    /// The first offset whose timestamp is not before a time, by the brokers' index; nil where they name none.
+    typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
+
+    let reader: PartitionReader
+    let timeIndex: TimeIndex
+
+    init(reader: PartitionReader, timeIndex: @escaping TimeIndex) {
+        self.reader = reader
+        self.timeIndex = timeIndex
+    }
+
+    /// With the brokers' own index.
+    init(_ reader: PartitionReader) {
+        self.reader = reader
+        timeIndex = { time, partition throws(ReplayError) in
+            try asked("asking for the offset of a time in \(partition)") { () throws(KafkaError) in
+                try reader.offset(since: time, in: partition, milliseconds: Self.patience)
+            }
+        }
+    }
+
+    static let patience: Int32 = 10_000
+
+    /// The offsets to read, those of the log's own ends where the range reaches beyond.
+    func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
+        let marks = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
+            try reader.watermarks(of: partition, milliseconds: Self.patience)
+        }
+        let log = marks.low..<max(marks.low, marks.high)
+        if case .offset(let offset) = range.from, offset < log.lowerBound {
+            throw .unreadable(
+                name: "topic \(partition.topic)",
+                what: "partition \(partition.partition) holds offsets from \(log.lowerBound) on; \(offset) is gone")
+        }
+        let from = try range.from.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
+        let to = try range.to.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
+        let first = max(from ?? log.lowerBound, log.lowerBound)
+        let last = min(to ?? log.upperBound, log.upperBound)
+        return first..<max(first, last)
+    }
+
+    private func offset(
+        of bound: TopicRange.Bound, in partition: TopicPartition, _ log: Range<Int64>
+    ) throws(ReplayError) -> Int64 {
+        switch bound {
+        case .offset(let offset): return offset
+        case .time(let time):
+            if let offset = try timeIndex(time, partition) { return offset }
+            return try scan(for: time, in: partition, log)
+        }
+    }
+
+    /// No index, or none that knows the time: the records' own timestamps tell. The last one first, because most often
+    /// the time is beyond it.
+    private func scan(
+        for time: Int64, in partition: TopicPartition, _ log: Range<Int64>
+    ) throws(ReplayError) -> Int64 {
+        let newest = try first(since: time, in: partition, max(log.lowerBound, log.upperBound - 1)..<log.upperBound)
+        if case .onlyOlder = newest { return log.upperBound }
+        guard case .found(let offset) = try first(since: time, in: partition, log) else { return log.upperBound }
+        return offset
+    }
+
+    private enum Scan {
+        case found(Int64)
+        case onlyOlder
+        /// Nothing but markers of transactions, which tell no time.
+        case nothing
+    }
+
+    private func first(
+        since time: Int64, in partition: TopicPartition, _ offsets: Range<Int64>
+    ) throws(ReplayError) -> Scan {
+        var scan = Scan.nothing
+        var reading = try PartitionReading(reader, partition, offsets)
+        var isOpen = true
+        while isOpen {
+            isOpen = try reading.next { record in
+                if case .found = scan { return }
+                scan = record.timestamp >= time ? .found(record.offset) : .onlyOlder
+            }
+            if case .found = scan { break }
+        }
+        return scan
+    }
+}
+
+/// Reads the records of a part of one partition.
+struct PartitionReading: ~Copyable {
+    /// Without a word from a broker for so long, something is wrong.
+    private static let attempts = 60
+    private static let milliseconds: Int32 = 500
+
+    private let reader: PartitionReader
+    private let partition: TopicPartition
+    private let offsets: Range<Int64>
+    private var batch = RecordBatch(capacity: 1000)
+    private var isOver: Bool
+
+    init(_ reader: PartitionReader, _ partition: TopicPartition, _ offsets: Range<Int64>) throws(ReplayError) {
+        self.reader = reader
+        self.partition = partition
+        self.offsets = offsets
+        isOver = offsets.isEmpty
+        guard !isOver else { return }
+        try asked("reading \(partition)") { () throws(KafkaError) in
+            try reader.read(from: [Position(partition, offset: offsets.lowerBound)])
+        }
+    }
+
+    /// Lends records to `body`, which must not keep them; false when there are no more.
+    mutating func next(_ body: (Record) -> Void) throws(ReplayError) -> Bool {
+        var lastError: KafkaError?
+        for _ in 0..<Self.attempts where !isOver {
+            lastError = reader.poll(milliseconds: Self.milliseconds, into: &batch).last ?? lastError
+            for record in batch.records {
+                if offsets.contains(record.offset) { body(record) }
+                if record.offset >= offsets.upperBound - 1 { isOver = true }
+                record.destroy()
+            }
+            if batch.ends.contains(where: { $0.partition == partition.partition }) { isOver = true }
+            if isOver || !batch.records.isEmpty { return true }
+        }
+        if isOver { return false }
+        throw .kafka(doing: "reading \(partition)", lastError ?? KafkaError("no broker has lent a record"))
+    }
+}

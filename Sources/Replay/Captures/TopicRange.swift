@@ -1,0 +1,92 @@
+/// A part of a topic.
+package struct TopicRange: Sendable, Equatable {
+    /// A place in every partition.
+    package enum Bound: Sendable, Equatable {
+        case offset(Int64)
+        /// Milliseconds since 1970: before the first record that is not older.
+        case time(Int64)
+    }
+
+    package let topic: String
+    /// All of them unless given.
+    package var partitions: [Int32] = []
+    /// The first records that the log holds unless given.
+    package var from: Bound?
+    /// Up to here and no further; unless given, to what the log held last when reading began.
+    package var to: Bound?
+
+    package init(topic: String) { self.topic = topic }
+}
+
+extension TopicRange.Bound {
+    /// Reads an offset (`1200`), a time (`2026-11-20T08:00:00Z`), or how long ago (`2h`); `now` is in milliseconds since
+    /// 1970. Nil for anything else.
+    package init?(_ text: String, now: Int64) {
+        if let offset = Int64(text) {
+            guard offset >= 0 else { return nil }
+            self = .offset(offset)
+        } else if let time = PointInTime(text, now: now) {
+            self = .time(time.milliseconds)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// A moment that somebody has typed.
+package struct PointInTime: Sendable, Equatable {
+    /// Since 1970.
+    package let milliseconds: Int64
+
+    /// `2026-11-20T08:00:00Z`, also without its seconds or its time, with a fraction or an offset such as `+01:00`; else
+    /// UTC. Or how long ago, such as `90s`, `15m`, `2h`, `1d`.
+    package init?(_ text: String, now: Int64) {
+        guard let milliseconds = Self.ago(text, now) ?? Self.date(text) else { return nil }
+        self.milliseconds = milliseconds
+    }
+
+    private static func ago(_ text: String, _ now: Int64) -> Int64? {
+        let units: [Character: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0 else {
+            return nil
+        }
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit)
+        return overflow ? nil : now - min(product, now)
+    }
+
+    private static func date(_ text: String) -> Int64? {
+        let pattern = #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:\d\d)?)?/#
+        guard let match = text.wholeMatch(of: pattern)?.output,
+            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
+            (1...12).contains(month), (1...31).contains(day)
+        else { return nil }
+        let hour = Int64(match.4 ?? "0") ?? 0
+        let minute = Int64(match.5 ?? "0") ?? 0
+        let second = Int64(match.6 ?? "0") ?? 0
+        guard hour < 24, minute < 60, second < 61 else { return nil }
+        let fraction = match.7.map { String($0).padding(to: 3) }.flatMap { Int64($0) } ?? 0
+        let seconds = Self.day(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone(match.8)
+        return seconds * 1000 + fraction
+    }
+
+    /// In seconds.
+    private static func zone(_ text: Substring?) -> Int64 {
+        guard let text, text != "Z" else { return 0 }
+        let parts = text.dropFirst().split(separator: ":").map { Int64($0) ?? 0 }
+        let seconds = parts[0] * 3600 + parts[1] * 60
+        return text.hasPrefix("-") ? -seconds : seconds
+    }
+
+    /// Counted from 1970-01-01, by Hinnant's algorithm: years start in March, so that the leap day is the last of its year.
+    private static func day(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let yearOfEra = year % 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+extension String {
+    fileprivate func padding(to width: Int) -> String { self + String(repeating: "0", count: max(0, width - count)) }
+}

@@ -1,0 +1,99 @@
+package import Kafka
+package import Push
+
+/// A part of a topic as a source, one partition after another, so that it comes in the same order each time. Reads what
+/// is committed, outside of any group.
+package final class TopicRecords: RecordSource {
+    package let name: String
+    /// How many offsets there are to read; some may hold no record.
+    package let span: Int64
+    /// Where to go on when what there was has been read.
+    package let ends: [Position]
+    private let reader: PartitionReader
+    private var parts: [(partition: TopicPartition, offsets: Range<Int64>)]
+    private var reading: PartitionReading?
+    private var waiting: ArraySlice<RecordEnvelope> = []
+
+    package convenience init(_ range: TopicRange, _ properties: ClientProperties) throws(ReplayError) {
+        try self.init(range, properties, timeIndex: nil)
+    }
+
+    /// A time index of a test's own stands for that of the brokers.
+    init(
+        _ range: TopicRange, _ properties: ClientProperties, timeIndex: TopicPlaces.TimeIndex?
+    ) throws(ReplayError) {
+        name = "topic \(range.topic)"
+        let reader = try asked("reading the topic \(range.topic)") { () throws(KafkaError) in
+            try PartitionReader(properties, tellsEnds: true, log: { _, _, _ in })
+        }
+        self.reader = reader
+        let places: TopicPlaces
+        if let timeIndex {
+            places = TopicPlaces(reader: reader, timeIndex: timeIndex)
+        } else {
+            places = TopicPlaces(reader)
+        }
+        var parts: [(partition: TopicPartition, offsets: Range<Int64>)] = []
+        for partition in try Self.partitions(of: range, reader) {
+            parts.append((partition, try places.offsets(of: range, in: partition)))
+        }
+        ends = parts.map { Position($0.partition, offset: $0.offsets.upperBound) }
+        span = parts.reduce(0) { $0 + Int64($1.offsets.count) }
+        self.parts = parts.reversed()
+    }
+
+    private static func partitions(
+        of range: TopicRange, _ reader: PartitionReader
+    ) throws(ReplayError) -> [TopicPartition] {
+        let count = try asked("asking for the topic \(range.topic)") { () throws(KafkaError) in
+            try reader.partitionCount(of: range.topic, milliseconds: TopicPlaces.patience)
+        }
+        let numbers = range.partitions.isEmpty ? Array(0..<Int32(clamping: count)) : range.partitions.sorted()
+        for number in numbers where !(0..<Int32(clamping: count)).contains(number) {
+            throw .unreadable(
+                name: "topic \(range.topic)", what: "has no partition \(number): its \(count) are numbered from 0")
+        }
+        return numbers.map { TopicPartition(range.topic, $0) }
+    }
+
+    package func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope] {
+        while waiting.isEmpty, try readOn() {}
+        defer { waiting = waiting.dropFirst(limit) }
+        return Array(waiting.prefix(limit))
+    }
+
+    package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
+
+    /// False when every part has been read.
+    private func readOn() throws(ReplayError) -> Bool {
+        if reading == nil {
+            guard let part = parts.popLast() else { return false }
+            reading = try PartitionReading(reader, part.partition, part.offsets)
+        }
+        var envelopes: [RecordEnvelope] = []
+        let isOpen = try reading?.next { record in
+            envelopes.append(RecordEnvelope(record, topic: reader.topicName(record.topic)))
+        }
+        waiting = ArraySlice(envelopes)
+        if isOpen != true { reading = nil }
+        return true
+    }
+
+    /// Reads on beyond the ends: what comes within so many milliseconds, which may be nothing. Only after `next` has come
+    /// to its end.
+    package func follow(milliseconds: Int32) throws(ReplayError) -> [RecordEnvelope] {
+        if !isFollowing {
+            isFollowing = true
+            try asked("reading the \(name)") { () throws(KafkaError) in try reader.read(from: ends) }
+        }
+        let errors = reader.poll(milliseconds: milliseconds, into: &batch)
+        defer { for record in batch.records { record.destroy() } }
+        if batch.records.isEmpty, let error = errors.first(where: { !$0.isTimeOut }) {
+            throw .kafka(doing: "reading the \(name)", error)
+        }
+        return batch.records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
+    }
+
+    private var isFollowing = false
+    private var batch = RecordBatch(capacity: 1000)
+}

@@ -1,0 +1,47 @@
+import Glibc
+import Push
+
+/// Which letters have been sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
+/// letter's timestamp, by which a topic that was made anew is told from the one before.
+final class RedriveJournal {
+    private let path: String
+    private var known: Set<String> = []
+    private var waiting: [UInt8] = []
+    private var descriptor: Int32 = -1
+
+    /// Creates nothing before there is something to remember.
+    init(path: String) throws(ReplayError) {
+        self.path = path
+        guard access(path, F_OK) == 0 else { return }
+        var lines = try CaptureLines(path: path)
+        while let line = try lines.next() { known.insert(String(decoding: line.bytes, as: UTF8.self)) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func contains(_ letter: RecordEnvelope) -> Bool { known.contains(Self.line(letter)) }
+
+    func add(_ letter: RecordEnvelope) {
+        let line = Self.line(letter)
+        known.insert(line)
+        waiting += Array("\(line)\n".utf8)
+    }
+
+    /// What was added is on the disk when it returns.
+    func flush() throws(ReplayError) {
+        guard !waiting.isEmpty else { return }
+        if descriptor < 0 { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
+        guard descriptor >= 0 else { throw failure }
+        while !waiting.isEmpty {
+            let count = waiting.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure }
+            waiting.removeFirst(count)
+        }
+        guard fdatasync(descriptor) == 0 else { throw failure }
+    }
+
+    private var failure: ReplayError { .file(FileFailure(path: path, what: String(cString: strerror(errno)))) }
+
+    private static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
+}

@@ -1,0 +1,23 @@
+/// The whole of a replay as one JSON object: `differences`, one a line, then `summary`.
+package final class JSONReport: ReplayReport {
+    private var file: ReportFile
+    private var isFirst = true
+
+    package init(path: String) throws(ReplayError) {
+        file = try ReportFile(path: path)
+        try file.write("{\"differences\":[")
+    }
+
+    package func add(_ change: RecordChange) throws(ReplayError) {
+        try file.write(isFirst ? "\n" : ",\n")
+        isFirst = false
+        try file.write(change.json.object)
+    }
+
+    package func finish(_ summary: ReplaySummary) throws(ReplayError) {
+        try file.write("\n],\"summary\":")
+        try file.write(summary.json.object)
+        try file.write("}\n")
+        try file.close()
+    }
+}

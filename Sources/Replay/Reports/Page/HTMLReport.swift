@@ -1,0 +1,50 @@
+/// One self-contained page: totals, and every difference as a lock screen would show it before and after. What records
+/// say reaches it as data alone, and the script puts it on the page as text alone.
+package final class HTMLReport: ReplayReport {
+    /// More than this a page does not hold well; the rest is counted.
+    static let limit = 50_000
+    private static let chunk = 500
+
+    private var file: ReportFile
+    private var changes: [UInt8] = []
+    private var count = 0
+
+    package init(path: String) throws(ReplayError) {
+        file = try ReportFile(path: path)
+        try file.write(ReportPage.head)
+    }
+
+    package func add(_ change: RecordChange) throws(ReplayError) {
+        guard count < Self.limit else { return }
+        if !changes.isEmpty { changes.append(UInt8(ascii: ",")) }
+        changes += change.json.object
+        count += 1
+        if count.isMultiple(of: Self.chunk) { try flush() }
+    }
+
+    package func finish(_ summary: ReplaySummary) throws(ReplayError) {
+        try flush()
+        var members = summary.json
+        members.add("shown", count)
+        try write(members.object, id: "summary")
+        try file.write(ReportPage.foot)
+        try file.close()
+    }
+
+    private func flush() throws(ReplayError) {
+        guard !changes.isEmpty else { return }
+        try write([UInt8(ascii: "[")] + changes + [UInt8(ascii: "]")], id: nil)
+        changes.removeAll(keepingCapacity: true)
+    }
+
+    /// JSON within a script ends at the first `</script`, wherever that stands: no `<` is left in it.
+    private func write(_ json: [UInt8], id: String?) throws(ReplayError) {
+        var text = Array("<script type=\"application/json\" ".utf8)
+        text += Array((id.map { "id=\"\($0)\">" } ?? "class=\"changes\">").utf8)
+        for byte in json {
+            if byte == UInt8(ascii: "<") { text += Array("\\u003c".utf8) } else { text.append(byte) }
+        }
+        text += Array("</script>\n".utf8)
+        try file.write(text)
+    }
+}

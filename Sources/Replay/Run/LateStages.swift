@@ -1,0 +1,88 @@
+package import Push
+import Synchronization
+
+/// Deadlines as they were recorded: a stage that was late for a record in the baseline is late for it again, and gets its
+/// last-chance edit at once. How fast this machine is does not matter.
+package final class LateStages: Sendable {
+    private let late = Mutex<[String: Set<String>]>([:])
+
+    package init() {}
+
+    /// The stage as the chain is to have it.
+    package func wrap(_ stage: any Stage) -> any Stage {
+        guard let counting = stage as? any CountingStage else { return LateStage(stage: stage, lateness: self) }
+        return LateCountingStage(stage: counting, lateness: self)
+    }
+
+    /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`. True if the deadline
+    /// came for it.
+    func expect(_ line: [UInt8]?, for input: RecordEnvelope) -> Bool {
+        guard let line, Self.mentionsLateness(line), let output = try? RecordEnvelope(line: line),
+            let stages = output.text("pushmill-stages")?.split(separator: ",")
+        else { return false }
+        let isDeadline = output.text("pushmill-outcome") == "\(Outcome.bestAttempt.name)"
+        // When the deadline comes, it comes for every stage that is left, whatever its last-chance edit reports.
+        let late =
+            isDeadline ? Array(stages.drop { !$0.hasSuffix("=expired") }) : stages.filter { $0.hasSuffix("=expired") }
+        let names = late.map { String($0.prefix { $0 != "=" }) }
+        self.late.withLock { $0[input.place] = Set(names) }
+        return isDeadline && !names.isEmpty
+    }
+
+    func forget(_ input: RecordEnvelope) {
+        late.withLock { late in
+            if !late.isEmpty { late[input.place] = nil }
+        }
+    }
+
+    fileprivate func contains(_ stage: String, _ context: StageContext) -> Bool {
+        late.withLock { late in
+            !late.isEmpty && late["\(context.source)"]?.contains(stage) ?? false
+        }
+    }
+
+    private static func mentionsLateness(_ line: [UInt8]) -> Bool {
+        line.indices.contains { line[$0] == mark[0] && line[$0...].starts(with: mark) }
+    }
+
+    private static let mark = Array("=expired".utf8)
+}
+
+private struct LateStage: Stage {
+    let stage: any Stage
+    let lateness: LateStages
+
+    var name: String { stage.name }
+    var isImmediate: Bool { stage.isImmediate }
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        if lateness.contains(name, context) { return stage.timeWillExpire(&content, context: context) }
+        return try await stage.didReceive(&content, context: context)
+    }
+
+    func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        stage.timeWillExpire(&content, context: context)
+    }
+}
+
+/// What counts does so whether it is late or not.
+private struct LateCountingStage: CountingStage {
+    let stage: any CountingStage
+    let lateness: LateStages
+
+    var name: String { stage.name }
+    var isImmediate: Bool { stage.isImmediate }
+    private var late: LateStage { LateStage(stage: stage, lateness: lateness) }
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        try await late.didReceive(&content, context: context)
+    }
+
+    func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        late.timeWillExpire(&content, context: context)
+    }
+
+    func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult) {
+        stage.didPass(clearing: content, context: context)
+    }
+}

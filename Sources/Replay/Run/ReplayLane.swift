@@ -1,0 +1,105 @@
+import Push
+
+/// Runs the records of some recipients, one after another, and compares what comes of them.
+final class ReplayLane: Sendable {
+    struct Item: Sendable {
+        let position: Int
+        let input: RecordEnvelope
+        /// In the form of `BaselineLine`.
+        let baseline: [UInt8]?
+    }
+
+    struct Replayed: Sendable {
+        var position = 0
+        /// False where the filter leaves it out.
+        var isCompared = true
+        /// Nil where nothing was published.
+        var before: String?
+        var after: String?
+        var change: RecordChange?
+        /// What goes into the golden file.
+        var line: [UInt8] = []
+    }
+
+    private let rehearsal: Rehearsal
+    private let starting = StartingCounts()
+    private let candidate: Candidate
+    private let comparison: RecordComparison
+    private let filter: RecordFilter
+    private let keepsLines: Bool
+
+    init(_ candidate: Candidate, _ comparison: RecordComparison, _ filter: RecordFilter, keepsLines: Bool) {
+        self.candidate = candidate
+        self.comparison = comparison
+        self.filter = filter
+        self.keepsLines = keepsLines
+        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts(start: starting.start))
+    }
+
+    @concurrent func run(_ items: [Item]) async throws(ReplayError) -> [Replayed] {
+        try await run(items, on: rehearsal)
+    }
+
+    /// On the rehearsal's own executor: a change of executors costs more than a message.
+    private func run(_ items: [Item], on rehearsal: isolated Rehearsal) async throws(ReplayError) -> [Replayed] {
+        var replayed: [Replayed] = []
+        replayed.reserveCapacity(items.count)
+        for item in items { replayed.append(try await run(item, on: rehearsal)) }
+        return replayed
+    }
+
+    private func run(_ item: Item, on rehearsal: isolated Rehearsal) async throws(ReplayError) -> Replayed {
+        starting.expect(item.baseline)
+        let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
+        let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
+        candidate.lateness?.forget(item.input)
+        var outcome = result.verdict.outcome
+        var output = candidate.output(of: result)
+        if isLate, outcome == .modified {
+            outcome = .bestAttempt
+            output?.setHeader("pushmill-outcome", to: outcome.name)
+        }
+        var replayed = Replayed()
+        replayed.position = item.position
+        replayed.after = output.map { _ in "\(outcome.name)" }
+        if keepsLines { output?.append(to: &replayed.line) }
+        guard filter.admits(item.input) else {
+            replayed.isCompared = false
+            return replayed
+        }
+        try compare(output, item, &replayed)
+        replayed.isCompared = filter.admits(outcomes: replayed.before, replayed.after)
+        return replayed
+    }
+
+    private func compare(
+        _ output: RecordEnvelope?, _ item: Item, _ replayed: inout Replayed
+    ) throws(ReplayError) {
+        guard let line = item.baseline else {
+            if let output { replayed.change = change(.new, item, before: nil, after: output) }
+            return
+        }
+        if let output, BaselineLine.bytes(of: output) == line {
+            replayed.before = replayed.after
+            return
+        }
+        let place = OutputPlace(item.input)
+        let before = try BaselineLine.read(line, from: place)
+        replayed.before = before.text("pushmill-outcome")
+        guard let output else {
+            replayed.change = change(.missing, item, before: before, after: nil)
+            return
+        }
+        let fields = comparison.changes(from: before, to: output)
+        if !fields.isEmpty { replayed.change = change(.changed, item, before: before, after: output, fields) }
+    }
+
+    private func change(
+        _ kind: RecordChange.Kind, _ item: Item, before: RecordEnvelope?, after: RecordEnvelope?,
+        _ fields: [FieldChange] = []
+    ) -> RecordChange {
+        RecordChange(
+            kind: kind, source: item.input.place, before: before.map(RecordSide.init),
+            after: after.map(RecordSide.init), fields: fields)
+    }
+}

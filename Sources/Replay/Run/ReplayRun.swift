@@ -1,0 +1,130 @@
+import Push
+
+/// A replay: recorded input through a candidate configuration, held against a baseline.
+package struct ReplayRun {
+    package struct Settings: Sendable {
+        /// Threads' worth of work. The findings do not depend on it.
+        package var lanes = 1
+        package var ignored = IgnoredFields([])
+        package var filter = RecordFilter()
+
+        package init() {}
+    }
+
+    /// So many records are in memory at once.
+    private static let chunk = 8192
+
+    private let source: any RecordSource
+    private let baseline: Baseline?
+    private let settings: Settings
+    private let lanes: [ReplayLane]
+    private let keepsLines: Bool
+
+    /// Without a baseline nothing is compared. `keepsLines`: what is published goes to `run`'s `publish`.
+    package init(
+        _ source: any RecordSource, _ candidate: Candidate, baseline: Baseline?, keepsLines: Bool,
+        settings: Settings = Settings()
+    ) {
+        self.source = source
+        self.baseline = baseline
+        self.settings = settings
+        self.keepsLines = keepsLines
+        let comparison = RecordComparison(ignored: settings.ignored)
+        lanes = (0..<max(1, settings.lanes)).map { _ in
+            ReplayLane(candidate, comparison, settings.filter, keepsLines: keepsLines)
+        }
+    }
+
+    /// `report` gets every record that is not as it was and `publish` every output as a line, both in the order of the
+    /// input; `progress` the number of records so far.
+    package func run(
+        report: (RecordChange) throws(ReplayError) -> Void, publish: ([UInt8]) throws(ReplayError) -> Void = { _ in },
+        progress: (Int) -> Void = { _ in }
+    ) async throws(ReplayError) -> ReplaySummary {
+        var summary = ReplaySummary()
+        var ranges = InputRanges()
+        var matches = 0
+        var total = 0
+        while true {
+            let inputs = try await source.next(Self.chunk)
+            if inputs.isEmpty { break }
+            let (items, found) = try items(inputs, &ranges)
+            matches += found
+            for replayed in try await run(items) {
+                if keepsLines { try publish(replayed.line) }
+                guard replayed.isCompared, baseline != nil else { continue }
+                summary.add(replayed)
+                if let change = replayed.change { try report(change) }
+            }
+            total += inputs.count
+            progress(total)
+        }
+        guard total > 0 else { throw .unreadable(name: source.name, what: "there is no record") }
+        guard let baseline else { return summary }
+        if matches == 0, baseline.count > 0 { throw mismatch(baseline) }
+        try addLeft(of: baseline, ranges, to: &summary, report)
+        return summary
+    }
+
+    private func items(
+        _ inputs: [RecordEnvelope], _ ranges: inout InputRanges
+    ) throws(ReplayError) -> (items: [[ReplayLane.Item]], matches: Int) {
+        var items = [[ReplayLane.Item]](repeating: [], count: lanes.count)
+        var matches = 0
+        for (position, input) in inputs.enumerated() {
+            ranges.add(input)
+            let line = try baseline?.take(input)
+            if line != nil { matches += 1 }
+            // One lane has all of a recipient's records: that is the order that counts rest on.
+            let lane = input.recipient.map { Int($0.stableHash % UInt64(lanes.count)) } ?? position % lanes.count
+            items[lane].append(ReplayLane.Item(position: position, input: input, baseline: line))
+        }
+        return (items, matches)
+    }
+
+    private func run(_ items: [[ReplayLane.Item]]) async throws(ReplayError) -> [ReplayLane.Replayed] {
+        let count = items.reduce(0) { $0 + $1.count }
+        let parts = await withTaskGroup(of: Result<[ReplayLane.Replayed], ReplayError>.self) { group in
+            for (lane, items) in zip(lanes, items) where !items.isEmpty {
+                group.addTask {
+                    do throws(ReplayError) { return .success(try await lane.run(items)) } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var ordered = [ReplayLane.Replayed](repeating: ReplayLane.Replayed(), count: count)
+        for part in parts {
+            for replayed in try part.get() { ordered[replayed.position] = replayed }
+        }
+        return ordered
+    }
+
+    private func addLeft(
+        of baseline: Baseline, _ ranges: InputRanges, to summary: inout ReplaySummary,
+        _ report: (RecordChange) throws(ReplayError) -> Void
+    ) throws(ReplayError) {
+        try baseline.forEachLeft(within: ranges) { output throws(ReplayError) in
+            guard settings.filter.admits(output),
+                settings.filter.admits(outcomes: output.text("pushmill-outcome"), nil)
+            else { return }
+            let change = RecordChange(
+                kind: .missing, source: output.place, before: RecordSide(output), after: nil, fields: [])
+            summary.add(left: change)
+            try report(change)
+        }
+    }
+
+    private func mismatch(_ baseline: Baseline) -> ReplayError {
+        .unreadable(
+            name: "the baseline",
+            what: "none of its \(baseline.count) records comes from a record of \(source.name); they come from "
+                + baseline.topics.joined(separator: ", "))
+    }
+}
+
+extension [UInt8] {
+    /// FNV-1a: the same in every process.
+    fileprivate var stableHash: UInt64 { reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } }
+}

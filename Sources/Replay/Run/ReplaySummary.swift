@@ -1,0 +1,76 @@
+/// What a replay has found, in numbers and examples.
+package struct ReplaySummary: Sendable {
+    package struct Field: Sendable {
+        package let name: String
+        package fileprivate(set) var count = 0
+        /// The first ones, in the order of the input.
+        package fileprivate(set) var examples: [Example] = []
+    }
+
+    package struct Example: Sendable {
+        package let source: String
+        package let change: FieldChange
+    }
+
+    /// How often an outcome was that of the baseline, and of the candidate.
+    package struct OutcomeCounts: Sendable {
+        package fileprivate(set) var before = 0
+        package fileprivate(set) var after = 0
+    }
+
+    private static let examples = 3
+    /// Payloads may have identifiers for names of members.
+    private static let fields = 10_000
+    private static let others = "(further fields)"
+
+    /// Records of the input that were compared.
+    package private(set) var records = 0
+    package private(set) var changed = 0
+    package private(set) var new = 0
+    package private(set) var missing = 0
+    package private(set) var outcomes: [String: OutcomeCounts] = [:]
+    private var fieldsByName: [String: Field] = [:]
+
+    package var same: Int { records - changed - new - missing + unasked }
+    /// Missing ones that no record of the input asked for.
+    private var unasked = 0
+
+    package var isSame: Bool { changed == 0 && new == 0 && missing == 0 }
+
+    /// The most frequent first.
+    package var fields: [Field] {
+        fieldsByName.values.sorted { ($1.count, $0.name) < ($0.count, $1.name) }
+    }
+
+    mutating func add(_ replayed: ReplayLane.Replayed) {
+        records += 1
+        if let before = replayed.before { outcomes[before, default: OutcomeCounts()].before += 1 }
+        if let after = replayed.after { outcomes[after, default: OutcomeCounts()].after += 1 }
+        if let change = replayed.change { count(change) }
+    }
+
+    /// An output of the baseline for which there was no input.
+    mutating func add(left change: RecordChange) {
+        unasked += 1
+        if let before = change.before { outcomes[before.outcome, default: OutcomeCounts()].before += 1 }
+        count(change)
+    }
+
+    private mutating func count(_ change: RecordChange) {
+        switch change.kind {
+        case .changed: changed += 1
+        case .new: new += 1
+        case .missing: missing += 1
+        }
+        for field in change.fields {
+            let isKnown = fieldsByName[field.field] != nil || fieldsByName.count < Self.fields
+            let name = isKnown ? field.field : Self.others
+            var entry = fieldsByName[name] ?? Field(name: name)
+            entry.count += 1
+            if entry.examples.count < Self.examples {
+                entry.examples.append(Example(source: change.source, change: field))
+            }
+            fieldsByName[name] = entry
+        }
+    }
+}

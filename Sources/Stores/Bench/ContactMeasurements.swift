@@ -1,0 +1,66 @@
+import Glibc
+package import Push
+
+extension Measurement {
+    /// What contacts cost, so many of them in the memory of a file and in the embedded store. Writes into the folder.
+    package static func contacts(in folder: String, count: Int = 1_000_000) throws -> [Measurement] {
+        let path = "\(folder)/contacts.jsonl"
+        try ContactSample.write(count, to: path)
+        let file = try ContactFile(path: path)
+        let state = try StateFile(path: "\(folder)/contacts.sqlite", access: .shared)
+        _ = try ContactStore(state).importLines(path)
+        let stored = try StoredContacts(state)
+        let (owner, id) = (ContactSample.owner(of: count / 2), ContactSample.id(of: count / 2))
+        return [
+            try noContact(in: file),
+            try contact("contact, a text with a name from a file", id, of: owner, in: file),
+            try contact("contact, a text with a name from the store", id, of: owner, in: stored),
+            try lookUp("contact, looked up in a file", 1, of: count, in: file),
+            try lookUp("contact, looked up in the store's cache", 1, of: count, in: stored),
+            try lookUp("contact, looked up in the store", 20_000, of: count, in: StoredContacts(state, capacity: 1)),
+        ]
+    }
+
+    /// Asks for contacts in turn, each far from the last.
+    private static func lookUp(
+        _ name: String, _ different: Int, of count: Int, in book: any ContactBook
+    ) throws -> Measurement {
+        let keys = (0..<different).map { number in
+            let contact = number &* 7_919_317 % count
+            return (Array(ContactSample.owner(of: contact).utf8), Array(ContactSample.id(of: contact).utf8))
+        }
+        var next = 0
+        return try Measurement(name, messages: 20_000, batches: 5) { () throws(ContactsUnavailable) in
+            let (owner, id) = keys[next]
+            next = (next + 1) % keys.count
+            guard try book.find(id.span.bytes, of: owner.span.bytes, { _, _ in }) else {
+                throw ContactsUnavailable("the sample's contact \(next) is not there")
+            }
+        }
+    }
+}
+
+private enum ContactSample {
+    static func owner(of contact: Int) -> String { "user-\(contact / 20)" }
+    static func id(of contact: Int) -> String { "c\(contact % 20)" }
+
+    static func write(_ count: Int, to path: String) throws(StoreError) {
+        guard let file = fopen(path, "w") else {
+            throw .unopened(path: path, message: String(cString: strerror(errno)))
+        }
+        var lines = LineBatch()
+        var isWritten = true
+        func write(_ bytes: [UInt8]) { isWritten = isWritten && fwrite(bytes, 1, bytes.count, file) == bytes.count }
+        for contact in 0..<count {
+            lines.add(handOver: write) { line in
+                line.add("owner", owner(of: contact).utf8Span.span.bytes)
+                line.add("id", id(of: contact).utf8Span.span.bytes)
+                line.add("name", "Zoë Martin \(contact)".utf8Span.span.bytes)
+            }
+        }
+        _ = lines.finish(handOver: write)
+        guard fclose(file) == 0, isWritten else {
+            throw .unopened(path: path, message: String(cString: strerror(errno)))
+        }
+    }
+}

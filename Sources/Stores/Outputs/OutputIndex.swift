@@ -1,0 +1,116 @@
+/// Recorded outputs by the place of their input, in a file of SQLite's own that is gone when this is: memory does not
+/// grow with them. For one thread at a time.
+package struct OutputIndex: ~Copyable {
+    /// Where an input stands.
+    package struct Place: Hashable, Sendable {
+        package let topic: String
+        package let partition: Int32
+        package let offset: Int64
+
+        package init(topic: String, partition: Int32, offset: Int64) {
+            self.topic = topic
+            self.partition = partition
+            self.offset = offset
+        }
+    }
+
+    private let database: Database
+    private let insertOutput: Statement
+    private let insertPlace: Statement
+    private let find: Statement
+    private let mark: Statement
+    /// Topics are few: their positions stand for their names in the file.
+    package private(set) var topics: [String] = []
+    package private(set) var count: Int64 = 0
+
+    package init() throws(StoreError) {
+        let database = try Self.open()
+        let insertOutput = try database.prepare("INSERT INTO output(id, bytes) VALUES(?1, ?2)")
+        let insertPlace = try database.prepare(
+            "INSERT OR REPLACE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)")
+        let find = try database.prepare(
+            """
+            SELECT bytes FROM place JOIN output ON output.id=place.output
+            WHERE topic=?1 AND partition=?2 AND offset=?3
+            """)
+        let mark = try database.prepare("UPDATE place SET taken=1 WHERE topic=?1 AND partition=?2 AND offset=?3")
+        self.database = database
+        self.insertOutput = insertOutput
+        self.insertPlace = insertPlace
+        self.find = find
+        self.mark = mark
+    }
+
+    private static func open() throws(StoreError) -> Database {
+        // An empty path is a temporary file, which SQLite unlinks.
+        let database = try Database.open(path: "")
+        try database.execute(
+            """
+            PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768; PRAGMA temp_store=FILE;
+            CREATE TABLE output(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+            CREATE TABLE place(
+                topic INTEGER NOT NULL, partition INTEGER NOT NULL, offset INTEGER NOT NULL, output INTEGER NOT NULL,
+                taken INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(topic, partition, offset)) WITHOUT ROWID;
+            BEGIN
+            """)
+        return database
+    }
+
+    /// An output that comes again for the same input takes the place of the one before.
+    package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) {
+        count += 1
+        try insertOutput.bind(1, count)
+        try insertOutput.bind(2, bytes.span.bytes)
+        try insertOutput.run()
+        try bind(insertPlace, place, numberOfNew(place.topic))
+        try insertPlace.bind(4, count)
+        try insertPlace.run()
+    }
+
+    /// The output at this place, which counts as taken from now on.
+    package mutating func take(_ place: Place) throws(StoreError) -> [UInt8]? {
+        guard let number = topics.firstIndex(of: place.topic) else { return nil }
+        try bind(find, place, number)
+        guard try find.step() else { return nil }
+        let bytes = Array(find.bytes(0))
+        find.reset()
+        try bind(mark, place, number)
+        try mark.run()
+        return bytes
+    }
+
+    /// What nobody has taken, by topic, partition and offset. Nothing is to be put or taken meanwhile.
+    package func left() throws(StoreError) -> Left {
+        Left(
+            statement: try database.prepare(
+                """
+                SELECT topic, partition, offset, (SELECT bytes FROM output WHERE id=place.output)
+                FROM place WHERE taken=0 ORDER BY topic, partition, offset
+                """), topics: topics)
+    }
+
+    package struct Left: ~Copyable {
+        fileprivate let statement: Statement
+        fileprivate let topics: [String]
+
+        package mutating func next() throws(StoreError) -> (place: Place, bytes: [UInt8])? {
+            guard try statement.step() else { return nil }
+            let place = Place(
+                topic: topics[Int(statement.integer(0))], partition: Int32(truncatingIfNeeded: statement.integer(1)),
+                offset: statement.integer(2))
+            return (place, Array(statement.bytes(3)))
+        }
+    }
+
+    private func bind(_ statement: borrowing Statement, _ place: Place, _ topic: Int) throws(StoreError) {
+        try statement.bind(1, Int64(topic))
+        try statement.bind(2, Int64(place.partition))
+        try statement.bind(3, place.offset)
+    }
+
+    private mutating func numberOfNew(_ topic: String) -> Int {
+        if let number = topics.firstIndex(of: topic) { return number }
+        topics.append(topic)
+        return topics.count - 1
+    }
+}

@@ -1,0 +1,174 @@
+import Glibc
+import Kafka
+import Stores
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Worker
+
+extension EndToEnd {
+    @Suite("Contacts of a topic")
+    struct ContactTopicTests {
+        private static let anna = #"{"owner":"anna","id":"c1"}"#
+        private static let boris = #"{"owner":"anna","id":"c2"}"#
+
+        private static func name(_ name: String) -> [UInt8] { Array(#"{"name":"\#(name)"}"#.utf8) }
+
+        /// A service's texts about the two contacts.
+        private struct Texts {
+            let scene: Scene
+            let reader: TopicReader<String>
+
+            init(_ scene: Scene) throws {
+                self.scene = scene
+                reader = try TopicReader(scene.brokers, topic: scene.output, partitions: scene.partitions) { record in
+                    String(decoding: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), as: UTF8.self)
+                }
+            }
+
+            func publish() async throws {
+                let payload = #"{"aps":{"mutable-content":1,"alert":"{contact:c1}, {contact:c2}"}}"#
+                try await scene.feeder.publish([(key: "anna", value: Array(payload.utf8))])
+            }
+
+            /// Publishes one event after the other until the text is this one.
+            func expect(_ text: String) async throws {
+                for _ in 0..<1000 {
+                    let before = reader.all.count
+                    try await publish()
+                    try await reader.wait(count: before + 1)
+                    if reader.all.last?.contains("\"\(text)\"") == true { return }
+                }
+                Issue.record("the text stays \(reader.all.last ?? "unpublished")")
+            }
+        }
+
+        @Test("They are there before a record is taken, stay those of the topic, and a restart reads on")
+        func service() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let topic = "\(scene.input)-contacts"
+                let people = try await elsewhere {
+                    try scene.brokers.createTopic(topic, partitions: 1, settings: [("cleanup.policy", "compact")])
+                    return try Feeder(scene.brokers, topic: topic)
+                }
+                try await people.publish([
+                    (Self.anna, Self.name("Old")), (Self.boris, Self.name("Gone")), ("none", nil),
+                    (Self.anna, Self.name("Zoë")), (Self.boris, nil),
+                ])
+                let texts = try Texts(scene)
+                try await texts.publish()
+                scene.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
+                let configuration = ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"])
+                let first = try scene.start(configuration)
+                if let mock = scene.brokers.mock {
+                    // An attempt a second: longer than it takes to join the group.
+                    try await first.wait(forLine: "contacts cannot be read from their topic", count: 6)
+                    mock.clearFailures(of: .listOffsets)
+                }
+                try await texts.reader.wait(count: 1)
+                #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
+                let restored = try #require(first.lines.firstIndex { $0.contains("contacts are restored") })
+                let joined = try #require(first.lines.firstIndex { $0.contains("partitions assigned") })
+                #expect(restored < joined)
+                #expect(first.lines[restored].contains(#""count":5"#))
+                #expect(first.lines(with: "a record of the topic of contacts is none").count == 1)
+
+                try await people.publish([(Self.boris, Self.name("Boris")), (Self.anna, nil)])
+                try await texts.expect("Someone, Boris")
+                first.send(SIGTERM)
+                try await first.expectEnd(.exited(0))
+
+                try await people.publish([(Self.anna, Self.name("Back"))])
+                let second = try scene.start(configuration)
+                try await texts.expect("Back, Boris")
+                // The last record that was known, and the new one.
+                #expect(second.lines(with: "contacts are restored").first?.contains(#""count":2"#) == true)
+                texts.reader.stop()
+            }
+        }
+
+        @Test(
+            "A service that waits for its contacts can be ended",
+            .enabled(if: Brokers.areMock, "others cannot be failed"))
+        func ending() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let topic = "\(scene.input)-contacts"
+                try await elsewhere { try scene.brokers.createTopic(topic, partitions: 1) }
+                scene.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
+                let service = try scene.start(
+                    ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"]))
+                try await service.wait(forLine: "contacts cannot be read from their topic")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                scene.brokers.mock?.clearFailures(of: .listOffsets)
+            }
+        }
+
+        @Test(
+            "A topic that is not the one read before is read anew",
+            arguments: [
+                ("SELECT 1", false), ("UPDATE contact_position SET timestamp=timestamp+1", true),
+                ("UPDATE contact_position SET offset=offset+1", true),
+                ("UPDATE contact_position SET offset=offset+1000", true),
+                ("UPDATE contact_position SET partition=partition+3", true),
+                ("UPDATE contact_source SET cluster='another'", true), ("UPDATE contact_source SET seen=0", true),
+            ])
+        func otherTopic(change: String, isAnew: Bool) async throws {
+            let folder = try TemporaryFolder()
+            let path = "\(folder.path)/state.sqlite"
+            let topic = "test-contacts-\(UInt64.random(in: 0 ... .max))"
+            let brokers = try await elsewhere {
+                let brokers = try Brokers()
+                try brokers.createTopic(topic, partitions: 3)
+                return brokers
+            }
+            let records = (0..<100).map { number in
+                (key: #"{"owner":"o\#(number)","id":"c"}"#, value: Optional(Self.name("Name \(number)")))
+            }
+            try await Feeder(brokers, topic: topic).publish(records)
+            try await elsewhere {
+                #expect(try Self.follow(topic, brokers, path).count == 100)
+                let database = try Database.open(path: path)
+                try database.execute("INSERT INTO contact VALUES(x'61', x'62', x'63'); \(change)")
+            }
+            let ghost = #"{"owner":"a","id":"b","name":"c"}"#
+            let contacts = try await elsewhere { try Self.follow(topic, brokers, path) }
+            #expect(contacts.contains { $0 == ghost } != isAnew)
+            #expect(contacts.count == (isAnew ? 100 : 101))
+        }
+
+        /// Reads the topic to its end, and gives the contacts as lines.
+        private static func follow(_ topic: String, _ brokers: Brokers, _ path: String) throws -> [Substring] {
+            let state = try StateFile(path: path, access: .alone)
+            let follower = try ContactFollower(
+                brokers.properties(), topic: topic, of: "cluster", into: state, log: Log())
+            let limit = ContinuousClock.now + .seconds(30)
+            while !follower.progress.isRestored, limit > .now { usleep(1000) }
+            #expect(follower.progress.isRestored)
+            follower.stop()
+            var lines: [UInt8] = []
+            _ = try ContactStore(state).exportLines { lines += $0 }
+            return String(decoding: lines, as: UTF8.self).split(separator: "\n")
+        }
+
+        @Test("How far they are is told until they are there")
+        func progress() {
+            let progress = ContactProgress(topic: "contacts")
+            let status = WorkerStatus(contacts: progress)
+            status.joined()
+            progress.begin(total: 200, isAnew: true)
+            progress.add(50)
+            #expect(status.reasons.map(\.word) == ["contacts-not-restored"])
+            #expect(
+                status.reasons.first?.sentence == "contacts are read from the topic contacts: 50 of at most 200 records"
+            )
+            progress.end()
+            #expect(status.reasons.isEmpty && status.isRestored)
+            progress.begin(total: 1, isAnew: false)
+            #expect(status.isRestored)
+            progress.begin(total: 1, isAnew: true)
+            #expect(!status.isRestored)
+        }
+    }
+}

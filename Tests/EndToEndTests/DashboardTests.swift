@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Testing
+
+extension EndToEnd {
+    @Suite("What the deployment says of metrics")
+    struct DashboardTests {
+        /// The top of the repository.
+        private static let top = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+
+        @Test(
+            "Every metric and every label that an alert or a panel uses is served",
+            arguments: [
+                "prometheus/rules.yml", "grafana/dashboards/pushmill.json", "kubernetes/horizontalpodautoscaler.yaml",
+            ])
+        func names(_ file: String) async throws {
+            let text = try String(contentsOfFile: "\(Self.top)/deploy/\(file)", encoding: .utf8)
+            let used = Set(text.matches(of: /\b(?:pushmill|process)_[a-z_]+/).map { String($0.output) })
+                .subtracting(["pushmill_"])
+            #expect(!used.isEmpty)
+            let served = try #require(try await SecrecyTests.said.value["/metrics"]).split(whereSeparator: \.isNewline)
+            for name in used {
+                #expect(served.contains { $0.hasPrefix("\(name) ") || $0.hasPrefix("\(name){") }, "\(name)")
+            }
+            for use in text.matches(of: /(pushmill_[a-z_]+)\{([^}]*)\}/) {
+                let (name, selectors) = (use.output.1, use.output.2)
+                for label in selectors.matches(of: /([a-z]+)(?:=|!=)/).map(\.output.1) where label != "instance" {
+                    #expect(
+                        served.contains { $0.hasPrefix("\(name){") && $0.contains("\(label)=\"") }, "\(name){\(label)}")
+                }
+            }
+        }
+
+        @Test("No series is served twice")
+        func unique() async throws {
+            let metrics = try #require(try await SecrecyTests.said.value["/metrics"])
+            let series = metrics.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("pushmill_") }
+                .map { $0.prefix { $0 != " " } }
+            #expect(series.count > 100)
+            #expect(Set(series).count == series.count)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Push
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Keys that change while the service runs")
+    struct KeyReloadTests {
+        /// A key set, and what is encrypted with it.
+        private struct Keys {
+            let text: String
+            let ciphertext: String
+
+            init() throws {
+                text = "{\"keys\":[\(try KeyGenerator.generate(.direct, name: nil))]}"
+                let ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
+                ciphertext = try Sealer().seal(Array("hello".utf8), as: .jwe, ring).text
+            }
+
+            func record(_ number: Int) -> (key: String, value: [UInt8]) {
+                let payload =
+                    #"{"n":\#(number),"aps":{"mutable-content":1,"alert":"?"},"ENCRYPTED_DATA":"\#(ciphertext)"}"#
+                return ("anna", Array(payload.utf8))
+            }
+        }
+
+        @Test("SIGHUP reads them again; where it cannot, it says so and goes on with those that it has")
+        func hangup() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let (first, second) = (try Keys(), try Keys())
+                let folder = try TemporaryFolder()
+                let path = try folder.write(first.text, to: "keys.json")
+                try #require(chmod(path, 0o644) == 0)
+                let service = try scene.start(ServiceConfiguration(stages: ["decrypt: { keys: \(path) }"]))
+                func expectDecrypted(_ keys: Keys, _ number: Int) async throws {
+                    try await scene.feeder.publish([keys.record(number)])
+                    let arrivals = try await scene.outputs.wait(count: number)
+                    #expect(arrivals.last?.stages == "decrypt=ok")
+                }
+                try await expectDecrypted(first, 1)
+                #expect(service.lines(with: "can be read by others than its owner").count == 1)
+
+                // Unchanged: nothing but the signal makes it look.
+                service.send(SIGHUP)
+                try await service.wait(forLine: "a file was read again")
+
+                _ = try folder.write("{", to: "keys.json")
+                service.send(SIGHUP)
+                try await service.wait(forLine: "a file cannot be read again: what was read before stays")
+                #expect(!service.lines(with: "not a JWK Set: not JSON").isEmpty)
+                try await expectDecrypted(first, 2)
+
+                _ = try folder.write(second.text, to: "keys.json")
+                service.send(SIGHUP)
+                try await service.wait(forLine: "a file was read again", count: 2)
+                try await expectDecrypted(second, 3)
+                // What was on its way when the keys changed.
+                try await expectDecrypted(first, 4)
+                #expect(service.lines.allSatisfy { !$0.contains("hello") })
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Glibc
+import Testing
+
+extension EndToEnd {
+    @Suite("What operators must not learn")
+    struct SecrecyTests {
+        /// Played once: everything that a service says to them while its messages end in every way.
+        static let said = Task { try await play() }
+
+        @Test(
+            "It is in no log line, no metric, no page, no probe and no error, at the lowest level of the log",
+            arguments: Secret.allCases)
+        func secret(_ secret: Secret) async throws {
+            let said = try await Self.said.value
+            for (place, text) in said {
+                #expect(!text.contains(secret.rawValue), "\(place)")
+            }
+        }
+
+        @Test("Everything that could have told a secret was reached")
+        func reached() async throws {
+            let said = try await Self.said.value
+            let metrics = try #require(said["/metrics"])
+            for outcome in ["modified", "passed", "dead-letter", "best-attempt"] {
+                let line = #"\npushmill_records_published_total{outcome="\#(outcome)"} [1-9]"#
+                #expect(try metrics.contains(Regex(line)), "\(outcome)")
+            }
+            for file in ["keys.json", "contacts.jsonl"] {
+                #expect(metrics.contains("pushmill_reloads_total{target=\"\(file)\",result=\"failed\"} "))
+            }
+            #expect(said["/logs"]?.contains(#""level":"error""#) == true)
+            #expect(said["/config"]?.contains("sasl.password: ") == true)
+            #expect(said["refused"]?.contains(" 401 ") == true)
+        }
+
+        /// By the place where it was said.
+        private static func play() async throws -> [String: String] {
+            let material = try SecretMaterial()
+            let said = Watched<[String: String]>([:])
+            try await Scene.play(partitions: 1) { scene in
+                var configuration = ServiceConfiguration()
+                configuration.logLevel = "trace"
+                configuration.tokenFile = material.tokenFile
+                configuration.consumer = [("sasl.password", Secret.password.rawValue)]
+                configuration.delivery = [("deadline", "1s")]
+                configuration.stages = material.stages
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                let records = try material.records()
+                for recipient in [Secret.recipient.rawValue, "slow-\(Secret.recipient.rawValue)"] {
+                    try await scene.feeder.publish(records, headers: SecretMaterial.headers(recipient: recipient))
+                }
+                try await scene.deadLetters.wait(count: 2 * SecretMaterial.brokenCount)
+                try await scene.outputs.wait(count: 2 * (records.count - SecretMaterial.brokenCount))
+                try material.spoilFiles()
+                try await service.wait(forLine: "a file cannot be read again", count: 2)
+                let pages = try await elsewhere { try ask(service) }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                said.change {
+                    $0 = pages
+                    $0["standard error"] = service.lines.joined(separator: "\n")
+                }
+            }
+            return said.value
+        }
+
+        private static func ask(_ service: ServiceProcess) throws -> [String: String] {
+            let client = try #require(try AdminClient(of: service, token: Secret.adminToken.rawValue))
+            let stranger = try #require(try AdminClient(of: service, token: Secret.wrongToken.rawValue))
+            var said = ["refused": try stranger.ask("/config")]
+            for path in ["/", "/metrics", "/healthz", "/readyz", "/status", "/logs", "/config", "/log-level"] {
+                said[path] = try client.ask(path == "/logs" ? "/logs?limit=2048" : path)
+            }
+            said["OpenMetrics"] = try client.ask("/metrics", accept: "application/openmetrics-text")
+            return said
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Telemetry
+
+/// Asks a service's admin endpoint.
+struct AdminClient: Sendable {
+    private let request: ProbeRequest
+    private let token: String
+
+    /// Finds the address in what the service has said.
+    init?(of service: ServiceProcess, token: String = "") throws {
+        let line = service.lines.first { $0.contains(#""listen":""#) }
+        guard let match = line?.firstMatch(of: /"listen":"([0-9.:]+)"/) else { return nil }
+        request = ProbeRequest(try ListenAddress(String(match.output.1)), patience: 30)
+        self.token = token
+    }
+
+    /// The whole answer, status line and headers included. Blocks.
+    func ask(_ path: String, accept: String = "*/*") throws -> String {
+        try request.ask(path, headers: [("Accept", accept), ("Authorization", "Bearer \(token)")])
+    }
+
+    /// Asks for the metrics again and again until they are as wanted.
+    func wait(
+        for what: String, within limit: Duration = .seconds(60), until isMet: @escaping @Sendable (String) -> Bool
+    ) async throws {
+        try await elsewhere {
+            let end = ContinuousClock.now + limit
+            while try !isMet(ask("/metrics")) {
+                guard .now < end else { throw Overdue(what: what, limit: limit) }
+            }
+        }
+    }
+}

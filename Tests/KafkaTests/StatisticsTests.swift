@@ -1,0 +1,73 @@
+import Testing
+
+@testable import Kafka
+
+@Suite("What librdkafka measures", .serialized, .ownThread)
+struct StatisticsTests {
+    @Test("A consumer knows where its partitions end, a producer how long its broker takes to answer")
+    func live() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let producer = try Producer(
+            ClientProperties([
+                ("bootstrap.servers", peer.cluster.bootstrapServers), ("statistics.interval.ms", "50"),
+            ]), log: { _, _, _ in })
+        #expect(producer.statistics == nil)
+        let topic = try producer.topic("t")
+        for _ in 0..<3 {
+            withBytes("value") { value in
+                var headers = Headers()
+                _ = producer.publish(
+                    to: topic, partition: 1, key: nil, value: value, headers: &headers, timestamp: 0, opaque: 0)
+            }
+        }
+        var reports: [DeliveryReport] = []
+        while producer.statistics?.roundTrips.isEmpty ?? true {
+            producer.poll(milliseconds: 50, into: &reports)
+        }
+        #expect(producer.statistics?.roundTrips.map(\.broker) == [1])
+        #expect(producer.statistics?.roundTrips.allSatisfy { $0.seconds > 0 && $0.seconds < 5 } == true)
+
+        let consumer = try peer.consumer(group: "g", [("statistics.interval.ms", "50")])
+        try consumer.subscribe(to: ["t"])
+        _ = try consumer.read(3)
+        func partition() -> ClientStatistics.Partition? {
+            consumer.statistics?.partitions.first { $0.place == TopicPartition("t", 1) }
+        }
+        var batch = RecordBatch(capacity: 1)
+        while partition()?.nextOffset != 3 || partition()?.end != 3 {
+            _ = consumer.poll(milliseconds: 50, into: &batch)
+        }
+        #expect(partition()?.fetched == 0)
+        let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []
+        #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
+        #expect(consumer.statistics?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
+        #expect(consumer.close() == nil)
+    }
+
+    @Test("Statistics that are not as documented are none", arguments: ["", "{}", "[", #"{"msg_cnt":"x"}"#])
+    func malformed(_ text: String) {
+        let inbox = StatisticsInbox()
+        inbox.take(Array(text.utf8))
+        #expect(inbox.latest == nil)
+    }
+
+    @Test("Bootstrap addresses, coordinators and records without a partition are left out")
+    func selection() throws {
+        let text = #"""
+            {"name":"x","msg_cnt":2,"msg_size":60,"brokers":{
+            "h:1/bootstrap":{"nodeid":-1,"source":"configured","rtt":{"avg":9,"cnt":9}},
+            "h:1/2":{"nodeid":2,"source":"learned","rtt":{"avg":1500,"cnt":1}},
+            "GroupCoordinator":{"nodeid":2,"source":"logical","rtt":{"avg":70,"cnt":1}},
+            "h:1/3":{"nodeid":3,"source":"learned","rtt":{"avg":0,"cnt":0}}},"topics":{"t":{"topic":"t","partitions":{
+            "0":{"partition":0,"fetchq_cnt":4,"next_offset":5,"hi_offset":9,"ls_offset":7},
+            "1":{"partition":1,"fetchq_cnt":0,"next_offset":-1001,"hi_offset":9,"ls_offset":-1001},
+            "-1":{"partition":-1,"fetchq_cnt":0,"next_offset":0,"hi_offset":0,"ls_offset":0}}}}}
+            """#
+        let statistics = try #require(ClientStatistics(json: Array(text.utf8)))
+        #expect(statistics.roundTrips.map(\.broker) == [2])
+        #expect(statistics.roundTrips.map(\.seconds) == [0.0015])
+        #expect(Set(statistics.partitions.map { [$0.place.partition, Int32($0.end)] }) == [[0, 7], [1, 9]])
+        #expect(statistics.queuedMessages == 2 && statistics.queuedBytes == 60)
+    }
+}

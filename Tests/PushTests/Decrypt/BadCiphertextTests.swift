@@ -1,0 +1,58 @@
+import Testing
+
+@testable import Push
+
+@Suite("Ciphertexts that must not open")
+struct BadCiphertextTests {
+    private func fails(_ bad: BadCiphertext) async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
+        let result = try await fixture.publish(bad.text)
+        #expect(result.stages == "decrypt=failed:\(bad.reason.reason)")
+        #expect(result.body == "(Encrypted)")
+        #expect(result.content.title == "T")
+        #expect(result.ciphertext == bad.text)
+    }
+
+    @Test("JWE", arguments: try BadCiphertext.jwe())
+    func jwe(bad: BadCiphertext) async throws { try await fails(bad) }
+
+    @Test("Other forms", arguments: try BadCiphertext.forms())
+    func forms(bad: BadCiphertext) async throws { try await fails(bad) }
+
+    @Test("Forms that open, with a plaintext that cannot be shown", arguments: try BadCiphertext.plaintexts())
+    func plaintexts(bad: BadCiphertext) async throws {
+        // Not through the chain: some are too large to be published.
+        let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
+        var content = try NotificationContent(
+            #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":"\#(bad.text)"}"#)
+        let result = try await fixture.stage.didReceive(&content, context: fixture.context)
+        #expect(result == .failed(bad.reason.reason))
+        #expect(content.body == "(Encrypted)")
+        #expect(content.string(at: JSONPointer(member: "ENCRYPTED_DATA")) == bad.text)
+    }
+
+    @Test("A zip of some words does open")
+    func zip() async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text)
+        let text = try DecryptKeys.direct(
+            #"{"alg":"dir","enc":"A256GCM","kid":"k1","zip":"DEF"}"#, content: BadCiphertext.zipped)
+        #expect(try await fixture.publish(text).body == "inflated, inflated, inflated")
+    }
+
+    @Test("A member that is no string", arguments: ["1", "null", "{}", #"["eyJ"]"#, "true"])
+    func kinds(value: String) async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text)
+        let payload = #"{"aps":{"alert":"?","mutable-content":1},"ENCRYPTED_DATA":\#(value)}"#
+        let result = try await fixture.publish(Message(payload))
+        #expect(result.stages == "decrypt=failed:malformed")
+        #expect(result.body == "(Encrypted)")
+    }
+
+    @Test("A set without a key for it", arguments: DecryptKeys.uses.map(\.key).filter { $0 != "k3" })
+    func noKey(name: String) async throws {
+        let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.generate(.wrap128, name: "k3"))]}")
+        let form = try #require(DecryptKeys.form(of: name))
+        let result = try await fixture.publish(try DecryptKeys.seal("x", form, name))
+        #expect(result.stages == "decrypt=failed:no-key")
+    }
+}

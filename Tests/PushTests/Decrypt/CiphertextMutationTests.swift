@@ -1,0 +1,44 @@
+import FoundationEssentials
+import Testing
+
+@testable import Push
+
+/// Broken ciphertexts, as many as `PUSHMILL_MUTATIONS` asks for. Worth most under the address sanitizer.
+@Suite("Mutated ciphertexts")
+struct CiphertextMutationTests {
+    private static let mutations = Int(ProcessInfo.processInfo.environment["PUSHMILL_MUTATIONS"] ?? "") ?? 20_000
+
+    @Test(
+        "never trap, and never open to anything else than was sealed",
+        arguments: DecryptKeys.uses.map(\.key), [SealingForm.webPush, .webPushDraft])
+    func mutated(name: String, push: SealingForm) throws {
+        let form = name == "push" ? push : try #require(DecryptKeys.form(of: name))
+        let sealed = try Sealer().seal(Array("hello, hello".utf8), as: form, DecryptKeys.ring, keyName: name)
+        let draft = try sealed.draft.flatMap {
+            WebPushForm.Draft(
+                point: try BinaryText.bytes(ofBare: $0.point), salt: try BinaryText.bytes(ofBare: $0.salt))
+        }
+        let options = DecryptOptions()
+        let decryptor = Decryptor(options.formats, options.derivation)
+        var scratch = try DecryptScratch()
+        var random = SeededGenerator(seed: UInt64(name.utf8.reduce(0) { $0 &* 31 &+ Int($1) }))
+        var opened = 0
+        for _ in 0..<Self.mutations / 20 {
+            var text = Array(sealed.text.utf8)
+            if !random.chance(2) { random.mutate(&text) }
+            let result = try? text.withUnsafeBytes { text in
+                try decryptor.open(text, &scratch, DecryptKeys.ring, []) { (need, ring) throws(DecryptFailure) in
+                    guard let key = ring.keys.first(where: { $0.name == name && need.fits($0) }) else { throw .noKey }
+                    return key
+                } draft: {
+                    draft
+                }
+            }
+            guard case .text(let plaintext)? = result else { continue }
+            opened += 1
+            // Nothing authenticates what `openssl enc` writes.
+            if form != .openSSL { #expect(plaintext.elementsEqual("hello, hello".utf8), "\(text)") }
+        }
+        #expect(opened > 0)
+    }
+}

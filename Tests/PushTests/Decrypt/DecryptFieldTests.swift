@@ -1,0 +1,152 @@
+import Testing
+
+@testable import Push
+
+@Suite("What becomes of a plaintext")
+struct DecryptFieldTests {
+    private typealias Field = DecryptOptions.Field
+
+    private func fixture(
+        _ fields: [(from: String, to: String)], isRequired: Bool = false
+    ) throws -> DecryptFixture {
+        try DecryptFixture(keys: DecryptKeys.text) { options in
+            options.isRequired = isRequired
+            options.fields = fields.compactMap { from, to in
+                guard let from = JSONPointer(from) else { return nil }
+                guard let target = JSONPointer(to) else { return Field(from: from, to: .merge) }
+                return Field(from: from, to: .member(target))
+            }
+        }
+    }
+
+    private func publish(
+        _ members: KeyValuePairs<String, String>, alert: String = #"{"title":"T","body":"?"}"#,
+        _ fixture: DecryptFixture
+    ) async throws -> (stages: String?, payload: String?) {
+        let members = members.map { ",\"\($0)\":\"\($1)\"" }.joined()
+        let message = Message(#"{"aps":{"alert":\#(alert),"mutable-content":1}\#(members)}"#)
+        let published = await message.publish(fixture.chain)
+        return (published?.stages, published?.value)
+    }
+
+    private func merged(_ plaintext: String) async throws -> (stages: String?, payload: String?) {
+        try await publish(["e": try DecryptKeys.direct(content: Array(plaintext.utf8))], try fixture([("/e", "merge")]))
+    }
+
+    @Test("Several fields, each in its place")
+    func several() async throws {
+        let fixture = try fixture([("/a", "/aps/alert/title"), ("/b", "/aps/alert/body"), ("/c", "/chat/room")])
+        let result = try await publish(
+            [
+                "a": try DecryptKeys.seal("A", .jwe, "k1"), "b": try DecryptKeys.seal("B\n", .openSSL, "pw"),
+                "c": try DecryptKeys.seal("C", .jwe, "ec"),
+            ], fixture)
+        #expect(result.stages == "decrypt=ok")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"A","body":"B\n"},"mutable-content":1},"chat":{"room":"C"}}"#)
+    }
+
+    @Test("A field that fails shows the placeholder in its own place, and the others stay")
+    func partly() async throws {
+        let fixture = try fixture([("/a", "/aps/alert/title"), ("/b", "/aps/alert/body"), ("/c", "/room")])
+        let body = try DecryptKeys.seal("B", .jwe, "k1")
+        var result = try await publish(["a": "bad!", "b": body], fixture)
+        #expect(result.stages == "decrypt=failed:malformed")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"(Encrypted)","body":"B"},"mutable-content":1},"a":"bad!"}"#)
+        result = try await publish(["b": body, "c": "bad!"], fixture)
+        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"c":"bad!"}"#)
+        result = try await publish(["c": "bad!"], fixture)
+        #expect(
+            result.payload == #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
+    }
+
+    @Test("The body of a string alert, and a text in the place of its key")
+    func alerts() async throws {
+        let fixture = try fixture([("/e", "/aps/alert/body")])
+        let text = try DecryptKeys.seal("B", .jwe, "k1")
+        #expect(
+            try await publish(["e": text], alert: #""?""#, fixture).payload
+                == #"{"aps":{"alert":"B","mutable-content":1}}"#)
+        #expect(
+            try await publish(["e": text], alert: #"{"loc-key":"K","loc-args":["x"]}"#, fixture).payload
+                == #"{"aps":{"alert":{"body":"B"},"mutable-content":1}}"#)
+    }
+
+    @Test("In place")
+    func inPlace() async throws {
+        let fixture = try fixture([("/aps/alert/body", "/aps/alert/body")])
+        let sealed = try DecryptKeys.seal("B", .jwe, "k1")
+        let result = try await publish([:], alert: #"{"title":"T","body":"\#(sealed)"}"#, fixture)
+        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
+    }
+
+    @Test("A target behind a number cannot be made")
+    func blocked() async throws {
+        let fixture = try fixture([("/e", "/aps/mutable-content/x")])
+        let result = try await publish(["e": try DecryptKeys.seal("B", .jwe, "k1")], fixture)
+        #expect(result.stages == "decrypt=failed:malformed")
+    }
+
+    @Test("An object is merged, as it is spelled")
+    func merge() async throws {
+        let result = try await merged(#"{"title":"a\u00e9", "n": [1e2,{"x":null}], "subtitle":"S","n\u0032":3,"n":4}"#)
+        #expect(result.stages == "decrypt=ok")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n":4,"n2":3}"#)
+    }
+
+    @Test(
+        "An object that may not be merged changes nothing",
+        arguments: [
+            ("[1]", DecryptFailure.notObject), ("\"x\"", .notObject), ("{", .notObject), ("", .notObject),
+            (#"{"body":"B","aps":{}}"#, .protectedMember), (#"{"body":"B","\u0061ps":1}"#, .protectedMember),
+            (#"{"body":"B","title":1}"#, .malformed), (#"{"body":null}"#, .malformed),
+        ])
+    func refused(plaintext: String, reason: DecryptFailure) async throws {
+        let result = try await merged(plaintext)
+        #expect(result.stages == "decrypt=failed:\(reason.reason)")
+        #expect(
+            result.payload?.hasPrefix(
+                #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"e":"ey"#)
+                == true)
+    }
+
+    @Test("Nothing to decrypt is skipped, unless it is required")
+    func absent() async throws {
+        #expect(try await publish([:], try fixture([("/e", "merge")])).stages == "decrypt=skipped")
+        let result = try await publish([:], try fixture([("/e", "merge")], isRequired: true))
+        #expect(result.stages == "decrypt=failed:malformed")
+        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1}}"#)
+    }
+
+    @Test("The last chance: a subtitle that says so, no body, where there is something to decrypt")
+    func expired() throws {
+        func edited(_ member: String, isRequired: Bool = false) throws -> String {
+            let stage = try fixture([("/e", "merge")], isRequired: isRequired)
+            var content = try NotificationContent(
+                #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}\#(member)}"#)
+            #expect(stage.stage.timeWillExpire(&content, context: stage.context) == .expired)
+            return content.rendered
+        }
+        let shown = #"{"aps":{"alert":{"title":"T","body":"","subtitle":"(Encrypted)"},"mutable-content":1}"#
+        #expect(try edited(#","e":"x""#) == shown + #","e":"x"}"#)
+        #expect(try edited("", isRequired: true) == shown + "}")
+        #expect(try edited("") == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
+    }
+
+    @Test("What was decrypted is marked, so that a later stage can tell")
+    func marks() async throws {
+        let fixture = try fixture([("/e", "/aps/alert/body"), ("/f", "/x/y")])
+        var content = try NotificationContent(
+            #"{"aps":{"alert":"?"},"e":"\#(try DecryptKeys.direct())","f":"\#(try DecryptKeys.direct())"}"#)
+        #expect(try await fixture.stage.didReceive(&content, context: fixture.context) == .ok)
+        for pointer in ["/aps/alert/body", "/x/y"] {
+            let node = try #require(JSONPointer(pointer).flatMap(content.node(at:)))
+            #expect(content.isDecrypted(node), "\(pointer)")
+        }
+    }
+}

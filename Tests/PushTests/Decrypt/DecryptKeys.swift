@@ -1,0 +1,46 @@
+@testable import Push
+
+/// A key set with a key for every use, by these names.
+enum DecryptKeys {
+    static let uses: KeyValuePairs<String, KeyUse> = [
+        "k1": .direct, "k2": .wrap256, "k3": .wrap128, "k4": .gcmWrap256, "ec": .agreement, "raw": .gcm256,
+        "raw128": .gcm128, "cc": .chacha20, "pw": .passphrase, "push": .webPush,
+    ]
+
+    /// Made once: tests may seal with it and open what they have sealed.
+    static let text: String = {
+        let keys = uses.compactMap { name, use in try? KeyGenerator.generate(use, name: name) }
+        return "{\"keys\":[\(keys.joined(separator: ","))]}"
+    }()
+
+    static let ring = KeyRing((try? KeySetReader(Array(text.utf8)).keys) ?? [])
+
+    static func secret(_ name: String) -> [UInt8] {
+        ring.keys.first { $0.name == name }.map { Array($0.secret.bytes) } ?? []
+    }
+
+    static func form(of name: String) -> SealingForm? {
+        guard let key = ring.keys.first(where: { $0.name == name }) else { return nil }
+        return SealingForm.allCases.first { $0.keyUses.contains(key.use) }
+    }
+
+    static func seal(
+        _ text: String, _ form: SealingForm, _ name: String, _ change: (inout Sealer.Choices) -> Void = { _ in }
+    ) throws -> String {
+        var choices = Sealer.Choices()
+        change(&choices)
+        return try Sealer(choices).seal(Array(text.utf8), as: form, ring, keyName: name).text
+    }
+
+    /// A JWE under `k1` with any header and content.
+    static func direct(
+        _ header: String = #"{"alg":"dir","enc":"A256GCM","kid":"k1"}"#, content: [UInt8] = Array("hello".utf8)
+    ) throws -> String {
+        let header = SealedText.base64URL(Array(header.utf8))
+        let context = try SealingContext()
+        let nonce = try context.random(12)
+        let sealed = try context.seal(
+            .aes256GCM, key: secret("k1"), nonce: nonce, additional: Array(header.utf8), content)
+        return ([header, ""] + [nonce, sealed.text, sealed.tag].map(SealedText.base64URL)).joined(separator: ".")
+    }
+}

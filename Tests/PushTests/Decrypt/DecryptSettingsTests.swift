@@ -1,0 +1,68 @@
+import Testing
+
+@testable import Push
+
+@Suite("The settings of decrypt")
+struct DecryptSettingsTests {
+    private func read(_ settings: Setting) -> (messages: [String], effective: SettingReader) {
+        var reader = SettingReader(["stages": [["decrypt": settings]]])
+        _ = StageRegistry().read("stages", from: &reader)
+        reader.finish()
+        return (reader.messages, reader)
+    }
+
+    @Test("Keys are enough")
+    func least() { #expect(read(["keys": "k.json"]).messages == []) }
+
+    @Test("All that there is")
+    func all() {
+        let settings: Setting = [
+            "keys": "k.json", "formats": ["jwe", "openssl", "aes-gcm", "chacha20-poly1305", "webpush"],
+            "openssl": ["digest": "sha256", "iterations": "10000"], "webpush": ["dh-from": "/k", "salt-from": "/s"],
+            "key-id-from": ["/ENCRYPTION_KEY_ID", "header:encryption-key-id", "recipient"], "required": "true",
+            "fields": [["from": "/a", "to": "merge"], ["from": "/b", "to": "/aps/alert/title"]],
+            "placeholder": "(Verschlüsselt)",
+        ]
+        #expect(read(settings).messages == [])
+    }
+
+    @Test("rot13 needs no keys, and stands alone")
+    func rot13() {
+        #expect(read(["formats": ["rot13"]]).messages == [])
+        #expect(
+            read(["formats": ["rot13", "jwe"], "keys": "k.json"]).messages == [
+                "stages.decrypt.formats: rot13 cannot be told from the other forms and has to stand alone"
+            ])
+    }
+
+    @Test("Nothing allowed, nothing to do", arguments: ["formats", "fields"])
+    func empty(key: String) {
+        let why = key == "formats" ? "no form of ciphertext is allowed" : "there is nothing to decrypt"
+        let setting: Setting = [
+            "keys": "k.json", "formats": key == "formats" ? [] : ["jwe"], "fields": key == "fields" ? [] : nil,
+        ]
+        #expect(read(setting).messages == ["stages.decrypt.\(key): \(why)"])
+    }
+
+    @Test("Every mistake is found")
+    func mistakes() {
+        let settings: Setting = [
+            "formats": ["jwee"], "openssl": ["digest": "md5", "iterations": "5"], "key-id-from": ["nobody"],
+            "fields": [["from": "x", "to": "aps"]], "placeholder": "", "webpush": ["dh": "/k"],
+        ]
+        #expect(
+            read(settings).messages == [
+                "stages.decrypt.formats[0]: expected jwe, openssl, aes-gcm, chacha20-poly1305, webpush or rot13, "
+                    + "found \"jwee\"; did you mean \"jwe\"?",
+                "stages.decrypt.keys: is required",
+                "stages.decrypt.openssl.digest: PBKDF2 (iterations) goes with sha256 only",
+                "stages.decrypt.webpush.dh: unknown key",
+                "stages.decrypt.key-id-from[0]: expected a JSON Pointer such as /from, header:NAME, recipient or key, "
+                    + "found \"nobody\"",
+                "stages.decrypt.fields[0].from: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
+                "stages.decrypt.fields[0].to: expected a JSON Pointer such as /aps/alert/body, or merge, "
+                    + "found \"aps\"",
+                "stages.decrypt.placeholder: expected some text, found \"\"",
+            ])
+    }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Push
+
+@Suite("Keys derived at length")
+struct DerivedKeysTests {
+    private let passphrase = DecryptionKey(name: nil, use: .passphrase, secret: SecretBytes("correct horse".utf8))
+
+    private func derivation(_ salt: UInt64, iterations: Int = 10) -> Derivation {
+        Derivation(passphrase: passphrase, salt: salt, iterations: iterations)
+    }
+
+    @Test("A derived key is known from then on")
+    func known() async throws {
+        let keys = DerivedKeys()
+        #expect(keys.known(derivation(1)) == nil)
+        let key = try await keys.derive(derivation(1))
+        #expect(key.count == 48)
+        #expect(keys.known(derivation(1)) === key)
+        #expect(try await keys.derive(derivation(1)) === key)
+        #expect(keys.known(derivation(2)) == nil)
+    }
+
+    @Test("Only the latest are remembered")
+    func bounded() async throws {
+        let keys = DerivedKeys(capacity: 3, threads: 2)
+        for salt in 1...7 as ClosedRange<UInt64> { _ = try await keys.derive(derivation(salt)) }
+        #expect((1...7).filter { keys.known(derivation($0)) != nil } == [5, 6, 7])
+    }
+
+    @Test("A cancelled task gives up its turn")
+    func cancelled() async throws {
+        let keys = DerivedKeys(capacity: 3, threads: 1)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await keys.derive(derivation(1, iterations: 1_000_000_000))
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(keys.known(derivation(1)) == nil)
+    }
+
+    @Test("Only PBKDF2 makes the stage wait")
+    func immediate() throws {
+        func isImmediate(_ change: (inout DecryptOptions) -> Void) throws -> Bool {
+            try DecryptFixture(keys: DecryptKeys.text, change).stage.isImmediate
+        }
+        #expect(try isImmediate { _ in })
+        #expect(!(try isImmediate { $0.derivation = .iterated(10) }))
+        #expect(
+            try isImmediate {
+                $0.derivation = .iterated(10)
+                $0.formats = [.jwe]
+            })
+    }
+
+    @Test("Two sets in a row: the key of the former one is derived when that of the new one fails")
+    func former() async throws {
+        func set() throws -> String { "{\"keys\":[\(try KeyGenerator.generate(.passphrase, name: "pw"))]}" }
+        let before = try set()
+        let fixture = try DecryptFixture(keys: before) { $0.derivation = .iterated(10) }
+        var choices = Sealer.Choices()
+        choices.derivation = .iterated(10)
+        let ring = KeyRing(try KeySetReader(Array(before.utf8)).keys)
+        let sealed = try Sealer(choices).seal([UInt8](repeating: 0x41, count: 400), as: .openSSL, ring).text
+        try fixture.folder.write("keys.jwks.json", try set())
+        #expect(fixture.keys.reload(.request) == .reloaded)
+        #expect(try await fixture.publish(sealed).stages == "decrypt=ok")
+    }
+}

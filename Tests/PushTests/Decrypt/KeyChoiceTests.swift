@@ -1,0 +1,95 @@
+import Testing
+
+@testable import Push
+
+@Suite("The choice of a key")
+struct KeyChoiceTests {
+    /// Two keys of each kind, the second of which is used for sealing.
+    private let fixture: DecryptFixture
+    private let ring: KeyRing
+
+    init() throws {
+        let names = ["first", "second"]
+        let keys = try names.flatMap { name in
+            try [KeyUse.direct, .gcm256, .webPush].map { try KeyGenerator.generate($0, name: name) }
+        }
+        let text = "{\"keys\":[\(keys.joined(separator: ","))]}"
+        fixture = try DecryptFixture(keys: text)
+        ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
+    }
+
+    private func sealed(_ form: SealingForm = .aesGCM, by name: String) throws -> String {
+        try Sealer().seal(Array("hello".utf8), as: form, ring, keyName: name).text
+    }
+
+    private func stages(
+        _ text: String, id: String? = nil, header: String? = nil, recipient: String = "anna"
+    ) async throws -> String? {
+        let members = id.map { ",\"ENCRYPTION_KEY_ID\":\"\($0)\"" } ?? ""
+        var message = DecryptFixture.message(text, members: members, key: recipient)
+        if let header {
+            message.envelope.headers.append(
+                RecordEnvelope.Header(name: Array("encryption-key-id".utf8), value: Array(header.utf8)))
+        }
+        return try await fixture.publish(message).stages
+    }
+
+    @Test("Without a name it is the first that fits")
+    func standard() async throws {
+        #expect(try await stages(try sealed(by: "first")) == "decrypt=ok")
+        #expect(try await stages(try sealed(by: "second")) == "decrypt=failed:authentication")
+    }
+
+    @Test("The member, the header and the recipient name it")
+    func named() async throws {
+        let text = try sealed(by: "second")
+        #expect(try await stages(text, id: "second") == "decrypt=ok")
+        #expect(try await stages(text, header: "second") == "decrypt=ok")
+        #expect(try await stages(text, recipient: "second") == "decrypt=ok")
+        #expect(try await stages(try sealed(.webPush, by: "second"), recipient: "second") == "decrypt=ok")
+    }
+
+    @Test("The member goes before the header, and that before the recipient")
+    func order() async throws {
+        let text = try sealed(by: "second")
+        #expect(try await stages(text, id: "second", header: "first", recipient: "first") == "decrypt=ok")
+        #expect(try await stages(text, header: "second", recipient: "first") == "decrypt=ok")
+        #expect(try await stages(text, id: "first", header: "second") == "decrypt=failed:authentication")
+    }
+
+    @Test("A name that no key has is no-key; a recipient without one gets the first")
+    func unknown() async throws {
+        let text = try sealed(by: "first")
+        #expect(try await stages(text, id: "nobody") == "decrypt=failed:no-key")
+        #expect(try await stages(text, header: "nobody") == "decrypt=failed:no-key")
+        #expect(try await stages(text, recipient: "nobody") == "decrypt=ok")
+        #expect(try await stages(text, id: "", header: "") == "decrypt=ok")
+    }
+
+    @Test("A JWE's own kid counts before everything")
+    func own() async throws {
+        #expect(try await stages(try sealed(.jwe, by: "second"), id: "first", header: "nobody") == "decrypt=ok")
+    }
+
+    @Test("A JWE without a kid goes by the message's")
+    func anonymous() async throws {
+        let key = try #require(ring.keys.first { $0.name == "second" && $0.use == .direct })
+        let nameless = KeyRing([DecryptionKey(name: nil, use: .direct, secret: key.secret)])
+        let text = try Sealer().seal(Array("hello".utf8), as: .jwe, nameless).text
+        #expect(try await stages(text, header: "second") == "decrypt=ok")
+        #expect(try await stages(text) == "decrypt=failed:authentication")
+    }
+
+    @Test("Ten thousand names are each found")
+    func many() throws {
+        let secret = SecretBytes([UInt8](repeating: 1, count: 32))
+        let keys = (0..<10_000).map { DecryptionKey(name: "user-\($0)", use: .direct, secret: secret) }
+        let ring = KeyRing(keys)
+        for key in keys {
+            let name = try #require(key.nameBytes)
+            #expect(name.withUnsafeBytes { ring.key(named: $0, for: KeyNeed(.direct)) } === key)
+            #expect(name.withUnsafeBytes { ring.key(named: $0, for: KeyNeed(.passphrase)) } == nil)
+        }
+        #expect([UInt8]("user-".utf8).withUnsafeBytes { ring.key(named: $0, for: KeyNeed(.direct)) } == nil)
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("Keys that change under load")
+struct KeyRotationTests {
+    private static let readers = 4
+
+    /// A key set and what is sealed by it.
+    private struct Generation {
+        let text: String
+        let ciphertexts: [String]
+
+        /// Each set has one key of each kind, every other time by the same name as the one before.
+        init(_ number: Int) throws {
+            let name = "k\(number / 2)"
+            let uses: [KeyUse] = [.direct, .gcm256, .passphrase]
+            let keys = try uses.map { try KeyGenerator.generate($0, name: name) }
+            text = "{\"keys\":[\(keys.joined(separator: ","))]}"
+            let ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
+            ciphertexts = try [SealingForm.jwe, .aesGCM].map {
+                try Sealer().seal(Array("hello".utf8), as: $0, ring).text
+            }
+        }
+    }
+
+    private final class Progress: Sendable {
+        /// The set in force.
+        let current = Atomic<Int>(0)
+        /// For each reader, the set that was in force when its last finished message began.
+        let finished = InlineArray<4, Atomic<Int>> { _ in Atomic(-1) }
+
+        var slowest: Int {
+            finished.indices.reduce(Int.max) { min($0, finished[$1].load(ordering: .acquiring)) }
+        }
+    }
+
+    @Test("No message fails that had a key in either set, through a hundred changes")
+    func rotation() async throws {
+        let generations = try (0...100).map(Generation.init)
+        let fixture = try DecryptFixture(keys: generations[0].text)
+        let chain = fixture.chain
+        let progress = Progress()
+        let failures = try await withThrowingTaskGroup(of: [String].self) { group in
+            for reader in 0..<Self.readers {
+                group.addTask {
+                    var failures: [String] = []
+                    while progress.finished[reader].load(ordering: .relaxed) < 100 {
+                        let number = progress.current.load(ordering: .acquiring)
+                        for ciphertext in generations[number].ciphertexts {
+                            let result = try await DecryptFixture.publish(DecryptFixture.message(ciphertext), chain)
+                            if result.body != "hello" { failures.append("\(number): \(result.stages ?? "")") }
+                        }
+                        progress.finished[reader].store(number, ordering: .releasing)
+                        // The stage does not suspend: without this, readers would keep every thread.
+                        await Task.yield()
+                    }
+                    return failures
+                }
+            }
+            for number in 1...100 {
+                // A message outlives one change at most.
+                while progress.slowest < number - 1 { await Task.yield() }
+                try fixture.folder.write("keys.jwks.json", generations[number].text)
+                #expect(fixture.keys.reload(.request) == .reloaded)
+                progress.current.store(number, ordering: .releasing)
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(failures == [])
+        #expect(fixture.keys.version == 100)
+    }
+
+    @Test("An unreadable set leaves the old one in force, and says so")
+    func unreadable() async throws {
+        let generation = try Generation(0)
+        let fixture = try DecryptFixture(keys: generation.text)
+        try fixture.folder.write("keys.jwks.json", "{")
+        let outcome = fixture.keys.reload(.request)
+        #expect(outcome == .failed("not a JWK Set: not JSON: unexpected end at byte 1"))
+        #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
+    }
+
+    @Test("A replaced set serves for a while, but not for ever, and only the last one")
+    func former() async throws {
+        let generations = try (0...2).map { try Generation($0 * 2) }
+        let keys = try generations.map { try KeySetReader(Array($0.text.utf8)).keys }
+        func opens(_ ring: KeyRing, _ generation: Int) async throws -> Bool {
+            let file = try ReloadableFile<KeyRing>(path: "") { _, _ in ring }
+            let stage = DecryptStage(DecryptOptions(), keys: file)
+            let message = DecryptFixture.message(generations[generation].ciphertexts[0])
+            let chain = Chain([ChainLink(stage)], time: .manual(ManualTime()))
+            return await message.publish(chain)?.stages == "decrypt=ok"
+        }
+        let now = ContinuousClock.now
+        let first = KeyRing(keys[0])
+        let second = KeyRing.of(keys[1], replacing: first, until: now + .seconds(3600))
+        #expect(try await opens(second, 1))
+        #expect(try await opens(second, 0))
+        #expect(!(try await opens(KeyRing.of(keys[1], replacing: first, until: now), 0)))
+        let third = KeyRing.of(keys[2], replacing: second, until: now + .seconds(3600))
+        #expect(try await opens(third, 1))
+        #expect(!(try await opens(third, 0)))
+        #expect(KeyRing.of(keys[1], replacing: second, until: now) === second)
+    }
+
+    @Test(
+        "Keys that others can read are warned of", arguments: [(0o600, 0), (0o640, 1), (0o644, 1)] as [(mode_t, Int)])
+    func permissions(mode: mode_t, warnings: Int) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("keys", DecryptKeys.text, mode: mode)
+        let lines = Mutex<[String]>([])
+        _ = try KeySetFile.open(path, StageResources { _, line in lines.withLock { $0.append(line) } })
+        let expected = ["\(path) holds keys and can be read by others than its owner"]
+        #expect(lines.withLock { $0 } == Array(expected.prefix(warnings)))
+    }
+}

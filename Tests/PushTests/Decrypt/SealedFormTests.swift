@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Push
+
+@Suite("What we seal, we open")
+struct SealedFormTests {
+    private static let text = "Grüße 👋🏽, \"see you\" at 12\n"
+
+    private func opens(_ ciphertext: String, members: String = "", _ change: (inout DecryptOptions) -> Void = { _ in })
+        async throws
+    {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text, change)
+        let result = try await fixture.publish(ciphertext, members: members)
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.body == Self.text)
+    }
+
+    @Test(
+        "JWE by every alg and enc",
+        arguments: [
+            ("k2", "A256KW"), ("k3", "A128KW"), ("k4", "A256GCMKW"), ("ec", "ECDH-ES"), ("ec", "ECDH-ES+A128KW"),
+            ("ec", "ECDH-ES+A192KW"), ("ec", "ECDH-ES+A256KW"),
+        ], ["A128GCM", "A256GCM", "A128CBC-HS256", "A256CBC-HS512"])
+    func jwe(key: (name: String, algorithm: String), encryption: String) async throws {
+        let sealed = try DecryptKeys.seal(Self.text, .jwe, key.name) {
+            $0.algorithm = key.algorithm
+            $0.encryption = encryption
+        }
+        try await opens(sealed)
+    }
+
+    @Test("JWE under a key of its own", arguments: ["A256GCM", "A128CBC-HS256"])
+    func direct(encryption: String) async throws {
+        try await opens(try DecryptKeys.seal(Self.text, .jwe, "k1") { $0.encryption = encryption })
+    }
+
+    @Test("openssl by every derivation", arguments: [.md5, .sha256, .iterated(1000)] as [PassphraseDerivation])
+    func openSSL(derivation: PassphraseDerivation) async throws {
+        let sealed = try DecryptKeys.seal(Self.text, .openSSL, "pw") { $0.derivation = derivation }
+        try await opens(sealed) { $0.derivation = derivation }
+    }
+
+    @Test(
+        "Nonce, ciphertext and tag in one, by the key that the message names",
+        arguments: [("raw", .aesGCM), ("raw128", .aesGCM), ("cc", .chaCha20)] as [(String, SealingForm)])
+    func combined(name: String, form: SealingForm) async throws {
+        let sealed = try DecryptKeys.seal(Self.text, form, name)
+        try await opens(sealed, members: ",\"ENCRYPTION_KEY_ID\":\"\(name)\"")
+    }
+
+    @Test("Web push, of the RFC and of the draft")
+    func webPush() async throws {
+        try await opens(try DecryptKeys.seal(Self.text, .webPush, "push"))
+        let sealed = try Sealer().seal(Array(Self.text.utf8), as: .webPushDraft, DecryptKeys.ring)
+        let draft = try #require(sealed.draft)
+        try await opens(sealed.text, members: ",\"k\":\"\(draft.point)\",\"s\":\"\(draft.salt)\"")
+    }
+
+    @Test("Text of every length from none to some blocks")
+    func lengths() async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text)
+        for count in 0...70 {
+            let text = String(repeating: "x", count: count)
+            for (form, name) in [(.jwe, "k1"), (.openSSL, "pw"), (.webPush, "push")] as [(SealingForm, String)] {
+                let sealed = try DecryptKeys.seal(text, form, name)
+                #expect(try await fixture.publish(sealed).body == text, "\(form) of \(count)")
+            }
+        }
+    }
+
+    @Test("rot13 in place, for tutorials")
+    func rot13() async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text) { options in
+            options.formats = [.rot13]
+            options.fields = ["/aps/alert/title", "/aps/alert/body", "/chat/name", "/none"].compactMap {
+                JSONPointer($0).map { DecryptOptions.Field(from: $0, to: .member($0)) }
+            }
+        }
+        let result = try await fixture.publish(
+            Message(
+                #"{"aps":{"alert":{"title":"Frperg","body":"Uryyb, jbeyq!"},"mutable-content":1},"chat":{"name":"Obo"}}"#
+            ))
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.content.title == "Secret")
+        #expect(result.body == "Hello, world!")
+        #expect(result.content.string(at: try #require(JSONPointer("/chat/name"))) == "Bob")
+    }
+}

@@ -1,0 +1,19 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("bench")
+struct BenchTests {
+    @Test("A row has the rate, the time and the allocations") func row() {
+        let row = BenchTable.row(Measurement("a sample", messages: 10, batches: 1) {})
+        #expect(row.contains(/^a sample +[0-9]+ +[0-9]+\.[0-9]{3} +0\.00$/))
+        #expect(row.utf8.count == BenchTable.heading.utf8.count)
+    }
+
+    @Test("What cannot be measured is a mistake") func unknown() async {
+        let terminal = Terminal()
+        #expect(await terminal.run(Program.commands, "bench payload decrpyt") == .usage)
+        #expect(terminal.error.contains("found 'decrpyt'; did you mean \"decrypt\"?"))
+    }
+}

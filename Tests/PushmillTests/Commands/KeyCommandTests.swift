@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Glibc
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("Commands on keys and ciphertexts")
+struct KeyCommandTests {
+    /// Says what a command wrote, or its complaint with the exit code before it.
+    private func run(_ words: String, input: String = "") async -> String {
+        let terminal = Terminal(input: input)
+        let code = await terminal.run(Program.commands, words)
+        return code == .success ? terminal.output : "\(code.rawValue) \(terminal.error)"
+    }
+
+    private func mode(_ path: String) throws -> mode_t {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return status.st_mode & 0o777
+    }
+
+    @Test("Everything that is encrypted is decrypted", arguments: SealingForm.allCases)
+    func roundTrip(form: SealingForm) async throws {
+        let text = "Grüße 👋🏽, \"see you\" at 12"
+        guard form != .rot13 else {
+            #expect(await run("keys encrypt rot13", input: "Hello") == "Uryyb")
+            #expect(await run("keys decrypt rot13", input: "Uryyb\n") == "Hello")
+            return
+        }
+        let keys = try KeyFolder()
+        try await keys.generate("\(form == .webPushDraft ? "webpush" : form.rawValue) --kid k")
+        let lines = try await keys.encrypt(text, "\(form.rawValue) --kid k").split(separator: "\n")
+        let draft = lines.dropFirst().map { "--\($0)" }.joined(separator: " ")
+        #expect(draft.isEmpty == (form != .webPushDraft))
+        #expect(try await keys.decrypt("\(lines[0])\n", "--kid k \(draft)") == text)
+    }
+
+    @Test("Keys go to the end of one file, which is its owner's only and never shown")
+    func generated() async throws {
+        let keys = try KeyFolder()
+        #expect(try await keys.generate("openssl --kid a") == "")
+        try #require(chmod(keys.keys, 0o644) == 0)
+        #expect(try await keys.generate("jwe --enc A256CBC-HS512 --kid b") == "")
+        #expect(try mode(keys.keys) == 0o600)
+        let set = try keys.set()
+        #expect(set.keys.map { $0["kid"] } == ["a", "b"])
+        #expect(try set.key("b")["k"]?.utf8.count == 86)
+    }
+
+    @Test("A link to a key set stays one")
+    func link() async throws {
+        let keys = try KeyFolder()
+        keys.folder.remember("link")
+        try await keys.generate("openssl --kid a")
+        try #require(symlink("keys.json", "\(keys.folder.path)/link") == 0)
+        #expect(await run("keys generate openssl --kid b --keys \(keys.folder.path)/link") == "")
+        #expect(try keys.set().keys.count == 2)
+    }
+
+    @Test("Senders are told the public half of a key pair")
+    func published() async throws {
+        struct Public: Decodable {
+            let kty, d, p256dh, auth: String?
+        }
+        let keys = try KeyFolder()
+        let agreement = try await keys.generate("jwe --alg ECDH-ES --kid ec")
+        let jwk = try JSONDecoder().decode(Public.self, from: Data(agreement.utf8))
+        #expect(jwk.kty == "EC" && jwk.d == nil)
+        let push = try await keys.generate("webpush --kid p")
+        let subscription = try JSONDecoder().decode(Public.self, from: Data(push.utf8))
+        #expect(subscription.p256dh?.utf8.count == 87 && subscription.d == nil)
+        #expect(try subscription.auth == keys.set().key("p")["auth"])
+    }
+
+    @Test("Keys that others can read are warned of, and used")
+    func warning() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("openssl")
+        try #require(chmod(keys.keys, 0o640) == 0)
+        let terminal = Terminal(input: "x")
+        let code = await terminal.run(Program.commands, "keys encrypt openssl --keys \(keys.keys)")
+        #expect(code == .success)
+        #expect(
+            terminal.error == "warning: \(keys.keys) holds keys and can be read by others than its owner")
+    }
+
+    @Test(
+        "Mistakes say what, where, and what to do",
+        arguments: [
+            ("generate jw --keys @k", "64 pushmill: FORMAT: expected jwe, openssl,"),
+            ("generate openssl", "64 pushmill: 'keys generate' needs --keys FILE"),
+            ("generate aes-gcm --keys @k --alg dir", "64 pushmill: --alg ALG: expected A256GCM or A128GCM, found"),
+            ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC goes with dir only"),
+            ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: there is no array `keys`"),
+            ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2 (d): another key for dir"),
+            ("generate openssl --keys @no/where", "70 pushmill: @no/where cannot be made: No such file"),
+            ("encrypt jwe", "64 pushmill: --keys FILE is missing"),
+            ("encrypt jwe --keys @nowhere", "78 pushmill: cannot read @nowhere: No such file or directory; 'pushmill"),
+            ("encrypt jwe --keys @bad", "78 pushmill: @bad: not a JWK Set"),
+            ("encrypt jwe --keys @keys.json --enc A128GCM", "65 pushmill: no-key: the set has none for this (--enc"),
+            ("encrypt jwe --keys @keys.json --kid x", "65 pushmill: no-key: the set has none for this (--kid x); see"),
+            ("encrypt jwe --keys @keys.json --alg A128W", "64 pushmill: --alg ALG: expected dir, A128KW,"),
+            ("encrypt aes-gcm --keys @keys.json --enc A256GCM", "64 pushmill: --enc ENC goes with jwe only"),
+            ("encrypt jwe --keys @keys.json --iterations 5", "64 pushmill: --iterations N goes with openssl only"),
+            (
+                "encrypt openssl --keys @keys.json --iterations 5 --digest md5",
+                "64 pushmill: --iterations N: PBKDF2 goes with sha256 only"
+            ),
+            ("decrypt --keys @keys.json", "65 pushmill: malformed: it is in none of the formats"),
+            ("decrypt --keys @keys.json --dh AAAA", "64 pushmill: --dh and --salt go together"),
+            ("decrypt --keys @keys.json --dh AAAA --salt AAAA", "64 pushmill: --dh and --salt: expected 65 bytes"),
+            ("decrypt jwe --digest md5 --keys @keys.json", "64 pushmill: --digest NAME goes with openssl only"),
+        ])
+    func mistakes(words: String, message: String) async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("jwe --kid d")
+        try keys.folder.write("bad", "[]")
+        let said = await run("keys \(words)".replacing("@", with: "\(keys.folder.path)/"), input: "hello world!")
+        #expect(said.replacing("\(keys.folder.path)/", with: "@").hasPrefix(message), "\(said)")
+    }
+
+    @Test("More than the service would show is not encrypted")
+    func tooLarge() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("jwe")
+        let said = await run(
+            "keys encrypt jwe --keys \(keys.keys)", input: String(repeating: "x", count: 64 << 10 + 1))
+        #expect(said == "65 pushmill: too-large: the service shows no more than 64 KiB of text")
+    }
+}

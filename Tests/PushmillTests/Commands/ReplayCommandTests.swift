@@ -1,0 +1,105 @@
+import Glibc
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("replay, capture and redrive from the command line")
+struct ReplayCommandTests {
+    private let folder: ConfigurationFolder
+    private let events = (0..<20).map { index in
+        #"{"topic":"push.events","partition":0,"offset":\#(index),"ts":1700000000000,"key":"anna","#
+            + #""payload":"{\"aps\":{\"alert\":{\"loc-key\":\"HELLO\"},\"mutable-content\":1}}"}"#
+    }
+
+    init() throws {
+        folder = try ConfigurationFolder("stages: [localize: { catalog: ., default-locale: en }]")
+        try folder.write("events.jsonl", events.joined(separator: "\n"))
+        try FileSystem.makeFolder("\(folder.path)/en.lproj")
+        try translate("Hello")
+    }
+
+    private func translate(_ text: String) throws { try FileSystem.write("\"HELLO\" = \"\(text)\";", to: catalog) }
+
+    private var catalog: String { "\(folder.path)/en.lproj/Localizable.strings" }
+
+    /// What a test's commands have written beside the configuration.
+    private func clear() {
+        for name in ["golden.jsonl", "report.json", "en.lproj/Localizable.strings"] { unlink("\(folder.path)/\(name)") }
+        rmdir("\(folder.path)/en.lproj")
+    }
+
+    private func run(_ line: String) async -> (Terminal, ExitCode) {
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        let code = await terminal.run(
+            Program.commands,
+            line.replacing("CONFIG", with: "--config \(folder.file)").replacing("FOLDER", with: folder.path))
+        return (terminal, code)
+    }
+
+    @Test("A golden capture is written, compared with, and written anew")
+    func golden() async throws {
+        defer { clear() }
+        let replay = "replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl"
+        let (first, written) = await run("\(replay) --update")
+        #expect(written == .success)
+        #expect(first.output == "")
+        #expect(await run(replay).1 == .success)
+        try translate("Hi")
+        let (terminal, different) = await run("\(replay) --json FOLDER/report.json")
+        #expect(different == .different)
+        #expect(terminal.output.hasPrefix("20 records: 0 the same, 20 changed\n"))
+        #expect(
+            terminal.output.contains(
+                "/aps/alert/body changed in 20 of 20\n  push.events/0/0\n    - \"Hello\"\n    + \"Hi\""))
+        #expect(access("\(folder.path)/report.json", F_OK) == 0)
+        #expect(await run("\(replay) --update").1 == .success)
+        #expect(await run(replay).1 == .success)
+    }
+
+    @Test("The worked example is as its golden capture says")
+    func example() async throws {
+        defer { clear() }
+        let parts = "\(#filePath)".split(separator: "/").dropLast(4)
+        let example = "/" + parts.joined(separator: "/") + "/deploy/regression"
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        let code = await terminal.run(
+            Program.commands,
+            "replay \(example)/capture.jsonl --config \(example)/pushmill.yaml --baseline \(example)/golden.jsonl")
+        #expect(code == .success)
+        #expect(terminal.output.hasPrefix("60 records: 60 the same, 0 changed\n"))
+    }
+
+    @Test(
+        "What makes no sense is refused, and what cannot be read is bad data",
+        arguments: [
+            ("replay FOLDER/events.jsonl CONFIG", ExitCode.usage),
+            ("replay FOLDER/events.jsonl CONFIG --baseline x --from 2h", .usage),
+            ("replay FOLDER/events.jsonl CONFIG --baseline topic:x --update", .usage),
+            ("replay FOLDER/events.jsonl CONFIG --baseline x --outcome modifed", .usage),
+            ("replay FOLDER/events.jsonl CONFIG --baseline FOLDER/none", .badData),
+            ("replay FOLDER/none CONFIG --baseline FOLDER/events.jsonl", .badData),
+            ("replay FOLDER/events.jsonl CONFIG --baseline FOLDER/events.jsonl", .badData),
+            ("replay FOLDER/pushmill.yaml CONFIG --baseline FOLDER/events.jsonl", .badData),
+            ("capture CONFIG --from yesterday", .usage), ("capture CONFIG --partition x", .usage),
+            ("redrive CONFIG --reason not-jsn", .usage), ("redrive CONFIG --dry-run --send", .usage),
+            ("redrive CONFIG --since soon", .usage),
+        ])
+    func refused(_ line: String, _ expected: ExitCode) async throws {
+        defer { clear() }
+        let (terminal, code) = await run(line)
+        #expect(code == expected)
+        #expect(terminal.error.contains("pushmill: "))
+        #expect(terminal.output == "")
+    }
+}
+
+private enum FileSystem {
+    static func makeFolder(_ path: String) throws { try #require(mkdir(path, 0o700) == 0) }
+
+    static func write(_ text: String, to path: String) throws {
+        let file = try #require(fopen(path, "w"))
+        defer { fclose(file) }
+        try #require(fputs(text, file) >= 0)
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import Kafka
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("capture, replay and redrive with topics")
+struct TopicCommandTests {
+    private let cluster: MockCluster
+    private let folder: ConfigurationFolder
+
+    init() throws {
+        cluster = try MockCluster()
+        for topic in ["push.events", "push.notifications", "push.dead-letters"] {
+            try cluster.createTopic(topic, partitions: 1)
+        }
+        folder = try ConfigurationFolder(
+            "{ kafka: { bootstrap.servers: \"\(cluster.bootstrapServers)\" }, state: { path: state }, stages: [] }")
+    }
+
+    private func publish(_ value: String, to topic: String, _ headers: [(String, String)] = []) throws {
+        let producer = try Producer(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
+        var list = Headers()
+        for (name, value) in headers { list.add(name, value) }
+        var value = value
+        let target = try producer.topic(topic)
+        _ = value.withUTF8 { value in
+            producer.publish(
+                to: target, key: nil, value: UnsafeRawBufferPointer(value), headers: &list, timestamp: 1000, opaque: 0)
+        }
+        var reports: [DeliveryReport] = []
+        while reports.isEmpty { producer.poll(milliseconds: 100, into: &reports) }
+    }
+
+    private func run(_ line: String, isTerminal: Bool = false) async -> (Terminal, ExitCode) {
+        let terminal = Terminal(registry: StageRegistry(adding: []), isTerminal: isTerminal)
+        let words = line.split(separator: " ", maxSplits: 1).map { String($0) }
+        let rest = words.count > 1 ? words[1].replacing("FOLDER", with: folder.path) : ""
+        return (terminal, await terminal.run(Program.commands, "\(words[0]) --config \(folder.file) \(rest)"))
+    }
+
+    @Test("A topic is captured, and replays against what was published")
+    func replayed() async throws {
+        let payload = #"{"aps":{"alert":"x"}}"#
+        try publish(payload, to: "push.events")
+        let (terminal, code) = await run("capture")
+        #expect(code == .success)
+        #expect(
+            terminal.output.hasPrefix(#"{"topic":"push.events","partition":0,"offset":0,"tstype":"create","ts":1000,"#))
+        let stages = [("pushmill-outcome", "passed"), ("pushmill-source", "push.events/0/0"), ("pushmill-stages", "")]
+        try publish(payload, to: "push.notifications", stages)
+        let replay = "replay topic:push.events --baseline topic:push.notifications"
+        #expect(await run("\(replay) --ignore header:apns-id").1 == .success)
+        let (different, found) = await run(replay)
+        #expect(found == .different)
+        #expect(different.output.contains("header:apns-id changed in 1 of 1"))
+    }
+
+    @Test("A range without records is bad data")
+    func empty() async {
+        let (terminal, code) = await run("capture --from 2h")
+        #expect(code == .badData)
+        #expect(terminal.error == "pushmill: topic push.events: there is no record in this range")
+    }
+
+    @Test("On a terminal letters are sent only when told to; what was sent is remembered beside the state")
+    func redriven() async throws {
+        defer { unlink("\(folder.path)/state.redriven") }
+        try publish(
+            "x", to: "push.dead-letters",
+            [
+                ("pushmill.error.reason", "not-json"), ("pushmill.error.topic", "push.events"),
+                ("pushmill.error.partition", "0"), ("pushmill.error.offset", "7"), ("pushmill.error.attempt", "1"),
+            ])
+        let (dry, _) = await run("redrive", isTerminal: true)
+        #expect(dry.error == "1 would be sent (--send sends them)")
+        #expect(dry.output == "push.dead-letters/0/0  not-json  attempt 1  -> push.events/0")
+        #expect(access("\(folder.path)/state.redriven", F_OK) != 0)
+        #expect(await run("redrive --send", isTerminal: true).0.error == "1 sent")
+        #expect(await run("redrive").0.error == "0 sent, 1 sent before")
+        #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
+    }
+}

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("The demo")
+struct DemoTests {
+    /// The top of the repository.
+    private let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
+
+    private func text(_ name: String, in folder: String = "sample") throws -> String {
+        String(decoding: try FileBytes(path: "\(top)/deploy/\(folder)/\(name)").bytes, as: UTF8.self)
+    }
+
+    @Test("Services that the demo feeds find what its own has", arguments: DemoFiles.all.map(\.0))
+    func sample(_ name: String) throws {
+        let own = try #require(DemoFiles.all.first { $0.0 == name }).1
+        #expect(try text(name) == own)
+    }
+
+    @Test("The sample configuration has the demo's stages, and no mistake")
+    func configuration() throws {
+        let yaml = try text("pushmill.yaml")
+        #expect(yaml.hasSuffix("\n\(DemoFiles.stages)"))
+        #expect(Reading(yaml).problems == [])
+    }
+
+    @Test("The manifests' configuration has no mistake")
+    func manifests() throws {
+        let lines = try text("configmap.yaml", in: "kubernetes").split(
+            separator: "\n", omittingEmptySubsequences: false)
+        let yaml = lines.drop { !$0.hasSuffix("pushmill.yaml: |") }.dropFirst().map { $0.dropFirst(4) }
+        #expect(yaml.count > 10)
+        #expect(Reading(yaml.joined(separator: "\n")).problems == [])
+    }
+
+    @Test("In forty events there is one of each kind, in eight languages")
+    func events() throws {
+        var events = try DemoEvents()
+        let all = try (0..<40).map { _ in try events.next() }
+        let texts = all.map { DemoNotification($0.payload).text }
+        for kind in ["🔒", "(silent)", "GAME", "PHOTOS", "PARCEL", "{contact:c9}", "NOT_IN_THE_CATALOG"] {
+            #expect(texts.contains { $0.contains(kind) }, "\(kind)")
+        }
+        #expect(Set(all.map(\.locale)).count > 8)
+        #expect(all.count { $0.payload.contains("hangs") } == 1)
+        #expect(all.count { $0.expiration != nil } == 1)
+    }
+
+    @Test("The page gets the latest results as JSON, the newest first")
+    func board() throws {
+        struct Shown: Decodable {
+            struct Notification: Decodable {
+                let title: String?
+                let body: String?
+                let badge: Int?
+            }
+
+            let recipient: String
+            let after: Notification
+        }
+        let board = DemoBoard()
+        #expect(board.json() == Array("[]".utf8))
+        for number in 0..<10 {
+            board.add(
+                DemoResult(
+                    recipient: "r\(number)", outcome: "modified", stages: "",
+                    before: DemoNotification("{}"),
+                    after: DemoNotification(#"{"aps":{"alert":{"title":"T","body":"\"B\""},"badge":3}}"#)))
+        }
+        let shown = try JSONDecoder().decode([Shown].self, from: Data(board.json()))
+        #expect(shown.map(\.recipient) == ["r9", "r8", "r7", "r6", "r5", "r4"])
+        #expect(shown[0].after.title == "T" && shown[0].after.body == "\"B\"" && shown[0].after.badge == 3)
+    }
+}

@@ -1,0 +1,92 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Captures in files")
+struct CaptureFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func read(_ path: String, isOrdered: Bool = true) async throws -> [RecordEnvelope] {
+        let file = try CaptureFile(path: path, isOrdered: isOrdered, parallelism: 3)
+        var records: [RecordEnvelope] = []
+        while true {
+            let some = try await file.next(100)
+            if some.isEmpty { return records }
+            records += some
+        }
+    }
+
+    @Test("What is written is read back bit for bit", arguments: ["capture.jsonl", "capture.jsonl.gz"])
+    func roundTrip(_ name: String) async throws {
+        var records = (0..<1000).map { RecordEnvelope("payload \($0) \"é\" \u{1}", offset: $0) }
+        records[3].payload = [0, 255, 128]
+        records[4].key = [200]
+        records[5].headers = [RecordEnvelope.Header(name: [255], value: nil)]
+        records[6].payload = nil
+        records[7].key = nil
+        records[8].payload = []
+        let file = try CaptureWriter(path: "\(folder.path)/\(name)")
+        for record in records { try file.add(Array(record.line.utf8)) }
+        #expect(folder.names == ["\(name).partial"])
+        try file.close()
+        #expect(folder.names == [name])
+        #expect(try await read("\(folder.path)/\(name)") == records)
+        let magic = try folder.read(name).prefix(2)
+        #expect((magic == [0x1F, 0x8B]) == name.hasSuffix(".gz"))
+    }
+
+    @Test(
+        "A line that is no record is named",
+        arguments: [
+            ("{\"payload\":\"x\",\"offset\":1}\n\n{\"payload\":\"y\",\"off", 3, "not JSON"),
+            ("{\"payload\":\"x\"}\n{\"aps\":{}}\n", 2, "neither `payload` nor `payload_b64`"),
+            ("{\"payload\":\"x\"}\n% Reached end of topic\n", 2, "not JSON"),
+            ("{\"payload\":\"x\",\"offset\":7}\n{\"payload\":\"y\",\"offset\":7}\n", 2, "/0/7 comes after /0/7"),
+            ("{\"payload\":\"x\",\"offset\":7}\n{\"payload\":\"y\",\"offset\":3}\n", 2, "in order"),
+        ])
+    func badLine(_ text: String, _ line: Int, _ what: String) async throws {
+        let path = try folder.write(text, to: "capture.jsonl")
+        let error = await #expect(throws: ReplayError.self) { _ = try await read(path) }
+        #expect(error?.description.hasPrefix("\(path): line \(line): ") == true)
+        #expect(error?.description.contains(what) == true)
+    }
+
+    @Test("Compressed data that ends too early, or is damaged, is named with the line")
+    func truncated() async throws {
+        let path = "\(folder.path)/capture.jsonl.gz"
+        let file = try CaptureWriter(path: path)
+        for offset in 0..<5000 {
+            try file.add(Array(RecordEnvelope("\(offset * 7919)", offset: Int64(offset)).line.utf8))
+        }
+        try file.close()
+        let bytes = try folder.read("capture.jsonl.gz")
+        _ = try folder.write(Array(bytes.prefix(bytes.count / 2)), to: "capture.jsonl.gz")
+        let error = await #expect(throws: ReplayError.self) { _ = try await read(path) }
+        #expect(error?.description.contains("the compressed data ends too early") == true)
+        #expect(error?.description.contains(": line ") == true)
+        var damaged = bytes
+        for index in damaged.count / 2..<damaged.count / 2 + 50 { damaged[index] ^= 0x5A }
+        _ = try folder.write(damaged, to: "capture.jsonl.gz")
+        await #expect(throws: ReplayError.self) { _ = try await read(path) }
+    }
+
+    @Test("A baseline's line that is no output is named")
+    func noOutput() async throws {
+        let lines = [("pushmill-source", "events/0/1"), ("x", "y")].map { RecordEnvelope("{}", headers: [$0]).line }
+        let path = try folder.write(lines.joined(separator: "\n"), to: "golden.jsonl")
+        let file = try CaptureFile(path: path, isOrdered: false, parallelism: 1)
+        let error = await #expect(throws: ReplayError.self) { _ = try await Baseline.read([file], isWider: false) }
+        #expect(
+            error?.description == "\(path): line 3: events/0/0 has no header pushmill-source: it is no output")
+    }
+
+    @Test("A file that is not there is named")
+    func missing() async throws {
+        let error = await #expect(throws: ReplayError.self) { _ = try await read("\(folder.path)/none.jsonl") }
+        #expect(error?.description == "\(folder.path)/none.jsonl: No such file or directory")
+    }
+}

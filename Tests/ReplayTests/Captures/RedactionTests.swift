@@ -1,0 +1,55 @@
+import Push
+import Testing
+
+@testable import Replay
+
+@Suite("Redaction")
+struct RedactionTests {
+    private func redact(_ payload: String) -> String { Redaction().redacted(RecordEnvelope(payload)).payloadText }
+
+    @Test("Texts become others of the same shape and length; what programs read stays")
+    func shape() throws {
+        let payload =
+            #"{"aps":{"alert":{"title":"Zoë, 42!","body":"{contact:c1} ruft Änne","loc-key":"KEY"},"category":"CHAT","#
+            + #""badge":3,"mutable-content":1},"token":"ABC-123","n":1e2}"#
+        let redacted = redact(payload)
+        let shape =
+            #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{4} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{3}-[0-9]{3}","n":1e2\}/#
+        #expect(redacted.wholeMatch(of: shape) != nil, "\(redacted)")
+        #expect(redacted.utf8.count == payload.utf8.count)
+        for word in ["Zoë", "42", "c1}", "ruft", "Änne", "ABC", "123"] { #expect(!redacted.contains(word)) }
+    }
+
+    @Test("A word has one stand-in wherever it stands: records of a person stay together")
+    func stable() {
+        let first = Redaction().redacted(
+            RecordEnvelope(
+                #"{"aps":{"alert":"Hi anna"}}"#, key: "anna", headers: [("recipient", "anna"), ("locale", "de")]))
+        let name = String(decoding: first.key ?? [], as: UTF8.self)
+        #expect(name != "anna")
+        #expect(first.header("recipient") == first.key)
+        #expect(first.header("locale") == Array("de".utf8))
+        #expect(first.payloadText.hasSuffix("\(name)\"}}"))
+        #expect(Redaction().redacted(RecordEnvelope("{}", key: "anna")).key == first.key)
+        #expect(Redaction().redacted(RecordEnvelope("{}", key: "anne")).key != first.key)
+    }
+
+    @Test(
+        "Nothing is left of what is no JSON, or names a member twice",
+        arguments: ["secret words", #"{"a":"secret","a":"words"}"#])
+    func other(_ payload: String) {
+        let redacted = redact(payload)
+        #expect(redacted.utf8.count == payload.utf8.count)
+        #expect(!redacted.contains("secret"))
+        #expect(!redacted.contains("words"))
+    }
+
+    @Test("Bytes that are no text become others")
+    func binary() {
+        var record = RecordEnvelope("")
+        record.payload = [0, 255, 1, 254, 2, 253, 3, 252]
+        let redacted = Redaction().redacted(record).payload
+        #expect(redacted?.count == 8)
+        #expect(redacted != record.payload)
+    }
+}

@@ -1,0 +1,146 @@
+import Glibc
+import Kafka
+import Push
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Topics as a source", .ownThread)
+struct TopicRecordsTests {
+    private let broker: Broker
+    /// The times of partition 0 are 1000, 2000, ... 10000; those of partition 1 half as far apart.
+    private let start: Int64 = 1_700_000_000_000
+
+    init() throws {
+        broker = try Broker(topics: [("events", 2)])
+        let records = (0..<20).map { index in
+            let partition = Int32(index % 2)
+            let step = Int64(index / 2 + 1) * (partition == 0 ? 1000 : 500)
+            return RecordEnvelope("\(index)", partition: partition, timestamp: start + step)
+        }
+        try broker.publish(records, to: "events")
+    }
+
+    private func range(_ change: (inout TopicRange) -> Void = { _ in }) -> TopicRange {
+        var range = TopicRange(topic: "events")
+        change(&range)
+        return range
+    }
+
+    private func places(_ records: [RecordEnvelope]) -> [String] {
+        let runs = Dictionary(grouping: records, by: \.partition).mapValues { $0.map(\.offset) }
+        return runs.sorted { $0.key < $1.key }.map { partition, offsets in
+            "\(partition): \(offsets.first ?? -1)-\(offsets.last ?? -1)"
+        }
+    }
+
+    @Test("Everything comes, one partition after another, each time in the same order")
+    func everything() async throws {
+        let records = try await broker.read(range())
+        #expect(records.map(\.partition) == Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
+        #expect(records.map(\.offset) == Array(0..<10) + Array(0..<10))
+        #expect(try await broker.read(range()) == records)
+    }
+
+    @Test("Offsets bound each partition, and may lie beyond its ends")
+    func offsets() async throws {
+        let middle = try await broker.read(range { ($0.from, $0.to) = (.offset(3), .offset(7)) })
+        #expect(places(middle) == ["0: 3-6", "1: 3-6"])
+        let beyond = try await broker.read(range { ($0.from, $0.to, $0.partitions) = (.offset(8), .offset(99), [1]) })
+        #expect(places(beyond) == ["1: 8-9"])
+        let nothing = try await broker.read(range { $0.from = .offset(500) })
+        #expect(nothing.isEmpty)
+    }
+
+    @Test(
+        "Times are found in the records where the broker's index answers nothing",
+        arguments: [
+            (0, 100_000, ["0: 0-9", "1: 0-9"]), (3000, 5000, ["0: 2-3", "1: 5-8"]), (2999, 3001, ["0: 2-2", "1: 5-5"]),
+            (5001, 100_000, ["0: 5-9"]), (20_000, 100_000, []),
+        ])
+    func scanned(_ from: Int64, _ to: Int64, _ expected: [String]) async throws {
+        let records = try await broker.read(range { ($0.from, $0.to) = (.time(start + from), .time(start + to)) })
+        #expect(places(records) == expected)
+    }
+
+    @Test("Times are those of the brokers' index where it answers")
+    func indexed() async throws {
+        let index: TopicPlaces.TimeIndex = { time, partition throws(ReplayError) in
+            partition.partition == 0 ? time / 1000 : nil
+        }
+        let records = try await broker.read(range { ($0.from, $0.to) = (.time(4000), .time(6000)) }, timeIndex: index)
+        // Partition 1 has no answer; every record there is younger than the times asked for.
+        #expect(places(records) == ["0: 4-5"])
+    }
+
+    @Test("An offset that the log no longer holds is an error")
+    func gone() async throws {
+        // The embedded broker keeps 5 MB a partition.
+        let large = String(repeating: "x", count: 200_000)
+        for _ in 0..<40 { try broker.publish([RecordEnvelope(large)], to: "events") }
+        let error = await #expect(throws: ReplayError.self) {
+            try await broker.read(range { ($0.partitions, $0.from) = ([0], .offset(0)) })
+        }
+        #expect(error?.description.hasPrefix("topic events: partition 0 holds offsets from ") == true)
+        #expect(error?.description.hasSuffix(" on; 0 is gone") == true)
+    }
+
+    @Test("A partition or a topic that is not there is an error")
+    func absent() async throws {
+        let partition = await #expect(throws: ReplayError.self) {
+            try await broker.read(range { $0.partitions = [5] })
+        }
+        #expect(partition?.description == "topic events: has no partition 5: its 2 are numbered from 0")
+        try broker.cluster.createTopic("gone", partitions: 1)
+        broker.cluster.setTopicError("gone", code: 3)
+        await #expect(throws: ReplayError.self) { try await broker.read(TopicRange(topic: "gone")) }
+    }
+
+    @Test("Following goes on where the range ended")
+    func following() async throws {
+        let source = try TopicRecords(range(), broker.properties)
+        while try await !source.next(1000).isEmpty {}
+        try broker.publish([RecordEnvelope("late", partition: 1)], to: "events")
+        var late: [RecordEnvelope] = []
+        while late.isEmpty { late = try source.follow(milliseconds: 100) }
+        #expect(late.map(\.payloadText) == ["late"])
+        #expect(late.map(\.offset) == [10])
+    }
+
+    @Test("A capture stops at its limit, and when it is told to")
+    func limits() async throws {
+        func capture(_ limit: Int, isOver: @escaping (Int) -> Bool = { _ in false }) async throws -> [String] {
+            var settings = Capture.Settings()
+            settings.limit = limit
+            settings.follows = true
+            var lines: [String] = []
+            var seen = 0
+            let count = try await Capture(try TopicRecords(range(), broker.properties), settings).run(
+                write: { bytes throws(ReplayError) in
+                    lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
+                }, isOver: { isOver(seen) }, progress: { seen = $0 })
+            #expect(count == lines.count)
+            return lines
+        }
+        #expect(try await capture(13).count == 13)
+        #expect(try await capture(.max, isOver: { $0 == 20 }).count == 20)
+    }
+
+    @Test("kcat's lines are read as our own, and a binary value survives both")
+    func kcat() async throws {
+        var binary = RecordEnvelope(nil, partition: 1, headers: [("a", "b"), ("c", "")], timestamp: start)
+        binary.payload = [0, 255, 128, 65]
+        try broker.publish([binary], to: "events")
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/kcat.jsonl"
+        let servers = broker.cluster.bootstrapServers
+        let command = "kcat -C -b \(servers) -t events -o beginning -e -J -q > \(path)"
+        let pipe = try #require(popen(command, "r"))
+        #expect(pclose(pipe) == 0)
+        let source = try CaptureFile(path: path, isOrdered: true, parallelism: 1)
+        let theirs = try await source.next(1000).sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+        #expect(theirs == (try await broker.read(range())))
+        #expect(theirs.last?.payload == [0, 255, 128, 65])
+    }
+}

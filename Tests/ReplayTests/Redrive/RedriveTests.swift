@@ -1,0 +1,125 @@
+import Kafka
+import Push
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Redrive", .ownThread)
+struct RedriveTests {
+    private let broker: Broker
+    private let folder: TemporaryFolder
+
+    init() throws {
+        broker = try Broker(topics: [("events", 4), ("dead", 1)])
+        folder = try TemporaryFolder()
+    }
+
+    private func letter(
+        _ payload: [UInt8]?, key: String? = "anna", reason: String = "not-json", attempt: Int = 1, offset: Int = 7,
+        topic: String = "events", time: Int64 = 1_700_000_000_000, more: [(String, String)] = []
+    ) -> RecordEnvelope {
+        var record = RecordEnvelope(
+            nil, key: key,
+            headers: [("locale", "de"), ("pushmill-attempt", "\(attempt - 1)")] + more + [
+                ("pushmill-outcome", "dead-letter"), ("pushmill-source", "\(topic)/3/\(offset)"),
+                ("pushmill.error.reason", reason), ("pushmill.error.message", "?"), ("pushmill.error.stage", "decode"),
+                ("pushmill.error.topic", topic), ("pushmill.error.partition", "3"),
+                ("pushmill.error.offset", "\(offset)"), ("pushmill.error.attempt", "\(attempt)"),
+            ], timestamp: time)
+        record.payload = payload
+        return record
+    }
+
+    private func redrive(_ change: (inout Redrive.Settings) -> Void = { _ in }) async throws -> Redrive.Tally {
+        var settings = Redrive.Settings()
+        settings.isDry = false
+        change(&settings)
+        let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
+        let redrive = try Redrive(
+            source, inputs: ["events"], journal: "\(folder.path)/journal", settings: settings)
+        return try await redrive.run(broker.properties)
+    }
+
+    private func input() async throws -> [RecordEnvelope] { try await broker.read(TopicRange(topic: "events")) }
+
+    @Test("A letter goes back as it was, bytes that are no text too, with the number of its attempt")
+    func restored() async throws {
+        let bytes: [UInt8] = [0, 255, 128, 10, 13]
+        try broker.publish([letter(bytes, attempt: 2, more: [("pushmill-counted", "true")])], to: "dead")
+        #expect(try await redrive() == [.sent: 1])
+        let back = try #require(try await input().first)
+        #expect(back.payload == bytes)
+        #expect(back.key == Array("anna".utf8))
+        #expect(back.partition == 3)
+        #expect(back.timestamp == 1_700_000_000_000)
+        let headers = back.headers.map { header in
+            "\(String(decoding: header.name, as: UTF8.self))=\(String(decoding: header.value ?? [], as: UTF8.self))"
+        }
+        #expect(headers == ["locale=de", "pushmill-counted=true", "pushmill-attempt=2"])
+    }
+
+    @Test("A badge that was counted before is not counted again")
+    func counted() async throws {
+        let payload = #"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#
+        let letters = [
+            letter(Array(payload.utf8), reason: "publish-failed", offset: 1),
+            letter(Array(payload.utf8), reason: "publish-failed", offset: 2, more: [("pushmill-counted", "true")]),
+        ]
+        try broker.publish(letters, to: "dead")
+        #expect(try await redrive() == [.sent: 2])
+        let badges = try await Scene().outputs(try await input()).map { output in
+            NotificationContent(output)?.badge
+        }
+        #expect(badges == [1, 1])
+    }
+
+    @Test("What was sent is remembered, and is not sent again")
+    func resumed() async throws {
+        try broker.publish((0..<5).map { letter([1], offset: $0) }, to: "dead")
+        #expect(try await redrive { $0.isDry = true } == [.sent: 5])
+        #expect(try await input().isEmpty)
+        #expect(try await redrive() == [.sent: 5])
+        #expect(try await redrive() == [.done: 5])
+        try broker.publish([letter([1], offset: 9)], to: "dead")
+        #expect(try await redrive() == [.done: 5, .sent: 1])
+        #expect(try await input().count == 6)
+    }
+
+    @Test("What the brokers refuse is not remembered")
+    func refused() async throws {
+        try broker.publish([letter([1])], to: "dead")
+        // 17: not a topic to write to, for good.
+        broker.cluster.failRequests(.produce, with: [17])
+        await #expect(throws: ReplayError.self) { try await redrive() }
+        #expect(folder.names == [])
+        broker.cluster.clearFailures(of: .produce)
+        #expect(try await redrive() == [.sent: 1])
+    }
+
+    @Test("A loop ends, and what cannot go back is told apart")
+    func fates() async throws {
+        let letters = [
+            letter([1], attempt: 3), letter([1], attempt: 4), letter([1], topic: "elsewhere"),
+            letter(nil, reason: "publish-failed"), letter(nil, reason: "null-value"), RecordEnvelope("x"),
+        ]
+        try broker.publish(letters, to: "dead")
+        let tally = try await redrive()
+        #expect(tally == [.sent: 2, .exhausted: 1, .foreign: 1, .empty: 1, .unreadable: 1])
+        #expect(try await input().map(\.payload) == [[1], nil])
+    }
+
+    @Test("Only letters of a reason, a key or a time are meant")
+    func filtered() async throws {
+        let letters = [
+            letter([1], key: "anna", reason: "not-json", time: 1000),
+            letter([2], key: "bert", reason: "no-aps", time: 2000),
+            letter([3], key: "anna", reason: "no-aps", time: 3000),
+        ]
+        try broker.publish(letters, to: "dead")
+        #expect(try await redrive { ($0.isDry, $0.reasons) = (true, ["no-aps"]) } == [.sent: 2])
+        #expect(try await redrive { ($0.isDry, $0.since, $0.until) = (true, 1500, 3000) } == [.sent: 1])
+        #expect(try await redrive { $0.keys = ["bert"] } == [.sent: 1])
+        #expect(try await input().map(\.payload) == [[2]])
+    }
+}

@@ -1,0 +1,117 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Reports")
+struct ReportTests {
+    private let folder: TemporaryFolder
+    private let malicious =
+        "</script><script>document.title='run'</script><img src=x onerror=alert(1)>\u{202E}txet \u{0}"
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// A replay of events of which the first is called `title`, with a changed translation.
+    private func replay(_ reports: [any ReplayReport], count: Int = 100, title: String = "x") async throws {
+        var events = Scene.events(count)
+        let payload = JSONDocument.quoted(title)
+        events[0].payload = Array(
+            #"{"aps":{"alert":{"title":\#(payload),"loc-key":"BYE"},"mutable-content":1}}"#.utf8)
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["BYE"] = "Farewell \(title)"
+        let baseline = try await Baseline.read([Recording(golden)], isWider: false)
+        let run = ReplayRun(Recording(events), scene.candidate, baseline: baseline, keepsLines: false)
+        let summary = try await run.run(report: { change throws(ReplayError) in
+            for report in reports { try report.add(change) }
+        })
+        for report in reports { try report.finish(summary) }
+    }
+
+    private func integer(_ document: JSONDocument, _ pointer: String) -> Int? {
+        JSONPointer(pointer).flatMap { document.node(at: $0) }.flatMap(document.integer)
+    }
+
+    @Test("The JSON report holds every difference and the totals")
+    func json() async throws {
+        try await replay([try JSONReport(path: "\(folder.path)/report.json")], title: malicious)
+        let document = try JSONDocument(bytes: try folder.read("report.json"))
+        #expect(integer(document, "/summary/records") == 100)
+        #expect(integer(document, "/summary/changed") == 21)
+        #expect(integer(document, "/summary/fields/0/count") == 21)
+        #expect(integer(document, "/summary/outcomes/modified/after") == 98)
+        let differences = try #require(JSONPointer("/differences").flatMap { document.node(at: $0) })
+        #expect(document.childCount(of: differences) == 21)
+        let title = JSONPointer("/differences/0/after/title").flatMap { document.node(at: $0) }
+        #expect(title.flatMap(document.string) == malicious)
+    }
+
+    @Test("The JUnit report counts what it holds, and is sound whatever records say")
+    func junit() async throws {
+        try await replay([JUnitReport(path: "\(folder.path)/report.xml")], count: 5500, title: malicious)
+        let text = try folder.text("report.xml")
+        let cases = text.matches(of: #/<testcase /#).count
+        let failures = text.matches(of: #/<failure /#).count
+        #expect(text.contains(#"<testsuites name="pushmill replay" tests="\#(cases)" failures="\#(failures)">"#))
+        #expect(failures == 1001)
+        #expect(text.contains("101 further records"))
+        #expect(!text.contains("<script"))
+        #expect(!text.contains("\u{0}"))
+        #expect(text.contains("&lt;script&gt;"))
+    }
+
+    @Test("On the page nothing that a record says is markup")
+    func html() async throws {
+        try await replay([try HTMLReport(path: "\(folder.path)/report.html")], title: malicious)
+        let text = try folder.text("report.html")
+        #expect(text.matches(of: #/<script/#).count == 3)
+        #expect(text.matches(of: #/<\/script>/#).count == 3)
+        #expect(!text.contains("<img"))
+        #expect(text.contains("\\u003cimg src=x onerror=alert(1)>"))
+    }
+
+    @Test("The page holds 50,000 differences, and counts those beyond")
+    func limit() throws {
+        let page = try HTMLReport(path: "\(folder.path)/report.html")
+        let side = RecordSide(RecordEnvelope(#"{"aps":{"alert":"x"}}"#))
+        for index in 0..<50_100 {
+            try page.add(
+                RecordChange(kind: .new, source: "events/0/\(index)", before: nil, after: side, fields: []))
+        }
+        try page.finish(ReplaySummary())
+        let text = try folder.text("report.html")
+        #expect(text.contains("events/0/49999\""))
+        #expect(!text.contains("events/0/50000\""))
+        #expect(text.contains(#""shown":50000"#))
+    }
+
+    @Test("The summary shows what would move a cursor or turn text around by its number")
+    func summary() async throws {
+        let events = Scene.events(10)
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["BYE"] = "\u{1B}[2J\u{202E}evil"
+        let text = SummaryText.of(try await scene.replay(events, against: golden).summary)
+        #expect(text.contains("/aps/alert/body changed in 2 of 10"))
+        #expect(text.contains(#"+ "\u001b[2J\u{202E}evil""#))
+        #expect(!text.contains("\u{1B}"))
+    }
+
+    @Test("A report that is never finished leaves nothing behind")
+    func unfinished() throws {
+        var report: JSONReport? = try JSONReport(path: "\(folder.path)/report.json")
+        #expect(folder.names == ["report.json.partial"])
+        report = nil
+        #expect(report == nil)
+        #expect(folder.names == [])
+    }
+}
+
+extension JSONDocument {
+    fileprivate static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.append(quoted: text)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,229 @@
+import Push
+import Testing
+
+@testable import Replay
+
+@Suite("Replays")
+struct ReplayRunTests {
+    private let events = Scene.events(500)
+
+    @Test("The same configuration changes nothing, in whatever order the baseline stands", arguments: [1, 5])
+    func same(_ lanes: Int) async throws {
+        var settings = ReplayRun.Settings()
+        settings.lanes = lanes
+        let golden = try await Scene().outputs(events)
+        let found = try await Scene().replay(events, against: golden.shuffled(), settings: settings)
+        #expect(found.summary.isSame)
+        #expect(found.summary.records == 500)
+        #expect(found.summary.same == 500)
+        #expect(found.summary.outcomes.mapValues(\.before) == ["modified": 490, "dead-letter": 10])
+        #expect(found.summary.outcomes.mapValues(\.after) == ["modified": 490, "dead-letter": 10])
+    }
+
+    @Test("Any number of lanes finds the same in the same order")
+    func deterministic() async throws {
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["NEW.other"] = "# news"
+        var all: [[String]] = []
+        for lanes in [1, 2, 7] {
+            var settings = ReplayRun.Settings()
+            settings.lanes = lanes
+            all.append(try await scene.replay(events, against: golden, settings: settings).changes.map { "\($0)" })
+        }
+        #expect(all[0] == all[1])
+        #expect(all[0] == all[2])
+        #expect(!all[0].isEmpty)
+    }
+
+    @Test("A translation that changed is found in its field alone")
+    func translation() async throws {
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["BYE"] = "Farewell"
+        let found = try await scene.replay(events, against: golden)
+        #expect(found.fields == ["/aps/alert/body 100"])
+        #expect(found.summary.changed == 100)
+        let sources = found.summary.fields.first?.examples.map(\.source)
+        #expect(sources == ["events/1/1", "events/0/6", "events/0/11"])
+        #expect(
+            found.summary.fields.first?.examples.first?.change
+                == FieldChange(field: "/aps/alert/body", before: #""Goodbye""#, after: #""Farewell""#))
+    }
+
+    @Test("A lost key is found where it shows: the body goes, the key stays, the stage says so")
+    func lostKey() async throws {
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["HELLO"] = nil
+        let found = try await scene.replay(events, against: golden)
+        #expect(found.fields == ["/aps/alert/body 100", "/aps/alert/loc-key 100", "header:pushmill-stages 100"])
+    }
+
+    @Test("A wrong plural rule is found for the numbers that it is wrong for")
+    func plural() async throws {
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.isSingular = { $0 < 2 }
+        let found = try await scene.replay(events, against: golden)
+        let wrong = events.filter { $0.payloadText.contains(#"["0"]"#) }.count
+        #expect(found.fields == ["/aps/alert/body \(wrong)"])
+    }
+
+    @Test("A badge that is off by one in one record is found there alone")
+    func badge() async throws {
+        var golden = try await Scene().outputs(events)
+        let index = 100
+        let before = golden[index].payloadText
+        let badge = try #require(before.firstMatch(of: /"badge":(\d+)/).flatMap { Int($0.1) })
+        golden[index].payload = Array(before.replacing("\"badge\":\(badge)", with: "\"badge\":\(badge + 1)").utf8)
+        let found = try await Scene().replay(events, against: golden)
+        #expect(found.fields == ["/aps/badge 1"])
+        #expect(found.changes.map(\.source) == [events[index].place])
+        #expect(
+            found.changes.first?.fields
+                == [FieldChange(field: "/aps/badge", before: "\(badge + 1)", after: "\(badge)")])
+    }
+
+    @Test(
+        "A field that is spelled anew is told as such, and a layout as that",
+        arguments: [("1e2", "100", "/price 490"), ("\"price\"", " \"price\"", "layout 490")])
+    func spelling(_ old: String, _ new: String, _ expected: String) async throws {
+        let golden = try await Scene().outputs(events).map { output in
+            var output = output
+            if output.payloadText.hasPrefix("{") {
+                output.payload = Array(output.payloadText.replacing(old, with: new).utf8)
+            }
+            return output
+        }
+        let found = try await Scene().replay(events, against: golden)
+        #expect(found.fields == [expected])
+    }
+
+    @Test("Counts begin as the baseline lets them be known, or as they are given")
+    func counts() async throws {
+        let earlier = Scene.events(70)
+        let later = Array(Scene.events(140).dropFirst(70))
+        let golden = Array(try await Scene().outputs(earlier + later).dropFirst(70))
+        #expect(try await Scene().replay(later, against: golden).summary.isSame)
+        var scene = Scene()
+        scene.counts = BadgeCounts()
+        let found = try await scene.replay(later, against: golden)
+        #expect(found.fields == ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
+    }
+
+    @Test("Each record's own timestamp is the clock")
+    func clock() async throws {
+        let payload = #"{"aps":{"alert":"x","mutable-content":1}}"#
+        let events = [(0, "1699999999"), (1, "1700000001")].map {
+            RecordEnvelope(payload, offset: $0.0, headers: [("apns-expiration", $0.1)])
+        }
+        let outcomes = try await Scene().outputs(events).map { $0.text("pushmill-outcome") }
+        #expect(outcomes == ["expired", "modified"])
+    }
+
+    @Test("A stage that was late in the baseline is late again, if deadlines are those recorded")
+    func lateness() async throws {
+        var golden = try await Scene().outputs(events)
+        // The deadline came while the texts were looked up; the badge counts all the same.
+        for index in [2, 11] {
+            let badge = try #require(NotificationContent(golden[index])?.badge)
+            let late = events[index].payloadText.replacing("\"badge\":1", with: "\"badge\":\(badge)")
+            golden[index].payload = Array(late.utf8)
+            golden[index].setHeader("pushmill-outcome", to: "best-attempt")
+            golden[index].setHeader("pushmill-stages", to: "localize=expired,badge=ok")
+        }
+        #expect(try await Scene().replay(events, against: golden).summary.changed == 2)
+        var scene = Scene()
+        scene.lateness = LateStages()
+        let found = try await scene.replay(events, against: golden)
+        #expect(found.fields == [])
+        #expect(found.summary.outcomes["best-attempt"]?.after == 2)
+    }
+
+    @Test("A record that is no longer published is missing, one that was not is new")
+    func missingAndNew() async throws {
+        let payload = #"{"aps":{"alert":"x"}}"#
+        let events = (0..<4).map {
+            RecordEnvelope(payload, offset: $0, headers: $0 == 2 ? [("apns-expiration", "1")] : [])
+        }
+        var dropping = Scene()
+        dropping.publishesExpired = false
+        let (kept, dropped) = (try await Scene().outputs(events), try await dropping.outputs(events))
+        let missing = try await dropping.replay(events, against: kept)
+        #expect(missing.summary.missing == 1)
+        #expect(missing.changes.map { "\($0.kind) \($0.source)" } == ["missing events/0/2"])
+        let new = try await Scene().replay(events, against: dropped)
+        #expect(new.changes.map { "\($0.kind) \($0.source)" } == ["new events/0/2"])
+        #expect((new.summary.same, new.summary.new, new.summary.missing) == (3, 1, 0))
+    }
+
+    @Test("Outputs without an input are missing; beside a topic's range they are not asked for")
+    func left() async throws {
+        let golden = try await Scene().outputs(events)
+        let some = Array(events[100..<300].filter { $0.offset != 249 })
+        let strict = try await Scene().replay(some, against: golden)
+        #expect(strict.summary.missing == 301)
+        #expect(strict.summary.same == 199)
+        let wide = try await Scene().replay(some, against: golden, isWider: true)
+        #expect(wide.changes.map { "\($0.kind) \($0.source)" } == ["missing events/0/249"])
+    }
+
+    @Test("An output that came twice counts as it came last")
+    func repeated() async throws {
+        let golden = try await Scene().outputs(events)
+        var wrong = golden[5]
+        wrong.payload = Array("{}".utf8)
+        #expect(try await Scene().replay(events, against: [wrong] + golden).summary.isSame)
+        #expect(try await Scene().replay(events, against: golden + [wrong]).summary.changed == 1)
+    }
+
+    @Test("What is to be ignored may differ, with all that is below it")
+    func ignored() async throws {
+        let golden = try await Scene().outputs(events)
+        var scene = Scene()
+        scene.phrases.texts["HELLO"] = nil
+        var settings = ReplayRun.Settings()
+        settings.ignored = IgnoredFields(["/aps/alert", "header:pushmill-stages"])
+        #expect(try await scene.replay(events, against: golden, settings: settings).summary.isSame)
+        settings.ignored = IgnoredFields(["/aps/ale"])
+        #expect(try await scene.replay(events, against: golden, settings: settings).fields.count == 3)
+    }
+
+    @Test("A filter leaves the rest out, and counts come out as they do without")
+    func filtered() async throws {
+        let golden = try await Scene().outputs(events)
+        var settings = ReplayRun.Settings()
+        settings.filter.keys = ["recipient-3"]
+        let found = try await Scene().replay(events, against: golden, settings: settings)
+        #expect(found.summary.isSame)
+        #expect(found.summary.records == events.filter { $0.key == Array("recipient-3".utf8) }.count)
+        settings.filter = RecordFilter()
+        settings.filter.outcomes = ["dead-letter"]
+        #expect(try await Scene().replay(events, against: golden, settings: settings).summary.records == 10)
+        settings.filter = RecordFilter()
+        settings.filter.categories = ["CHAT"]
+        let chat = RecordEnvelope(#"{"aps":{"alert":"x","category":"CHAT"}}"#, offset: 1000)
+        let more = try await Scene().outputs(events + [chat])
+        #expect(try await Scene().replay(events + [chat], against: more, settings: settings).summary.records == 1)
+    }
+
+    @Test("An empty input, a baseline of another topic, and one that is no output are errors")
+    func unreadable() async throws {
+        let golden = try await Scene().outputs(events)
+        let empty = await #expect(throws: ReplayError.self) { try await Scene().replay([], against: golden) }
+        #expect(empty?.description == "the recording: there is no record")
+        let others = events.map { event in
+            var event = event
+            event.topic = "others"
+            return event
+        }
+        let foreign = await #expect(throws: ReplayError.self) { try await Scene().replay(others, against: golden) }
+        #expect(
+            foreign?.description
+                == "the baseline: none of its 500 records comes from a record of the recording; they come from events")
+        let input = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: events) }
+        #expect(
+            input?.description == "golden: events/0/0 has no header pushmill-source: it is no output")
+    }
+}

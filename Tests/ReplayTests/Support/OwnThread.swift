@@ -1,0 +1,46 @@
+import Glibc
+import Testing
+
+/// Runs each test of a suite on a thread of the suite's own: what waits for brokers must not wait on the few threads that
+/// all other tests share.
+struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        try await withTaskExecutorPreference(ThreadExecutor()) { try await function() }
+    }
+}
+
+extension Trait where Self == OwnThread {
+    static var ownThread: OwnThread { OwnThread() }
+}
+
+/// Starts a thread for every job.
+private final class ThreadExecutor: TaskExecutor {
+    private final class Work: Sendable {
+        let job: UnownedJob
+        let executor: ThreadExecutor
+
+        init(_ job: UnownedJob, _ executor: ThreadExecutor) {
+            self.job = job
+            self.executor = executor
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let work = Unmanaged.passRetained(Work(UnownedJob(job), self))
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let work = Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
+                work.job.runSynchronously(on: work.executor.asUnownedTaskExecutor())
+                return nil
+            }, work.toOpaque())
+        pthread_detach(thread)
+    }
+}

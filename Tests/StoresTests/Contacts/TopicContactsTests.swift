@@ -1,0 +1,126 @@
+import TestSupport
+import Testing
+
+@testable import Stores
+
+@Suite("Contacts as the copy of a topic")
+struct TopicContactsTests {
+    private static let now: Int64 = 1_700_000_000_000
+
+    let folder: TemporaryFolder
+    let state: StateFile
+    let listed: ContactStoreTests.StoreBox
+
+    init() throws {
+        folder = try TemporaryFolder()
+        state = try StateFile(path: folder.stateFile, access: .shared)
+        listed = try ContactStoreTests.StoreBox(state)
+    }
+
+    private func contacts(_ topic: String = "contacts", _ cluster: String = "c") throws -> TopicContacts {
+        try TopicContacts(state, topic: topic, cluster: cluster)
+    }
+
+    /// Records of one partition, the first at an offset of 10.
+    private func apply(
+        _ records: [(key: String?, value: String?)], partition: Int32 = 0, to contacts: borrowing TopicContacts
+    ) throws -> [RefusedRecord] {
+        var held: [UnsafeMutableRawBufferPointer] = []
+        defer { for bytes in held { bytes.deallocate() } }
+        func hold(_ text: String) -> UnsafeRawBufferPointer {
+            let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+            bytes.copyBytes(from: text.utf8)
+            held.append(bytes)
+            return UnsafeRawBufferPointer(bytes)
+        }
+        let records = records.enumerated().map { index, record in
+            TopicRecord(
+                ContactPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
+                key: record.key.map(hold), value: record.value.map(hold))
+        }
+        return try contacts.apply(records, now: Self.now)
+    }
+
+    private static let anna = #"{"owner":"anna","id":"c1"}"#
+    private static let zoe = #"{"name":"Zoë"}"#
+
+    @Test("Records become contacts, those without a value delete them, and the last of each partition is remembered")
+    func applying() throws {
+        let contacts = try contacts()
+        #expect(try contacts.resume(partitions: 2, now: Self.now) == [])
+        let first = try apply(
+            [
+                (Self.anna, Self.zoe), (#"{"id":"c9"}"#, #"{"name":"Public","more":[1]}"#),
+                (#"{"id":"c2","owner":"anna"}"#, #"{"id":"other","owner":"other","name":"Two"}"#),
+                (Self.anna, #"{"name":"Zoë Martin"}"#), (#"{"owner":"anna","id":"c2"}"#, nil),
+            ], to: contacts)
+        #expect(first == [])
+        #expect(try apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], partition: 1, to: contacts) == [])
+        #expect(try listed.list() == ["*/c9=Public", "anna/c1=Zoë Martin", "boris/c1=Zoë"])
+        let positions = [
+            ContactPosition(partition: 0, offset: 14, timestamp: 4),
+            ContactPosition(partition: 1, offset: 10, timestamp: 0),
+        ]
+        #expect(try self.contacts().resume(partitions: 2, now: Self.now) == positions)
+        #expect(try listed.list().count == 3)
+    }
+
+    @Test(
+        "A record that is no contact is passed over with the reason",
+        arguments: [
+            (nil, zoe, "no key"), ("", zoe, "not JSON: unexpected end at byte 0"), ("[]", zoe, "not a JSON object"),
+            ("{}", zoe, "no id"), (#"{"id":1}"#, zoe, "the id is not a string"), (anna, "{}", "no name"),
+            (anna, #"{"name":null}"#, "no name"), (anna, "", "not JSON: unexpected end at byte 0"),
+        ])
+    func refused(_ key: String?, _ value: String, _ what: String) throws {
+        let contacts = try contacts()
+        _ = try contacts.resume(partitions: 1, now: Self.now)
+        let position = ContactPosition(partition: 0, offset: 11, timestamp: 1)
+        let refused = try apply([(Self.anna, Self.zoe), (key, value)], to: contacts)
+        #expect(refused == [RefusedRecord(position: position, what: what)])
+        #expect(try listed.list() == ["anna/c1=Zoë"])
+        #expect(try contacts.resume(partitions: 1, now: Self.now) == [position])
+    }
+
+    @Test(
+        "Contacts of another source, or that may have missed a deletion, are forgotten",
+        arguments: [
+            ("contacts", "c", 1, 0, true), ("contacts", "c", 1, 11 * 3_600_000, true),
+            ("contacts", "c", 1, 12 * 3_600_000, false), ("contacts", "d", 1, 0, false), ("people", "c", 1, 0, false),
+            ("contacts", "c", 0, 0, false),
+        ])
+    func resuming(_ topic: String, _ cluster: String, _ partitions: Int, _ later: Int64, _ isKept: Bool) throws {
+        let contacts = try contacts()
+        _ = try contacts.resume(partitions: 1, now: Self.now)
+        _ = try apply([(Self.anna, Self.zoe)], to: contacts)
+        let positions = try self.contacts(topic, cluster).resume(partitions: partitions, now: Self.now + later)
+        #expect(positions == (isKept ? [ContactPosition(partition: 0, offset: 10, timestamp: 0)] : []))
+        #expect(try listed.list() == (isKept ? ["anna/c1=Zoë"] : []))
+    }
+
+    @Test("Who keeps looking has missed nothing")
+    func seeing() throws {
+        let contacts = try contacts()
+        _ = try contacts.resume(partitions: 1, now: Self.now)
+        _ = try apply([(Self.anna, Self.zoe)], to: contacts)
+        try contacts.see(now: Self.now + 12 * 3_600_000)
+        #expect(try contacts.resume(partitions: 1, now: Self.now + 20 * 3_600_000).count == 1)
+    }
+
+    @Test("Contacts changed by hand are the topic's no longer")
+    func changedByHand() throws {
+        let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
+        _ = try listed.store.importLines(path)
+        let contacts = try contacts()
+        #expect(try contacts.resume(partitions: 1, now: Self.now) == [])
+        #expect(try listed.list() == [])
+        _ = try listed.store.importLines(path)
+        let error = #expect(throws: StoreError.self) { try apply([(Self.anna, Self.zoe)], to: contacts) }
+        #expect(error?.description.contains("no longer those of the topic contacts") == true)
+        #expect(try listed.list() == ["anna/c5=Five"])
+        #expect(throws: StoreError.self) { try contacts.see(now: Self.now) }
+        #expect(try contacts.resume(partitions: 1, now: Self.now) == [])
+        #expect(try apply([(Self.anna, Self.zoe)], to: contacts) == [])
+        #expect(try listed.list() == ["anna/c1=Zoë"])
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import Stores
+
+@Suite("Outputs by the place of their input")
+struct OutputIndexTests {
+    private func place(_ offset: Int64, _ partition: Int32 = 0, _ topic: String = "a") -> OutputIndex.Place {
+        OutputIndex.Place(topic: topic, partition: partition, offset: offset)
+    }
+
+    @Test("An output is found by its place, the last one that was put")
+    func found() throws {
+        var index = try OutputIndex()
+        try index.put([1], at: place(5))
+        try index.put([2], at: place(5, 1))
+        try index.put([3], at: place(5, 0, "b"))
+        try index.put([4], at: place(5))
+        try index.put([], at: place(6))
+        #expect(try index.take(place(5)) == [4])
+        #expect(try index.take(place(5, 1)) == [2])
+        #expect(try index.take(place(5, 0, "b")) == [3])
+        #expect(try index.take(place(6)) == [])
+        #expect(try index.take(place(7)) == nil)
+        #expect(try index.take(place(5, 0, "c")) == nil)
+        #expect(index.count == 5)
+        #expect(index.topics == ["a", "b"])
+    }
+
+    @Test("What nobody took comes by topic, partition and offset")
+    func left() throws {
+        var index = try OutputIndex()
+        for offset in [9, 3, 7, 1] { try index.put([UInt8(offset)], at: place(Int64(offset))) }
+        try index.put([100], at: place(2, 1))
+        #expect(try index.take(place(7)) == [7])
+        var left = try index.left()
+        var found: [[UInt8]] = []
+        while let next = try left.next() { found.append(next.bytes) }
+        #expect(found == [[1], [3], [9], [100]])
+    }
+}

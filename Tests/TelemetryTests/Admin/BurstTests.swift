@@ -1,0 +1,28 @@
+import Synchronization
+import Testing
+
+@testable import Telemetry
+
+@Suite struct BurstTests {
+    @Test("A burst of a thousand scrapes, each on a connection of its own, is answered by few renderings")
+    func burst() async throws {
+        let test = try TestServer()
+        let renderings = Atomic(0)
+        test.registry.add(
+            MeasuredFamily(MetricDescription(.gauge, "test_renderings", "Test.")) {
+                renderings.add(1, ordering: .relaxed)
+                return [.init(1)]
+            })
+        let clock = ContinuousClock()
+        let time = try clock.measure {
+            for _ in 0..<20 {
+                // They all wait at once.
+                let clients = try (0..<50).map { _ in try test.connect() }
+                for client in clients { client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") }
+                for client in clients { #expect(client.readToEnd().contains("test_renderings 1.0\n")) }
+            }
+        }
+        #expect(renderings.load(ordering: .relaxed) <= 2 + Int(time / .milliseconds(100)))
+        #expect(time < .seconds(20))
+    }
+}
