@@ -30,6 +30,7 @@ final class Service: Sendable {
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
         let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        Startup.limitBatches(&settings)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))

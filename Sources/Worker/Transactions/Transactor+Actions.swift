@@ -7,6 +7,8 @@ import Telemetry
 extension Transactor {
     /// Milliseconds for the brokers to take offsets: what has failed is not asked again.
     private static let offsetsPatience: Int32 = 5000
+    /// One after the other.
+    private static let mostAcquittals = 3
     private static let refusalPatience = Duration.seconds(10)
 
     func perform(_ action: TransactionMachine.Action) -> TransactionMachine.Action {
@@ -30,7 +32,7 @@ extension Transactor {
             failure = nil
         case .abort: failure = attempt(otherwise: .fatal, abort)
         case .rewind:
-            failure = attempt(otherwise: .retriable, hear)
+            failure = attempt(otherwise: .fatal, hear)
             if failure == nil {
                 tell(.rewind)
                 return .none
@@ -144,6 +146,7 @@ extension Transactor {
         let took = TimeSource.system.now.nanoseconds(since: closedAt)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
         metrics.transactionsCommitted.add()
+        acquittals = 0
         answer(.accepted, all: false)
     }
 
@@ -165,7 +168,13 @@ extension Transactor {
     private func hear() throws(KafkaError) {
         accused += transactions.trial.takeAccused()
         guard !accused.isEmpty else { return }
-        for (index, error) in try hearing.hear(accused) { transactions.trial.convict(accused[index], error) }
+        let guilty = try hearing.hear(accused)
+        for (index, error) in guilty { transactions.trial.convict(accused[index], error) }
         accused.removeAll()
+        acquittals = guilty.isEmpty ? acquittals + 1 : 0
+        guard acquittals < Self.mostAcquittals else {
+            throw KafkaError(
+                "batches are refused of which each record is taken: batch.size is above the topics' limits")
+        }
     }
 }

@@ -58,6 +58,8 @@ final class Transactor {
     var refused: (member: GroupMetadata, at: Instant)?
     /// Of outputs in transactions that were aborted.
     var accused: [Trial.Accusation] = []
+    /// How many times in turn nobody was to blame.
+    var acquittals = 0
 
     init(
         consumer: Consumer, outputs: Outputs, transactions: OutputTransactions, flow: Flow, hearing: Hearing,
