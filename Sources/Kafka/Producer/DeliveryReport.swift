@@ -4,6 +4,8 @@ internal import CRdKafka
 public struct DeliveryReport {
     /// What `publish` was given.
     public let opaque: UInt64
+    /// Where it was stored; negative where the brokers have not said.
+    public let offset: Int64
     /// nil when the brokers have acknowledged it.
     public let error: KafkaError?
     /// What was refused, taken out of librdkafka: nil for an acknowledged record.
@@ -45,6 +47,7 @@ func onDelivery(
     let error = KafkaError(ifAny: message.pointee.err)
     sinks.deliveries.reports.append(
         DeliveryReport(
-            opaque: UInt64(UInt(bitPattern: message.pointee._private)), error: error,
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)),
+            offset: message.pointee.offset, error: error,
             returned: error == nil ? nil : ReturnedRecord(message)))
 }

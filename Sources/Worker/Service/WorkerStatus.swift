@@ -13,8 +13,12 @@ package final class WorkerStatus: Sendable {
 
     private let state = Mutex(State())
     private let contacts: ContactProgress?
+    private let restores: RestoreProgress?
 
-    init(contacts: ContactProgress? = nil) { self.contacts = contacts }
+    init(contacts: ContactProgress? = nil, restores: RestoreProgress? = nil) {
+        self.contacts = contacts
+        self.restores = restores
+    }
 
     /// What the stages ask for is there.
     var isRestored: Bool { contacts?.isRestored ?? true }
@@ -56,6 +60,7 @@ package final class WorkerStatus: Sendable {
             }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
             if let reason = contacts?.reason { reasons.append(reason) }
+            if let reason = restores?.reason { reasons.append(reason) }
             return reasons
         }
     }
