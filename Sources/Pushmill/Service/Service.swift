@@ -32,7 +32,8 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let cluster = try Startup.check(
+            settings, contacts: configuration.contactTopic, changelog: configuration.changelogTopic, log)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
