@@ -10,7 +10,9 @@ package struct ChangelogView {
 
     package mutating func apply(key: [UInt8]?, value: [UInt8]?) throws(ChangelogRecord.Malformed) {
         guard let key else { throw .noKey }
-        try key.span.bytes.withUnsafeBytes { (key) throws(ChangelogRecord.Malformed) in _ = try ChangelogRecord.account(key) }
+        try key.span.bytes.withUnsafeBytes { (key) throws(ChangelogRecord.Malformed) in
+            _ = try ChangelogRecord.account(key)
+        }
         let count = try value.count()
         counts[key] = count == 0 ? nil : count
     }
