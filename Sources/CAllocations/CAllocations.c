@@ -91,4 +91,13 @@ void pushmill_allocations_start(void) {
 
 uint64_t pushmill_allocations_of_this_thread(void) { return count; }
 
-void pushmill_allocations_give_back(void) { malloc_trim(0); }
+// jemalloc's, where the program is linked with it.
+extern int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));
+
+void pushmill_allocations_give_back(void) {
+    // 4096 stands for all arenas.
+    if (mallctl)
+        mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+    else
+        malloc_trim(0);
+}

@@ -81,6 +81,19 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__DESTROY)
     }
 
+    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way nor
+    /// the victim of what became of its producer or its transaction.
+    package var blamesRecord: Bool {
+        !isTimeOut && !isOurOwnDoing
+            && !isAny(
+                of: RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
+                RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
+                RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
+                RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
+                RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__FATAL,
+                RD_KAFKA_RESP_ERR__STATE)
+    }
+
     /// Says nothing about the record itself: no broker, no answer in time.
     package var isTimeOut: Bool {
         isAny(

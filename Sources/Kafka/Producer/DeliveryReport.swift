@@ -39,15 +39,21 @@ final class DeliveryInbox {
     var reports: [DeliveryReport] = []
 }
 
+extension DeliveryReport {
+    /// The message is librdkafka's and only read.
+    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+        let error = KafkaError(ifAny: message.pointee.err)
+        self.init(
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
+            error: error,
+            returned: error == nil ? nil : ReturnedRecord(message))
+    }
+}
+
 /// Called by librdkafka within a poll, once for each record; the message is gone when it returns.
 func onDelivery(
     client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let message, let sinks = ClientSinks.from(opaque) else { return }
-    let error = KafkaError(ifAny: message.pointee.err)
-    sinks.deliveries.reports.append(
-        DeliveryReport(
-            opaque: UInt64(UInt(bitPattern: message.pointee._private)),
-            offset: message.pointee.offset, error: error,
-            returned: error == nil ? nil : ReturnedRecord(message)))
+    sinks.deliveries.reports.append(DeliveryReport(message))
 }

@@ -17,12 +17,16 @@ extension Command {
     ) { invocation throws(ProgramError) in
         let path = try invocation.required(file)
         let state = try invocation.ownContacts(creating: true)
+        let console = invocation.surroundings.console
+        let clock = ContinuousClock()
+        let start = clock.now
         let total = try invocation.store { () throws(StoreError) in
             try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
-                if count % 100_000 == 0 { invocation.surroundings.console.error("\(count) contacts so far") }
+                guard count % 100_000 == 0 else { return }
+                console.error("\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
             }
         }
-        invocation.surroundings.console.output("\(total) contacts imported")
+        console.output("\(total) contacts imported")
         return .success
     }
 

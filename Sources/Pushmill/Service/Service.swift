@@ -22,9 +22,6 @@ final class Service: Sendable {
         _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
-        guard configuration.delivery.guarantee == .atLeastOnce else {
-            throw .unreadableConfiguration("delivery.guarantee: 'run' keeps at-least-once only as yet")
-        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {

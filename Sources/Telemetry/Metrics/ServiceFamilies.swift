@@ -19,6 +19,7 @@ struct ServiceFamilies {
     let restoreLeft: MetricFamily<Gauge>
     let checkpointSeconds: MetricFamily<Histogram>
     let checkpointFailures: MetricFamily<Counter>
+    let transactions: MetricFamily<Counter>
 
     static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
     static let inFlightMessages = MetricDescription(
@@ -83,5 +84,7 @@ struct ServiceFamilies {
         checkpointSeconds = registry.histograms(
             "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint)
         checkpointFailures = registry.counters("pushmill_checkpoint_failures_total", "Checkpoints that failed.")
+        transactions = registry.counters(
+            "pushmill_transactions_total", "Transactions of exactly-once, by how they ended.", labels: .result)
     }
 }

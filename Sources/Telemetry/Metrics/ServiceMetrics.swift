@@ -18,6 +18,8 @@ public final class ServiceMetrics: Sendable {
     public let restoreLeft: Gauge
     public let checkpointSeconds: Histogram
     public let checkpointFailures: Counter
+    public let transactionsCommitted: Counter
+    public let transactionsAborted: Counter
     private let families: ServiceFamilies
 
     /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
@@ -38,6 +40,8 @@ public final class ServiceMetrics: Sendable {
         restoreLeft = families.restoreLeft.series()
         checkpointSeconds = families.checkpointSeconds.series()
         checkpointFailures = families.checkpointFailures.series()
+        transactionsCommitted = families.transactions.series("committed")
+        transactionsAborted = families.transactions.series("aborted")
     }
 
     /// The part of one writer, counted from 0: a lane, or any other thread that counts for every message.

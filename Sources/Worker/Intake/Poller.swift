@@ -25,7 +25,9 @@ final class Poller {
     private var isSubscribed = false
     /// Assignments whose committed positions are being read.
     var startsAwaited = 0
-    private var paused: [TopicPartition] = []
+    var paused: [TopicPartition] = []
+    /// Assigned and not read, until what is in flight of them from before has ended.
+    var returning: [PartitionStart] = []
     private var blockedSince: Instant?
     private let topics: InputTopics
     private var knownTopics: UInt32 = 0
@@ -46,8 +48,7 @@ final class Poller {
         self.log = log
         self.status = status
         intake = Intake(
-            flow: flow, lanes: lanes, ordering: settings.ordering, metrics: metrics, log: log,
-            nameOf: consumer.topicName)
+            flow: flow, lanes: lanes, settings: settings, metrics: metrics, log: log, nameOf: consumer.topicName)
         shutdown = ShutdownMachine(grace: settings.shutdownGrace)
     }
 
@@ -59,7 +60,7 @@ final class Poller {
             takeMessages(&inbox)
             for message in inbox { handle(message) }
             inbox.removeAll(keepingCapacity: true)
-            if !isSubscribed, status.isRestored { subscribe() }
+            if !isSubscribed, status.isPrepared { subscribe() }
             // Blocked and not paused, a poll could bring records that there is no room for.
             if !hasEnded, !intake.isBlocked || !paused.isEmpty {
                 let polled = consumer.poll(milliseconds: patience, into: &batch)
@@ -85,7 +86,8 @@ final class Poller {
     /// Short while something is under way that no record announces.
     private var patience: Int32 {
         if intake.isBlocked { return 0 }
-        return rebalances.deadline == nil && shutdown.isRunning && startsAwaited == 0 ? 100 : 10
+        let isWaiting = rebalances.deadline != nil || !shutdown.isRunning || startsAwaited > 0 || !returning.isEmpty
+        return isWaiting ? 10 : 100
     }
 
     private func takeMessages(_ inbox: inout [PollerMessage]) {

@@ -42,6 +42,8 @@ final class Acknowledger: Sendable {
         let counters = metrics.shard(shard)
         var reports: [DeliveryReport] = []
         var done: [InFlightTable.Ticket] = []
+        /// Published in a transaction that comes to nothing.
+        var undone: [InFlightTable.Ticket] = []
         var lastProgress = TimeSource.system.now
         while !isStopping.load(ordering: .relaxed) {
             outputs.producer.poll(milliseconds: 100, into: &reports)
@@ -52,7 +54,10 @@ final class Acknowledger: Sendable {
             let now = SystemTime.milliseconds
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
-                if let error = report.error {
+                if let error = report.error, let transactions = outputs.transactions {
+                    transactions.fail(report, tag, error, of: flow.origin(of: tag.ticket), outputs.times[tag.ticket])
+                    undone.append(tag.ticket)
+                } else if let error = report.error {
                     refusals.take(report, tag, error, timestamp: outputs.times[tag.ticket])
                 } else {
                     count(tag, outputs.times[tag.ticket], now, counters)
@@ -62,6 +67,13 @@ final class Acknowledger: Sendable {
             outputs.reported(reports.count)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
+            if let transactions = outputs.transactions {
+                flow.abandon(undone)
+                undone.removeAll(keepingCapacity: true)
+                transactions.answered(reports.count)
+                // Someone waits for the rest.
+                if transactions.gate.isClosed { continue }
+            }
             // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
             // only the commit.
             usleep(Self.gathering)

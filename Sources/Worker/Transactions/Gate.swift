@@ -3,7 +3,7 @@ import Synchronization
 
 /// Keeps every thread from publishing while a transaction is ended.
 final class Gate: Sendable {
-    fileprivate let isClosed = Atomic<Bool>(true)
+    private let closed = Atomic<Bool>(true)
     private let doors = Mutex<[Door]>([])
 
     /// For one thread that publishes.
@@ -15,13 +15,15 @@ final class Gate: Sendable {
 
     /// Returns when nobody is inside any more. A thread is inside for one record, or while the producer's queue is full.
     func close() {
-        isClosed.store(true, ordering: .sequentiallyConsistent)
+        closed.store(true, ordering: .sequentiallyConsistent)
         for door in doors.withLock({ $0 }) {
             while door.isInside.load(ordering: .sequentiallyConsistent) { usleep(50) }
         }
     }
 
-    func open() { isClosed.store(false, ordering: .sequentiallyConsistent) }
+    func open() { closed.store(false, ordering: .sequentiallyConsistent) }
+
+    var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 }
 
 /// One thread's way into the open transaction.
@@ -34,7 +36,7 @@ final class Door: Sendable {
     /// False while the transaction is being ended. To be left in turn, soon.
     func enter() -> Bool {
         isInside.store(true, ordering: .sequentiallyConsistent)
-        guard !gate.isClosed.load(ordering: .sequentiallyConsistent) else {
+        guard !gate.isClosed else {
             isInside.store(false, ordering: .sequentiallyConsistent)
             return false
         }

@@ -9,6 +9,7 @@ final class HeldOutput: Sendable {
     let key: [UInt8]?
     let value: [UInt8]?
     let timestamp: Int64
+    let origin: Position
     /// Never changed, so that any thread may copy them.
     nonisolated(unsafe) private let list: Headers
 
@@ -16,7 +17,7 @@ final class HeldOutput: Sendable {
 
     init(
         to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: consuming Headers, timestamp: Int64, tag: DeliveryTag, slot: PartitionSlot
+        headers: consuming Headers, timestamp: Int64, tag: DeliveryTag, slot: PartitionSlot, origin: Position
     ) {
         self.topic = topic
         self.key = key.map(Array.init)
@@ -25,16 +26,7 @@ final class HeldOutput: Sendable {
         self.timestamp = timestamp
         self.tag = tag
         self.slot = slot
-    }
-
-    func publish(by producer: Producer) -> PublishResult {
-        var headers = headers
-        return key.withBytes { key in
-            value.withBytes { value in
-                producer.publish(
-                    to: topic, key: key, value: value, headers: &headers, timestamp: timestamp, opaque: tag.rawValue)
-            }
-        }
+        self.origin = origin
     }
 }
 

@@ -41,6 +41,9 @@ package struct TransactionMachine: ~Copyable {
     /// Outputs may be published.
     package var isOpen: Bool { state == .open }
 
+    /// Its transactions are this process's to end.
+    package var isInitialized: Bool { state != .new && state != .initializing && state != .over }
+
     package mutating func start() -> Action {
         precondition(state == .new, "started twice")
         state = .initializing

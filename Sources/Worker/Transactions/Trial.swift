@@ -1,71 +1,68 @@
 import Kafka
 import Synchronization
 
-/// Outputs that the brokers have refused for good. A whole batch is refused for one record, so that all of it are
-/// suspects: after the abort each is sent alone, and what is refused then is convicted; after one more abort it goes to
-/// the dead letters.
+/// Outputs that the brokers have refused for good. A whole batch is refused for one record: all of it are accused, and
+/// the transaction is aborted. Those found guilty, alone, go to the dead letters when their records are done again.
 final class Trial: Sendable {
-    enum Standing: Sendable {
-        case suspect
-        case convicted(reason: String)
+    struct Accusation: Sendable {
+        /// Of the record.
+        let origin: Position
+        /// It was a dead letter already.
+        let isLetter: Bool
+        let error: KafkaError
+        let timestamp: Int64
+        let returned: ReturnedRecord
+    }
+
+    struct Conviction: Sendable {
+        let reason: String
+        /// The dead letters refuse the record too.
+        let isLetterRefused: Bool
     }
 
     private struct State {
-        var standings: [Position: Standing] = [:]
-        /// Those that wait to be sent alone.
-        var suspects: [HeldOutput] = []
-        /// Refused or purged: their transaction is going to be aborted.
-        var returned: [InFlightTable.Ticket] = []
+        var accused: [Accusation] = []
+        var convictions: [Position: Conviction] = [:]
     }
 
     private let state = Mutex(State())
-    private let hasCases = Atomic<Bool>(false)
+    private let hasConvictions = Atomic<Bool>(false)
 
-    /// nil for nearly all; asked before each output is published.
-    func standing(of origin: @autoclosure () -> Position) -> Standing? {
-        guard hasCases.load(ordering: .relaxed) else { return nil }
-        let origin = origin()
-        return state.withLock { $0.standings[origin] }
-    }
+    func accuse(_ accusation: Accusation) { state.withLock { $0.accused.append(accusation) } }
 
-    func accuse(_ origin: Position) {
-        hasCases.store(true, ordering: .relaxed)
+    func takeAccused() -> [Accusation] {
         state.withLock { state in
-            if state.standings[origin] == nil { state.standings[origin] = .suspect }
+            defer { state.accused.removeAll() }
+            return state.accused
         }
     }
 
-    func convict(_ origin: Position, reason: String) {
-        state.withLock { $0.standings[origin] = .convicted(reason: reason) }
+    func convict(_ accusation: Accusation, _ error: KafkaError) {
+        convict(accusation.origin, Conviction(reason: error.name, isLetterRefused: accusation.isLetter))
+    }
+
+    func convict(_ origin: Position, _ conviction: Conviction) {
+        state.withLock { state in
+            state.convictions[origin] = conviction
+            hasConvictions.store(true, ordering: .releasing)
+        }
+    }
+
+    /// nil for nearly all; asked before each output is published.
+    func conviction(of origin: @autoclosure () -> Position) -> Conviction? {
+        guard hasConvictions.load(ordering: .acquiring) else { return nil }
+        let origin = origin()
+        return state.withLock { $0.convictions[origin] }
     }
 
     /// A transaction was committed: cases of records that are done are closed.
     func close(isDone: (Position) -> Bool) {
-        guard hasCases.load(ordering: .relaxed) else { return }
-        let origins = state.withLock { Array($0.standings.keys) }
+        guard hasConvictions.load(ordering: .relaxed) else { return }
+        let origins = state.withLock { Array($0.convictions.keys) }
         let done = origins.filter(isDone)
-        let isEmpty = state.withLock { state in
-            for origin in done { state.standings[origin] = nil }
-            return state.standings.isEmpty
-        }
-        if isEmpty { hasCases.store(false, ordering: .relaxed) }
-    }
-
-    func hold(_ output: HeldOutput) { state.withLock { $0.suspects.append(output) } }
-
-    func takeSuspects() -> [HeldOutput] {
         state.withLock { state in
-            defer { state.suspects.removeAll() }
-            return state.suspects
-        }
-    }
-
-    func note(returned ticket: InFlightTable.Ticket) { state.withLock { $0.returned.append(ticket) } }
-
-    func takeReturned() -> [InFlightTable.Ticket] {
-        state.withLock { state in
-            defer { state.returned.removeAll() }
-            return state.returned
+            for origin in done { state.convictions[origin] = nil }
+            if state.convictions.isEmpty { hasConvictions.store(false, ordering: .releasing) }
         }
     }
 }

@@ -1,0 +1,39 @@
+import Kafka
+import Telemetry
+
+/// Back to the last commit.
+extension Poller {
+    var transactions: Mailbox<Transactor.Request>? { outputs.transactions?.requests }
+
+    /// What was published since then has come to nothing. Partitions that are leaving go as they were committed.
+    func rewind() {
+        let leaving = rebalances.leaving
+        let places = intake.served.places
+        if shutdown.isRunning {
+            let staying = intake.slots(of: places.filter { !leaving.contains($0) })
+            returning += staying.compactMap { flow.lastCommitted($0) }
+        }
+        intake.end(places)
+        log.info("going back to the last commit", [.count(places.count), .partitions(places.summary)])
+        transactions?.post(.rewound)
+    }
+
+    /// Reads partitions from where they go on, as soon as they can be.
+    func readReturning() {
+        guard !returning.isEmpty, flow.isSettled(returning.map(\.place)) else { return }
+        guard shutdown.isRunning else { return returning.removeAll() }
+        let results = consumer.seek(
+            to: returning.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
+        let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
+        let starts = returning.filter { sought.contains($0.place) }
+        returning.removeAll { sought.contains($0.place) }
+        for start in starts { intake.serve(start) }
+        let places = starts.map(\.place)
+        consumer.resume(places.filter { !paused.contains($0) })
+        guard !places.isEmpty else { return }
+        log.info("partitions are read", [.count(places.count), .partitions(places.summary)])
+    }
+
+    /// Milliseconds.
+    private static var seekPatience: Int32 { 1000 }
+}

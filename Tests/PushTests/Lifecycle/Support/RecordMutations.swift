@@ -1,0 +1,70 @@
+import FoundationEssentials
+import Testing
+
+@testable import Push
+
+/// Broken input, as much of it as `PUSHMILL_MUTATIONS` asks for. Worth most under the address sanitizer.
+enum Mutations {
+    static let count = Int(ProcessInfo.processInfo.environment["PUSHMILL_MUTATIONS"] ?? "") ?? 10_000
+}
+
+/// Records with broken payloads and headers, and what must be true of each that has gone through a chain.
+struct RecordMutations {
+    var generator: SeededGenerator
+    let payloads: [String]
+
+    private static let headers = [
+        ("content-type", "application/cloudevents+json"), ("apns-expiration", "1699999999"), ("apns-push-type", "voip"),
+        ("apns-collapse-id", String(repeating: "c", count: 70)), ("apns-id", ""), ("pushmill-outcome", "x"),
+        ("pushmill-attempt", "9223372036854775807"), ("locale", "de"), ("apns-topic", "com.x"), ("recipient", "boris"),
+    ]
+
+    /// The outcomes that came of the mutants; the chain is one in which no stage waits.
+    mutating func run(through chain: Chain) async throws -> [Outcome: Int] {
+        let delivery = Delivery(host: TestHost(count: 3))
+        var outcomes: [Outcome: Int] = [:]
+        for _ in 0..<Mutations.count {
+            let message = next()
+            var verdict: Verdict?
+            switch message.begin(chain, delivery, after: generator.chance(10) ? .seconds(30) : .zero) {
+            case .ended(let ended): verdict = ended
+            case .run: verdict = await chain.run(delivery)
+            case .notYet: break
+            }
+            let published = Published(try #require(verdict), delivery)
+            outcomes[published.outcome, default: 0] += 1
+            try Self.check(published, message)
+        }
+        return outcomes
+    }
+
+    private mutating func next() -> Message {
+        var message = Message(nil, key: generator.chance(90) ? "anna" : nil)
+        var payload = Array(generator.pick(payloads).utf8)
+        if generator.chance(70) { generator.mutate(&payload) }
+        message.envelope.payload = generator.chance(2) ? nil : payload
+        for (name, value) in Self.headers where generator.chance(20) {
+            var value = Array(value.utf8)
+            var name = Array(name.utf8)
+            if generator.chance(20) { generator.mutate(&value) }
+            if generator.chance(5) { generator.mutate(&name) }
+            message.envelope.headers.append(RecordEnvelope.Header(name: name, value: generator.chance(5) ? nil : value))
+        }
+        return message
+    }
+
+    private static func check(_ published: Published, _ message: Message) throws {
+        var line: [UInt8] = []
+        published.envelope.append(to: &line)
+        #expect(try RecordEnvelope(line: line) == published.envelope)
+        #expect(published["pushmill-outcome"] == "\(published.outcome.name)")
+        guard published.outcome != .deadLetter else {
+            #expect(published.envelope.payload == message.envelope.payload)
+            return
+        }
+        var content = NotificationContent()
+        try published.envelope.payload?.withUnsafeBytes { try content.read($0) }
+        #expect(content.renderedByteCount <= 5120)
+        if published.outcome == .modified || published.outcome == .bestAttempt { #expect(content.hasAlertText) }
+    }
+}
