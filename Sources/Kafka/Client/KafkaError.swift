@@ -20,6 +20,11 @@ public struct KafkaError: Error, Equatable, Sendable {
     }
 }
 
+extension KafkaError {
+    /// No answer came in time.
+    package static var unanswered: KafkaError { KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
+}
+
 extension KafkaError: CustomStringConvertible {
     public var description: String { "\(message) (\(name))" }
 }

@@ -4,6 +4,8 @@ internal import CRdKafka
 public struct DeliveryReport {
     /// What `publish` was given.
     public let opaque: UInt64
+    /// Where it was stored; negative where the brokers have not said.
+    public let offset: Int64
     /// nil when the brokers have acknowledged it.
     public let error: KafkaError?
     /// What was refused, taken out of librdkafka: nil for an acknowledged record.
@@ -42,7 +44,8 @@ extension DeliveryReport {
     init(_ message: UnsafePointer<rd_kafka_message_t>) {
         let error = KafkaError(ifAny: message.pointee.err)
         self.init(
-            opaque: UInt64(UInt(bitPattern: message.pointee._private)), error: error,
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
+            error: error,
             returned: error == nil ? nil : ReturnedRecord(message))
     }
 }

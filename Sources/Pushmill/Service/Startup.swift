@@ -9,7 +9,9 @@ enum Startup {
     private static let limitPatience: Int32 = 2000
 
     /// Gives the identity of the cluster.
-    static func check(_ settings: WorkerSettings, contacts: String?, _ log: Log) throws(ProgramError) -> String {
+    static func check(
+        _ settings: WorkerSettings, contacts: String?, changelog: String?, _ log: Log
+    ) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
             client = try Producer(settings.producer, log: { _, _, _ in })
@@ -21,6 +23,9 @@ enum Startup {
             try find(name, client, setting: "topics")
         }
         if let contacts { try find(contacts, client, setting: "stages.contact.source") }
+        if let changelog, let input = settings.input.first {
+            try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
+        }
         return client.clusterID(milliseconds: patience) ?? ""
     }
 

@@ -14,6 +14,8 @@ public final class ServiceMetrics: Sendable {
     public let partitionsLost: Counter
     /// Partitions taken over whose counts may be stale, because another instance had served them.
     public let stalePartitions: Counter
+    public let restoredRecords: Counter
+    public let restoreLeft: Gauge
     public let checkpointSeconds: Histogram
     public let checkpointFailures: Counter
     public let transactionsCommitted: Counter
@@ -34,6 +36,8 @@ public final class ServiceMetrics: Sendable {
         partitionsRevoked = families.rebalances.series("revoked")
         partitionsLost = families.rebalances.series("lost")
         stalePartitions = families.stalePartitions.series()
+        restoredRecords = families.restoredRecords.series()
+        restoreLeft = families.restoreLeft.series()
         checkpointSeconds = families.checkpointSeconds.series()
         checkpointFailures = families.checkpointFailures.series()
         transactionsCommitted = families.transactions.series("committed")

@@ -14,9 +14,13 @@ package final class WorkerStatus: Sendable {
 
     private let state: Mutex<State>
     private let contacts: ContactProgress?
+    private let restores: RestoreProgress?
 
-    init(contacts: ContactProgress? = nil, isTransactional: Bool = false) {
+    init(
+        contacts: ContactProgress? = nil, restores: RestoreProgress? = nil, isTransactional: Bool = false
+    ) {
         self.contacts = contacts
+        self.restores = restores
         state = Mutex(State(canTransact: !isTransactional))
     }
 
@@ -65,6 +69,7 @@ package final class WorkerStatus: Sendable {
             }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
             if let reason = contacts?.reason { reasons.append(reason) }
+            if let reason = restores?.reason { reasons.append(reason) }
             return reasons
         }
     }
