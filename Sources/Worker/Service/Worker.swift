@@ -25,7 +25,7 @@ package final class Worker: Sendable {
     ) throws {
         let messages = messages
         let status = WorkerStatus(
-            contacts: contacts?.progress, counts: changelog?.progress, isTransactional: settings.isTransactional)
+            contacts: contacts?.progress, restores: changelog?.progress, isTransactional: settings.isTransactional)
         self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
@@ -89,7 +89,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics, log: log,
+                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics,
+                log: log,
                 status: status
             ).serve()
         }

@@ -1,6 +1,7 @@
 import Glibc
 import Kafka
 import Push
+import Stores
 import Telemetry
 
 /// What the machine asks for.
@@ -122,9 +123,12 @@ extension Transactor {
             let group = consumer.groupMetadata()
             let cut = flow.cut(nil)
             let (isWhole, marks) = (cut.losses == losses && !transactions.hasFailed, cut.marks)
+            let changes = cut.batch.changes
             self.cut = consume cut
             cover()
             guard isWhole, let group else { throw KafkaError("not all of it may be committed") }
+            cutTime = SystemTime.milliseconds
+            try changelog?.publish(changes, at: cutTime, by: outputs.producer)
             guard !marks.isEmpty else { return }
             do throws(KafkaError) {
                 try outputs.producer.sendOffsets(marks.map(\.position), of: group, milliseconds: Self.offsetsPatience)
@@ -141,7 +145,9 @@ extension Transactor {
         try outputs.producer.commitTransaction(milliseconds: Self.patience)
         guard let cut = cut.take() else { return }
         flow.committed(cut.marks)
-        flow.saved(cut.batch, in: 0)
+        while !areAllAnswered() {}
+        let changes = cut.batch.changes
+        flow.saved(cut.batch, in: changelog?.committed(changes, publishedAt: cutTime) ?? 0)
         transactions.trial.close(isDone: flow.isDone)
         let took = TimeSource.system.now.nanoseconds(since: closedAt)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
