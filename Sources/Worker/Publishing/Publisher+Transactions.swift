@@ -5,8 +5,9 @@ import Telemetry
 
 /// Outputs that belong to transactions. What finds none open is held, in its order, until the next one.
 extension Publisher {
-    mutating func publish(_ verdict: Verdict, of carrier: Carrier, _ item: LaneItem, in transactions: OutputTransactions)
-    {
+    mutating func publish(
+        _ verdict: Verdict, of carrier: Carrier, _ item: LaneItem, in transactions: OutputTransactions
+    ) {
         let delivery = carrier.delivery
         guard let conviction = transactions.trial.conviction(of: delivery.record.source.position) else {
             return publish(verdict, delivery, headers: carrier.takeHeaders(), item.ticket, item.slot)

@@ -23,8 +23,9 @@ final class OutputTransactions: Sendable {
     func answered(_ count: Int) { answeredCount.wrappingAdd(count, ordering: .releasing) }
 
     /// The output was not stored, so that the whole transaction must come to nothing.
-    func fail(_ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError, of origin: Position?, _ timestamp: Int64)
-    {
+    func fail(
+        _ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError, of origin: Position?, _ timestamp: Int64
+    ) {
         if let origin, let returned = report.returned, error.blamesRecord {
             trial.accuse(
                 Trial.Accusation(

@@ -23,7 +23,9 @@ extension EndToEnd {
             }
         }
 
-        @Test("Killed, stopped for longer than a session, leaving and coming: nothing is missing and nothing is there twice")
+        @Test(
+            "Killed, stopped for longer than a session, leaving and coming: nothing is missing and nothing is there twice"
+        )
         func outputs() async throws {
             let events = Event.series(count, keys: 2_000)
             try await Scene.play(partitions: 12) { scene in
