@@ -65,6 +65,9 @@ extension KafkaError {
             RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
     }
 
+    /// The group does not take offsets from this member as it is.
+    package var isRefusalOfMember: Bool { isRebalance || isAny(of: RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) }
+
     package var isUnknownTopic: Bool {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }

@@ -42,6 +42,20 @@ public final class GroupMetadata: Sendable {
     }
 
     deinit { rd_kafka_consumer_group_metadata_destroy(handle) }
+
+    /// librdkafka's own form of it.
+    fileprivate var bytes: [UInt8] {
+        var buffer: UnsafeMutableRawPointer?
+        var size = 0
+        if let error = rd_kafka_consumer_group_metadata_write(handle, &buffer, &size) { rd_kafka_error_destroy(error) }
+        defer { rd_kafka_mem_free(nil, buffer) }
+        return Array(UnsafeRawBufferPointer(start: buffer, count: size))
+    }
+}
+
+extension GroupMetadata: Equatable {
+    /// The same member of the same generation.
+    public static func == (left: GroupMetadata, right: GroupMetadata) -> Bool { left.bytes == right.bytes }
 }
 
 extension Consumer {

@@ -7,13 +7,19 @@ import Telemetry
 extension Transactor {
     /// Milliseconds for the brokers to take offsets: what has failed is not asked again.
     private static let offsetsPatience: Int32 = 5000
+    private static let refusalPatience = Duration.seconds(10)
 
     func perform(_ action: TransactionMachine.Action) -> TransactionMachine.Action {
         let failure: TransactionMachine.Failure?
         switch action {
         case .none: return .none
         case .initialize: failure = attempt(otherwise: .fatal, initialize)
-        case .begin: failure = attempt(otherwise: .fatal, begin)
+        case .begin:
+            guard isMember(TimeSource.system.now) else {
+                pauseBeforeNext()
+                return action
+            }
+            failure = attempt(otherwise: .fatal, begin)
         case .close:
             // It goes on being closed while answers are missing.
             guard close() else { return action }
@@ -73,6 +79,15 @@ extension Transactor {
         status.transacting()
     }
 
+    /// False while all that is published would have to be published again: the group is going to tell us.
+    private func isMember(_ now: Instant) -> Bool {
+        guard let refused, now < refused.at + Self.refusalPatience, consumer.groupMetadata() == refused.member else {
+            refused = nil
+            return true
+        }
+        return false
+    }
+
     private func begin() throws(KafkaError) {
         try outputs.producer.beginTransaction()
         (losses, total) = (flow.losses, transactions.total)
@@ -109,7 +124,12 @@ extension Transactor {
             cover()
             guard isWhole, let group else { throw KafkaError("not all of it may be committed") }
             guard !marks.isEmpty else { return }
-            try outputs.producer.sendOffsets(marks.map(\.position), of: group, milliseconds: Self.offsetsPatience)
+            do throws(KafkaError) {
+                try outputs.producer.sendOffsets(marks.map(\.position), of: group, milliseconds: Self.offsetsPatience)
+            } catch {
+                if error.isRefusalOfMember { refused = (group, TimeSource.system.now) }
+                throw error
+            }
         }.map { failure in
             if case .retriable = failure { .abortable } else { failure }
         }

@@ -54,6 +54,8 @@ final class Transactor {
     private var waiting: [@Sendable (CommitOutcome) -> PollerMessage] = []
     /// As many of them, from the first one on, wait for the one that is under way.
     private var covered = 0
+    /// Who we were, and when, as the group took no offsets from us.
+    var refused: (member: GroupMetadata, at: Instant)?
     /// Of outputs in transactions that were aborted.
     var accused: [Trial.Accusation] = []
 
