@@ -27,6 +27,8 @@ struct ChangelogReading {
 
     private let properties: ClientProperties
     private let topic: String
+    /// Accounts that are written at once; partitions that have no more to read together are read together.
+    private let turn: Int
     private let progress: RestoreProgress
     private let log: Log
     private var restores: [Int32: Restore] = [:]
@@ -38,7 +40,9 @@ struct ChangelogReading {
     private var nextTelling = Instant.never
     private var count = 0
 
-    init(_ properties: ClientProperties, topic: String, _ progress: RestoreProgress, log: Log) {
+    init(
+        _ properties: ClientProperties, topic: String, turn: Int, _ progress: RestoreProgress, log: Log
+    ) {
         var properties = properties
         // Nothing is skipped unnoticed.
         properties["auto.offset.reset"] = "error"
@@ -48,6 +52,7 @@ struct ChangelogReading {
         properties["fetch.wait.max.ms"] = "10"
         self.properties = properties
         self.topic = topic
+        self.turn = turn
         self.progress = progress
         self.log = log
     }
@@ -97,7 +102,7 @@ struct ChangelogReading {
         if let error = errors.first { try overcome(error, store) }
         var ended: [Int32] = []
         for end in polled.ends where try reach(end, reader, store) { ended.append(end.partition) }
-        if batch.count >= ChangelogBatch.usualSize || !ended.isEmpty { try write(to: store) }
+        if batch.count >= turn || !ended.isEmpty { try write(to: store) }
         let whole = ended.compactMap { partition in
             progress.end(partition)
             return restores.removeValue(forKey: partition).map { (partition, $0.whenWhole) }
@@ -127,7 +132,7 @@ struct ChangelogReading {
             let next = last?.offset ?? log.lowerBound
             let left = next..<max(next, log.upperBound)
             progress.begin(partition, left)
-            let isNext = positions.isEmpty || total + left.count <= ChangelogBatch.usualSize
+            let isNext = positions.isEmpty || total + left.count <= turn
             restores[partition]?.isBeingRead = isNext
             restores[partition]?.expected = last
             restores[partition]?.isAnew = false
