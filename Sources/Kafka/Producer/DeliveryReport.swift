@@ -6,14 +6,15 @@ public struct DeliveryReport {
     public let opaque: UInt64
     /// Where it was stored; negative where the brokers have not said.
     public let offset: Int64
-    /// nil when the brokers have acknowledged it.
-    public let error: KafkaError?
-    /// What was refused, taken out of librdkafka: nil for an acknowledged record.
+    /// What was refused, taken out of librdkafka: nil when the brokers have acknowledged it.
     public let returned: ReturnedRecord?
+
+    public var error: KafkaError? { returned?.error }
 }
 
 /// A record that was not stored, with its bytes, so that it can be sent again or elsewhere.
 public final class ReturnedRecord: Sendable {
+    public let error: KafkaError
     public let key: [UInt8]?
     public let value: [UInt8]?
     /// Never changed, so that any thread may copy them.
@@ -21,7 +22,8 @@ public final class ReturnedRecord: Sendable {
 
     public var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
 
-    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+    init(_ message: UnsafePointer<rd_kafka_message_t>, _ error: KafkaError) {
+        self.error = error
         key = message.pointee.key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) }
         value = message.pointee.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) }
         var found: OpaquePointer?
@@ -42,11 +44,9 @@ final class DeliveryInbox {
 extension DeliveryReport {
     /// The message is librdkafka's and only read.
     init(_ message: UnsafePointer<rd_kafka_message_t>) {
-        let error = KafkaError(ifAny: message.pointee.err)
         self.init(
             opaque: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
-            error: error,
-            returned: error == nil ? nil : ReturnedRecord(message))
+            returned: KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) })
     }
 }
 

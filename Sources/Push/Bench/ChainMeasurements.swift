@@ -45,13 +45,9 @@ package final class ChainTurn {
 
     package func run() async {
         delivery.clear()
-        let record = delivery.record
-        record.source = lent.source
-        record.timestamp = lent.timestamp
-        record.key = lent.key
-        record.value = lent.value
-        record.recipient = lent.recipient
-        record.headers.append(contentsOf: lent.headers)
+        delivery.record.fill(
+            lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: lent.headers.count
+        ) { lent.headers[$0] }
         let now = Instant(nanoseconds: 1)
         if chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp) == .run {
             _ = await chain.run(delivery)

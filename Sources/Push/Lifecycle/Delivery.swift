@@ -32,13 +32,14 @@ public final class Delivery: @unchecked Sendable {
     /// The stage that runs or is next.
     @exclusivity(unchecked) var position = 0
     let claim = Claim()
-    weak var host: (any DeliveryHost)?
+    /// Without one nothing is counted, and the caller sees to deadlines on its own.
+    public weak var host: (any DeliveryHost)?
     @exclusivity(unchecked) private var hasSuspended = false
 
-    /// Without a host nothing is counted, and the caller sees to deadlines on its own.
     public init(host: (any DeliveryHost)? = nil) { self.host = host }
 
-    /// Makes the delivery ready for another message.
+    /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
+    @inline(never)
     public func clear() {
         // A stage that is still running, or has kept its context, goes on reading the old record.
         if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }

@@ -23,8 +23,8 @@ public final class InputRecord: @unchecked Sendable {
 
     deinit { storage.deallocate() }
 
+    /// Keeps the source, which the next record replaces.
     func clear() {
-        source = .nowhere
         timestamp = 0
         key = nil
         value = nil
@@ -71,6 +71,25 @@ public final class InputRecord: @unchecked Sendable {
         for position in headers.indices {
             headers[position].name = Self.copy(headers[position].name, into: &free)
             headers[position].value = headers[position].value.map { Self.copy($0, into: &free) }
+        }
+    }
+
+    /// Lends the record's bytes; `header` gives each of them in turn. Not inlined: where another module sets them, every
+    /// one of these members would be checked for exclusive access.
+    @inline(never)
+    public func fill(
+        _ source: Source, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers count: Int, header: (Int) -> RecordHeader?
+    ) {
+        self.source = source
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        recipient = key
+        for index in 0..<count {
+            guard let header = header(index) else { return }
+            headers.append(header)
+            if header.name.hasBytes("recipient") { recipient = header.value ?? key }
         }
     }
 

@@ -54,12 +54,20 @@ public struct HistogramShard: Sendable {
         cells = owner.shards.cells(ofShard: index + 1)
     }
 
-    /// A negative duration counts as none. The trace is asked for about once a second.
-    public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID? = nil) {
+    /// A negative duration counts as none.
+    public func observe(nanoseconds: Int64) { _ = count(UInt64(max(0, nanoseconds))) }
+
+    /// The trace is asked for about once a second.
+    public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID?) {
         let value = UInt64(max(0, nanoseconds))
+        owner.exemplars.offer(trace(), value: value, at: count(value))
+    }
+
+    /// The bucket it went into.
+    private func count(_ value: UInt64) -> Int {
         let index = owner.buckets.index(of: value)
         (cells + index).addAlone(1)
         (cells + owner.buckets.bounds.count + 1).addAlone(value)
-        owner.exemplars.offer(trace(), value: value, at: index)
+        return index
     }
 }

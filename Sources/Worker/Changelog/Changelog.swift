@@ -13,6 +13,7 @@ package final class Changelog: Sendable {
     /// What lanes share with this; counts of a partition are in it from the end of its restore to its release.
     package let counts: CountKeeper
     let progress: RestoreProgress
+    let topic: String
     private let requests = Mailbox<ChangelogRequest>()
     private let commits = Mutex<UInt32>(0)
     private let thread: Thread
@@ -38,6 +39,7 @@ package final class Changelog: Sendable {
             }
         }
         self.counts = counts
+        self.topic = topic
         self.progress = progress
     }
 

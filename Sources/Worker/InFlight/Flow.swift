@@ -259,6 +259,9 @@ final class Flow: Sendable {
         }
     }
 
+    /// What was counted since the last commit has come to nothing. What is still in flight is of slots that have ended.
+    func rollBack() { state.withLock { $0.pending.counts.rollBack() } }
+
     /// Whether anything was done since the last commit.
     var isDirty: Bool { state.withLock { $0.partitions.contains { $0?.ledger.isDirty == true } } }
 

@@ -43,6 +43,7 @@ extension Poller {
         case .lastCommitEnded(let outcome):
             perform(shutdown.commitEnded(outcome, now: now))
         case .rewind: rewind()
+        case .restored(let partition): restored(partition)
         case .transactionsOver(let error):
             status.fail(error)
             if shutdown.isRunning { perform(shutdown.terminate(now: now)) }
@@ -54,8 +55,8 @@ extension Poller {
     }
 
     private func start(_ starts: [PartitionStart]) {
-        for start in starts { intake.serve(start) }
         let places = starts.map(\.place)
+        if changelog == nil { for start in starts { intake.serve(start) } }
         tell { () throws(KafkaError) in
             try self.consumer.assign(starts.map { Position($0.place, offset: $0.offset) })
         }
@@ -63,6 +64,7 @@ extension Poller {
             intake.drain(places)
             return consumer.pause(places)
         }
+        if let changelog { return restore(starts, from: changelog) }
         log.info("partitions are read", [.count(starts.count), .partitions(places.summary)])
     }
 
@@ -88,7 +90,7 @@ extension Poller {
             }
         case .unassign(let places, let unstarted):
             intake.end(places)
-            returning.removeAll { places.contains($0.place) }
+            forget(places)
             tell { () throws(KafkaError) in
                 if !unstarted.isEmpty {
                     try self.consumer.assign(unstarted.map { Position($0, offset: Position.stored) })

@@ -1,11 +1,31 @@
 import Kafka
 import Telemetry
 
-/// Back to the last commit.
+/// Partitions that cannot be read at once: their counts are restored, or they go back to the last commit.
 extension Poller {
     var transactions: Mailbox<Transactor.Request>? { outputs.transactions?.requests }
 
-    /// What was published since then has come to nothing. Partitions that are leaving go as they were committed.
+    /// The group need not wait for that: they are assigned, and not read.
+    func restore(_ starts: [PartitionStart], from changelog: Changelog) {
+        consumer.pause(starts.map(\.place))
+        restoring += starts
+        changelog.restore(starts.map(\.place.partition)) { [messages] in messages.post(.restored($0)) }
+    }
+
+    /// There is one input topic where counts are kept so.
+    func restored(_ partition: Int32) {
+        returning += restoring.filter { $0.place.partition == partition }
+        restoring.removeAll { $0.place.partition == partition }
+    }
+
+    /// They go to others.
+    func forget(_ places: [TopicPartition]) {
+        restoring.removeAll { places.contains($0.place) }
+        returning.removeAll { places.contains($0.place) }
+        changelog?.release(places.map(\.partition))
+    }
+
+    /// Back to the last commit: what was published since then has come to nothing. Partitions that are leaving go as they were committed.
     func rewind() {
         let leaving = rebalances.leaving
         let places = intake.served.places
@@ -14,6 +34,7 @@ extension Poller {
             returning += staying.compactMap { flow.lastCommitted($0) }
         }
         intake.end(places)
+        flow.rollBack()
         log.info("going back to the last commit", [.count(places.count), .partitions(places.summary)])
         transactions?.post(.rewound)
     }

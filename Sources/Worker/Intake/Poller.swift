@@ -28,13 +28,17 @@ final class Poller {
     var paused: [TopicPartition] = []
     /// Assigned and not read, until what is in flight of them from before has ended.
     var returning: [PartitionStart] = []
+    let changelog: Changelog?
+    /// Assigned and not read, until their counts are restored.
+    var restoring: [PartitionStart] = []
     private var blockedSince: Instant?
     private let topics: InputTopics
     private var knownTopics: UInt32 = 0
 
     init(
         consumer: Consumer, flow: Flow, committer: Mailbox<Committer.Request>, outputs: Outputs, topics: InputTopics,
-        lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>, settings: WorkerSettings,
+        changelog: Changelog?, lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>,
+        settings: WorkerSettings,
         metrics: ServiceMetrics, log: Log, status: WorkerStatus
     ) {
         self.consumer = consumer
@@ -42,6 +46,7 @@ final class Poller {
         self.committer = committer
         self.outputs = outputs
         self.topics = topics
+        self.changelog = changelog
         self.messages = messages
         self.settings = settings
         self.metrics = metrics

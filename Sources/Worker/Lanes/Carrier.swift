@@ -7,23 +7,26 @@ import Stores
 /// Unchecked because, like its delivery, it belongs to one thread at a time: the lane's, but for a message that another
 /// thread publishes because the lane's is stuck.
 final class Carrier: DeliveryHost, @unchecked Sendable {
-    private(set) lazy var delivery = Delivery(host: self)
+    let delivery = Delivery()
     private unowned let lane: Lane
-    private(set) var item: LaneItem?
+    @exclusivity(unchecked) private(set) var item: LaneItem?
     /// The record is still librdkafka's; nil when its bytes were copied or it was published.
-    private var lent: Record?
-    var timer: DeadlineQueue<Instant, Carrier>.Ticket?
+    @exclusivity(unchecked) private var lent: Record?
+    @exclusivity(unchecked) var timer: DeadlineQueue<Instant, Carrier>.Ticket?
     /// The message has left while a stage of it was still running: this carrier is the stage's now.
-    var isOrphan = false
-    var isSuspended = false
+    @exclusivity(unchecked) var isOrphan = false
+    @exclusivity(unchecked) var isSuspended = false
     /// Later messages of its key wait for it.
-    private(set) var holdsKey = false
+    @exclusivity(unchecked) private(set) var holdsKey = false
     /// False while the recipient's count could not be read.
-    var hasBegun = true
+    @exclusivity(unchecked) var hasBegun = true
     /// The recipient's count, which is this message's until it ends.
-    var counting: LiveCounts.Slot?
+    @exclusivity(unchecked) var counting: LiveCounts.Slot?
 
-    init(_ lane: Lane) { self.lane = lane }
+    init(_ lane: Lane) {
+        self.lane = lane
+        delivery.host = self
+    }
 
     var taken: Instant { item?.taken ?? .never }
 
@@ -77,16 +80,12 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
 extension Record {
     /// Lends the record's bytes to an input record.
     func fill(_ input: InputRecord, topic: SourceTopic) {
-        input.source = Source(topic: topic, partition: partition, offset: offset)
-        input.timestamp = timestamp
-        input.key = key
-        input.value = value
-        input.recipient = key
-        guard let headers else { return }
-        for index in 0..<headers.count {
-            guard let (name, value) = headers.entry(index) else { break }
-            input.headers.append(RecordHeader(name: name, value: value))
+        let headers = headers
+        input.fill(
+            Source(topic: topic, partition: partition, offset: offset), timestamp: timestamp, key: key, value: value,
+            headers: headers?.count ?? 0
+        ) { index in
+            headers?.entry(index).map { RecordHeader(name: $0.name, value: $0.value) }
         }
-        if let recipient = headers.last("recipient") { input.recipient = recipient }
     }
 }

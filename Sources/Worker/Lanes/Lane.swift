@@ -15,29 +15,31 @@ actor Lane {
     private let inputTopics: InputTopics
     /// The intake waits for room, which there is now.
     private let onRoom: @Sendable () -> Void
-    var metrics: MetricsShard
-    var publisher: Publisher
+    private let metrics: MetricsShard
+    let publisher: Publisher
+    // Only the lane's thread comes here, one access after another: checks would be for every message, and for nothing.
     /// Where nothing is counted there are none.
-    private var counts: LaneCounts?
+    @exclusivity(unchecked) private var counts: LaneCounts?
 
-    var order = KeyOrder<LaneItem>()
-    var timers = DeadlineQueue<Instant, Carrier>()
-    private var spare: [Carrier] = []
-    private var topics: [SourceTopic] = []
+    @exclusivity(unchecked) var order = KeyOrder<LaneItem>()
+    @exclusivity(unchecked) var timers = DeadlineQueue<Instant, Carrier>()
+    @exclusivity(unchecked) private var spare: [Carrier] = []
+    /// The lane's own, so that no two lanes count the references of one topic.
+    @exclusivity(unchecked) private var topics: [SourceTopic] = []
 
     /// What runs next: those whose key was released, then the batch from `next` on.
-    var released: [LaneItem] = []
+    @exclusivity(unchecked) var released: [LaneItem] = []
     /// The item taken up last was one of those, and so holds its key already.
-    private var wasReleased = false
-    private var batch: [LaneItem] = []
-    private var next = 0
+    @exclusivity(unchecked) private var wasReleased = false
+    @exclusivity(unchecked) private var batch: [LaneItem] = []
+    @exclusivity(unchecked) private var next = 0
     /// The message that the current task is at.
-    var current: Carrier?
-    var now: Instant
-    private var wallClock: Int64 = 0
+    @exclusivity(unchecked) var current: Carrier?
+    @exclusivity(unchecked) var now: Instant
+    @exclusivity(unchecked) private var wallClock: Int64 = 0
 
     init(
-        chain: Chain, publisher: Publisher, counts: consuming LaneCounts?, topics: InputTopics,
+        chain: Chain, publisher: sending Publisher, counts: consuming LaneCounts?, topics: InputTopics,
         metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
@@ -154,7 +156,7 @@ actor Lane {
 
     private func topic(of item: LaneItem) -> SourceTopic {
         let number = Int(item.record.topic)
-        if number >= topics.count { topics = inputTopics.all }
+        if number >= topics.count { topics = inputTopics.names.map { SourceTopic($0) } }
         return topics[number]
     }
 

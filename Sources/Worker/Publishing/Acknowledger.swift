@@ -52,19 +52,24 @@ final class Acknowledger: Sendable {
             tell(time.nanoseconds(since: lastProgress) < Self.patience)
             guard !reports.isEmpty else { continue }
             let now = SystemTime.milliseconds
+            /// Records of the changelog.
+            var changes = 0
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
-                if let error = report.error, let transactions = outputs.transactions {
-                    transactions.fail(report, tag, error, of: flow.origin(of: tag.ticket), outputs.times[tag.ticket])
+                if let transactions = outputs.transactions, let partition = tag.changelogPartition {
+                    transactions.answer(report, changelogPartition: partition)
+                    changes += 1
+                } else if let returned = report.returned, let transactions = outputs.transactions {
+                    transactions.fail(returned, tag, of: flow.origin(of: tag.ticket), outputs.times[tag.ticket])
                     undone.append(tag.ticket)
-                } else if let error = report.error {
-                    refusals.take(report, tag, error, timestamp: outputs.times[tag.ticket])
+                } else if let returned = report.returned {
+                    refusals.take(returned, tag, timestamp: outputs.times[tag.ticket])
                 } else {
                     count(tag, outputs.times[tag.ticket], now, counters)
                     done.append(tag.ticket)
                 }
             }
-            outputs.reported(reports.count)
+            outputs.reported(reports.count - changes)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
             if let transactions = outputs.transactions {

@@ -5,7 +5,7 @@ import Telemetry
 
 /// Outputs that belong to transactions. What finds none open is held, in its order, until the next one.
 extension Publisher {
-    mutating func publish(
+    func publish(
         _ verdict: Verdict, of carrier: Carrier, _ item: LaneItem, in transactions: OutputTransactions
     ) {
         let delivery = carrier.delivery
@@ -25,12 +25,12 @@ extension Publisher {
     }
 
     /// Publishes the output, or holds it. An error says that librdkafka itself does not take it for its size.
-    mutating func enter(
+    func enter(
         _ topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
         _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot, _ origin: Position
     ) -> KafkaError? {
         if held.isEmpty {
-            switch pass(slot, tag, { $0.send(to: topic, key, value, &headers, timestamp, tag) }) {
+            switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
             case .through: return nil
             case .refused(let error) where error.isTooLarge: return error
             // The transaction has failed and is going to be aborted.
@@ -47,14 +47,14 @@ extension Publisher {
     }
 
     /// Publishes what is held, as far as a transaction is open; what is late is given up in any case.
-    mutating func publishHeld() {
+    func publishHeld() {
         var count = 0
         while count < held.count {
             let output = held[count]
             if isLate(output.slot) {
                 abandon(output.tag.ticket)
             } else {
-                let passage = pass(output.slot, output.tag) { $0.send(output) }
+                let passage = pass(output.slot, output.tag) { send(output) }
                 guard case .through = passage else {
                     if case .refused(let error) = passage, error.isTooLarge { convict(output, error) }
                     break
@@ -79,8 +79,8 @@ extension Publisher {
         case refused(KafkaError)
     }
 
-    private mutating func pass(
-        _ slot: PartitionSlot, _ tag: DeliveryTag, _ send: (inout Publisher) -> KafkaError?
+    private func pass(
+        _ slot: PartitionSlot, _ tag: DeliveryTag, _ send: () -> KafkaError?
     ) -> Passage {
         guard let transactions, let door, door.enter() else { return .closed }
         defer { door.leave() }
@@ -89,12 +89,12 @@ extension Publisher {
             abandon(tag.ticket)
             return .through
         }
-        if let error = send(&self) { return .refused(error) }
+        if let error = send() { return .refused(error) }
         transactions.published()
         return .through
     }
 
-    private mutating func send(_ output: HeldOutput) -> KafkaError? {
+    private func send(_ output: HeldOutput) -> KafkaError? {
         var headers = output.headers
         return output.key.withBytes { key in
             output.value.withBytes {

@@ -3,22 +3,23 @@ import Kafka
 import Push
 import Telemetry
 
-/// Carries out verdicts for one thread.
-struct Publisher {
+/// Carries out verdicts for one thread. A class, because what all threads share is then reached through it without
+/// counting references, over which they would get into each other's way.
+final class Publisher {
     private let outputs: Outputs
     private let flow: Flow
-    private var metrics: MetricsShard
+    @exclusivity(unchecked) private var metrics: MetricsShard
     let log: Log
     let door: Door?
     /// Waits for the next transaction.
-    var held: [HeldOutput] = []
+    @exclusivity(unchecked) var held: [HeldOutput] = []
     /// Counted since the last `settle`.
-    private var published = 0
+    @exclusivity(unchecked) private var published = 0
     /// Done without an output.
-    private var settled: [InFlightTable.Ticket] = []
+    @exclusivity(unchecked) private var settled: [InFlightTable.Ticket] = []
     /// Given up, because their partition is no longer ours.
-    private var abandoned: [InFlightTable.Ticket] = []
-    private var openSlots = OpenSlots()
+    @exclusivity(unchecked) private var abandoned: [InFlightTable.Ticket] = []
+    @exclusivity(unchecked) private var openSlots = OpenSlots()
 
     init(outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
         self.outputs = outputs
@@ -31,13 +32,13 @@ struct Publisher {
     var transactions: OutputTransactions? { outputs.transactions }
 
     /// What becomes of a message of a slot that is fenced does not count: another will do it again.
-    mutating func isLate(_ slot: PartitionSlot) -> Bool {
+    func isLate(_ slot: PartitionSlot) -> Bool {
         if openSlots.contains(slot, closings: flow.closings) { return false }
         openSlots = flow.openSlots
         return !openSlots.contains(slot, closings: flow.closings)
     }
 
-    mutating func publish(_ verdict: Verdict, of carrier: Carrier) {
+    func publish(_ verdict: Verdict, of carrier: Carrier) {
         guard let item = carrier.item else { return }
         if let change = carrier.change { flow.note(change, of: item.ticket) }
         if isLate(item.slot) { return abandon(item.ticket) }
@@ -51,7 +52,7 @@ struct Publisher {
         }
     }
 
-    mutating func publish(
+    func publish(
         _ verdict: Verdict, _ delivery: Delivery, headers: consuming Headers, _ ticket: InFlightTable.Ticket,
         _ slot: PartitionSlot? = nil
     ) {
@@ -74,7 +75,7 @@ struct Publisher {
         publishName(of: delivery, tag, slot)
     }
 
-    mutating func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot?) {
+    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot?) {
         var names = Headers()
         delivery.output.forEachAddedHeader { names.add($0, $1) }
         let (letters, timestamp) = (outputs.deadLetters, delivery.record.timestamp)
@@ -89,7 +90,7 @@ struct Publisher {
         }
     }
 
-    private mutating func countStages(of delivery: Delivery) {
+    private func countStages(of delivery: Delivery) {
         for stage in metrics.stages.indices where stage < delivery.results.count {
             metrics.stages[stage].count(delivery.results[stage])
             if delivery.times[stage] > 0 {
@@ -99,7 +100,7 @@ struct Publisher {
     }
 
     /// Waits while librdkafka's queue is full: that is back-pressure, and the intake feels it next.
-    mutating func send(
+    func send(
         to topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
         _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag
     ) -> KafkaError? {
@@ -116,11 +117,11 @@ struct Publisher {
         }
     }
 
-    mutating func abandon(_ ticket: InFlightTable.Ticket) { abandoned.append(ticket) }
+    func abandon(_ ticket: InFlightTable.Ticket) { abandoned.append(ticket) }
 
     /// Tells the others what was done since the last time; once for each batch. True when the intake waits for the room
     /// that there is now.
-    mutating func settle() -> Bool {
+    func settle() -> Bool {
         if published > 0 { outputs.published(published) }
         if !abandoned.isEmpty { flow.abandon(abandoned) }
         let isRelieved = !settled.isEmpty && flow.complete(settled)

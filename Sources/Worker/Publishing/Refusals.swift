@@ -23,10 +23,9 @@ final class Refusals: Sendable {
     }
 
     /// Called on the acknowledger's thread.
-    func take(_ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError, timestamp: Int64) {
-        guard let returned = report.returned, !error.isOurOwnDoing else { return }
-        let refusal = Refusal(tag: tag, error: error, timestamp: timestamp, returned: returned)
-        mailbox.post(.refused(refusal))
+    func take(_ returned: ReturnedRecord, _ tag: DeliveryTag, timestamp: Int64) {
+        guard !returned.error.isOurOwnDoing else { return }
+        mailbox.post(.refused(Refusal(tag: tag, timestamp: timestamp, returned: returned)))
     }
 
     func stop() { mailbox.post(.stop) }
@@ -67,7 +66,8 @@ final class Refusals: Sendable {
 /// An output that was not stored.
 struct Refusal: Sendable {
     let tag: DeliveryTag
-    let error: KafkaError
     let timestamp: Int64
     let returned: ReturnedRecord
+
+    var error: KafkaError { returned.error }
 }

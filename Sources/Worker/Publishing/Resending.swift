@@ -120,7 +120,7 @@ struct Resending {
             delivery.record.timestamp = refusal.timestamp
         }
         let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
-        var publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
+        let publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
         publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket)
         _ = publisher.settle()
     }

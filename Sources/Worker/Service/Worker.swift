@@ -21,10 +21,11 @@ package final class Worker: Sendable {
     /// Joins the group, once the contacts are there, and works until `terminate`.
     package init(
         _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
-        metrics: ServiceMetrics, log: Log
+        changelog: Changelog? = nil, metrics: ServiceMetrics, log: Log
     ) throws {
         let messages = messages
-        let status = WorkerStatus(contacts: contacts?.progress, isTransactional: settings.isTransactional)
+        let status = WorkerStatus(
+            contacts: contacts?.progress, restores: changelog?.progress, isTransactional: settings.isTransactional)
         self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
@@ -69,9 +70,11 @@ package final class Worker: Sendable {
         works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
         if let transactions = outputs.transactions {
             let hearing = Hearing(settings, onKafkaLog: onKafkaLog)
+            let writing = try changelog.map { ChangelogRecords($0, try producer.topic($0.topic), transactions) }
             works.append {
                 Transactor(
                     consumer: consumer, outputs: outputs, transactions: transactions, flow: flow, hearing: hearing,
+                    changelog: writing,
                     lanes: mailboxes, interval: settings.checkpointInterval, metrics: metrics, status: status,
                     log: log, tell: { messages.post($0) }
                 ).serve()
@@ -86,7 +89,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                lanes: mailboxes, messages: messages, settings: settings, metrics: metrics, log: log,
+                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics,
+                log: log,
                 status: status
             ).serve()
         }

@@ -16,7 +16,7 @@ package struct WorkerSettings: Sendable {
     package var lanes = 1
 
     /// Outputs and commits belong to transactions.
-    var isTransactional: Bool { producer["transactional.id"] != nil }
+    package var isTransactional: Bool { producer["transactional.id"] != nil }
 
     package init(
         consumer: ClientProperties, producer: ClientProperties, input: [String], output: String, deadLetters: String

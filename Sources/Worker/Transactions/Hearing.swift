@@ -26,7 +26,7 @@ struct Hearing {
     /// The indices of those that are refused alone, with the reasons. Blocks; throws when the brokers do not answer.
     func hear(_ accused: [Trial.Accusation]) throws(KafkaError) -> [Int: KafkaError] {
         // A batch of one.
-        if accused.count == 1 { return [0: accused[0].error] }
+        if accused.count == 1 { return [0: accused[0].returned.error] }
         var guilty: [Int: KafkaError] = [:]
         var unheard = Array(accused.indices)
         while !unheard.isEmpty {

@@ -16,6 +16,9 @@ final class OutputTransactions: Sendable {
 
     init(chain: Chain) { self.chain = chain }
 
+    /// Where the last record of each partition of the changelog stands that the transaction has.
+    private let changelogPlaces = Mutex<[Int32: Int64]>([:])
+
     /// Called within a door.
     func published() { publishedCount.wrappingAdd(1, ordering: .relaxed) }
 
@@ -23,20 +26,33 @@ final class OutputTransactions: Sendable {
     func answered(_ count: Int) { answeredCount.wrappingAdd(count, ordering: .releasing) }
 
     /// The output was not stored, so that the whole transaction must come to nothing.
-    func fail(
-        _ report: DeliveryReport, _ tag: DeliveryTag, _ error: KafkaError, of origin: Position?, _ timestamp: Int64
-    ) {
-        if let origin, let returned = report.returned, error.blamesRecord {
+    func fail(_ returned: ReturnedRecord, _ tag: DeliveryTag, of origin: Position?, _ timestamp: Int64) {
+        let error = returned.error
+        if let origin, error.blamesRecord {
             trial.accuse(
                 Trial.Accusation(
-                    origin: origin, isLetter: tag.reason != nil, error: error, timestamp: timestamp, returned: returned)
-            )
+                    origin: origin, isLetter: tag.reason != nil, timestamp: timestamp, returned: returned))
         }
         // Purged by the abort itself.
         if error.isOurOwnDoing { return }
         failed.store(true, ordering: .relaxed)
         requests.post(.abort(error))
     }
+
+    /// A record of the changelog was stored, or not.
+    func answer(_ report: DeliveryReport, changelogPartition partition: Int32) {
+        if let error = report.error {
+            if error.isOurOwnDoing { return }
+            failed.store(true, ordering: .relaxed)
+            requests.post(.abort(error))
+        } else if report.offset >= 0 {
+            changelogPlaces.withLock { $0[partition] = max($0[partition] ?? 0, report.offset) }
+        }
+    }
+
+    func forgetPlaces() { changelogPlaces.withLock { $0.removeAll(keepingCapacity: true) } }
+
+    var places: [Int32: Int64] { changelogPlaces.withLock { $0 } }
 
     /// Not all that was published is stored. Certain when all is answered.
     var hasFailed: Bool { failed.load(ordering: .relaxed) }

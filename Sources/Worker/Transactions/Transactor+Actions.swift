@@ -1,12 +1,15 @@
 import Glibc
 import Kafka
 import Push
+import Stores
 import Telemetry
 
 /// What the machine asks for.
 extension Transactor {
     /// Milliseconds for the brokers to take offsets: what has failed is not asked again.
     private static let offsetsPatience: Int32 = 5000
+    /// One after the other.
+    private static let mostAcquittals = 3
     private static let refusalPatience = Duration.seconds(10)
 
     func perform(_ action: TransactionMachine.Action) -> TransactionMachine.Action {
@@ -30,7 +33,7 @@ extension Transactor {
             failure = nil
         case .abort: failure = attempt(otherwise: .fatal, abort)
         case .rewind:
-            failure = attempt(otherwise: .retriable, hear)
+            failure = attempt(otherwise: .fatal, hear)
             if failure == nil {
                 tell(.rewind)
                 return .none
@@ -120,9 +123,12 @@ extension Transactor {
             let group = consumer.groupMetadata()
             let cut = flow.cut(nil)
             let (isWhole, marks) = (cut.losses == losses && !transactions.hasFailed, cut.marks)
+            let changes = cut.batch.changes
             self.cut = consume cut
             cover()
             guard isWhole, let group else { throw KafkaError("not all of it may be committed") }
+            cutTime = SystemTime.milliseconds
+            try changelog?.publish(changes, at: cutTime, by: outputs.producer)
             guard !marks.isEmpty else { return }
             do throws(KafkaError) {
                 try outputs.producer.sendOffsets(marks.map(\.position), of: group, milliseconds: Self.offsetsPatience)
@@ -139,11 +145,14 @@ extension Transactor {
         try outputs.producer.commitTransaction(milliseconds: Self.patience)
         guard let cut = cut.take() else { return }
         flow.committed(cut.marks)
-        flow.saved(cut.batch, in: 0)
+        while !areAllAnswered() {}
+        let changes = cut.batch.changes
+        flow.saved(cut.batch, in: changelog?.committed(changes, publishedAt: cutTime) ?? 0)
         transactions.trial.close(isDone: flow.isDone)
         let took = TimeSource.system.now.nanoseconds(since: closedAt)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
         metrics.transactionsCommitted.add()
+        acquittals = 0
         answer(.accepted, all: false)
     }
 
@@ -165,7 +174,13 @@ extension Transactor {
     private func hear() throws(KafkaError) {
         accused += transactions.trial.takeAccused()
         guard !accused.isEmpty else { return }
-        for (index, error) in try hearing.hear(accused) { transactions.trial.convict(accused[index], error) }
+        let guilty = try hearing.hear(accused)
+        for (index, error) in guilty { transactions.trial.convict(accused[index], error) }
         accused.removeAll()
+        acquittals = guilty.isEmpty ? acquittals + 1 : 0
+        guard acquittals < Self.mostAcquittals else {
+            throw KafkaError(
+                "batches are refused of which each record is taken: batch.size is above the topics' limits")
+        }
     }
 }

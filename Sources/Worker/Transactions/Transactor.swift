@@ -29,6 +29,8 @@ final class Transactor {
     let transactions: OutputTransactions
     let flow: Flow
     let hearing: Hearing
+    /// Where counts are kept in one.
+    let changelog: ChangelogRecords?
     let lanes: [Mailbox<LaneMessage>]
     private let interval: Duration
     let metrics: ServiceMetrics
@@ -50,6 +52,8 @@ final class Transactor {
     private(set) var closedAt = Instant.past
     /// What is being committed; its offsets are part of the transaction.
     var cut: Flow.Cut?
+    /// When it was made, in milliseconds since 1970.
+    var cutTime: Int64 = 0
     /// Answers that wait for a commit.
     private var waiting: [@Sendable (CommitOutcome) -> PollerMessage] = []
     /// As many of them, from the first one on, wait for the one that is under way.
@@ -58,9 +62,12 @@ final class Transactor {
     var refused: (member: GroupMetadata, at: Instant)?
     /// Of outputs in transactions that were aborted.
     var accused: [Trial.Accusation] = []
+    /// How many times in turn nobody was to blame.
+    var acquittals = 0
 
     init(
         consumer: Consumer, outputs: Outputs, transactions: OutputTransactions, flow: Flow, hearing: Hearing,
+        changelog: ChangelogRecords?,
         lanes: [Mailbox<LaneMessage>], interval: Duration, metrics: ServiceMetrics, status: WorkerStatus, log: Log,
         tell: @escaping @Sendable (PollerMessage) -> Void
     ) {
@@ -69,6 +76,7 @@ final class Transactor {
         self.transactions = transactions
         self.flow = flow
         self.hearing = hearing
+        self.changelog = changelog
         self.lanes = lanes
         self.interval = interval
         self.metrics = metrics

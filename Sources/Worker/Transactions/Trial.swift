@@ -9,7 +9,6 @@ final class Trial: Sendable {
         let origin: Position
         /// It was a dead letter already.
         let isLetter: Bool
-        let error: KafkaError
         let timestamp: Int64
         let returned: ReturnedRecord
     }
