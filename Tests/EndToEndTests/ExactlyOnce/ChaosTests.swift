@@ -45,6 +45,38 @@ extension EndToEnd {
             }
         }
 
+        @Test("Counts are those of each event, whoever counts it and however often it is done again")
+        func badges() async throws {
+            var counts: [String: Int] = [:]
+            let events = BadgeEvent.series(count, recipients: 1_000, marking: 10, seed: 9, counts: &counts)
+            // A count of 0 leaves the changelog.
+            let final = counts.filter { $0.value > 0 }
+            try await Scene.play(partitions: 12) { scene in
+                let fleet = try Fleet(
+                    scene,
+                    (0..<3).map { number in
+                        var configuration = ServiceConfiguration.exactlyOnce(number, of: scene)
+                        configuration.stages = ["badge: {}"]
+                        return configuration
+                    })
+                try await fleet[0].wait(forLine: #""partitions are read""#)
+                async let fed: Void = scene.feeder.publish(events.map(\.input), rate: Self.rate)
+                let acts = try await Self.haunt(fleet, until: { scene.outputs.all.count >= events.count })
+                try await fed
+                try await scene.outputs.wait(count: events.count, within: .seconds(60))
+                try await fleet.end()
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                let all = try await values.wait(count: scene.outputs.all.count)
+                let wanted = Set(events.map(\.output))
+                #expect(all.count == wanted.count)
+                #expect(wanted.subtracting(all).isEmpty)
+                #expect(Set(all).subtracting(wanted).prefix(5).isEmpty, "a badge that no event has")
+                #expect(try await BadgeTests.counts(at: scene) == final)
+                print("chaos with badges: \(count) records, \(acts)")
+            }
+        }
+
         /// Gives what was done.
         private static func haunt(_ fleet: Fleet, until isOver: () -> Bool) async throws -> String {
             var random = SeededGenerator(seed: 9)

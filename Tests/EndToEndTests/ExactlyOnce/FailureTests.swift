@@ -78,6 +78,7 @@ extension EndToEnd {
                 try await service.expectEnd(.exited(70))
                 #expect(service.lines(with: "no transaction can be made any more").count == 1)
                 let next = try scene.start(.exactlyOnce(0, of: scene))
+                try await next.wait(forLine: "partitions are read")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 next.send(SIGTERM)
@@ -111,7 +112,8 @@ extension EndToEnd {
                 configuration.logLevel = "debug"
                 configuration.producer += [("debug", "protocol")]
                 let service = try scene.start(configuration)
-                try await scene.feeder.publish(events, rate: 4_000)
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(events, rate: 2_000)
                 try await scene.outputs.wait(count: events.count)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

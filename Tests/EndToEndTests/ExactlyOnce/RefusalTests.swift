@@ -34,7 +34,7 @@ extension EndToEnd {
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
                 configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "2s")]
-                configuration.producer += [("linger.ms", "2000")]
+                configuration.producer[0] = ("linger.ms", "2000")
                 let service = try scene.start(configuration)
                 let letters = try await scene.deadLetters.wait(count: 1)
                 let letter = try #require(letters.first)
