@@ -15,9 +15,9 @@ extension EndToEnd {
 
         /// An instance over its own changelog; it has ended when the body has.
         private func play(
-            _ source: BadgeChangelog, _ body: (BadgeChangelog.Instance, LaneView) async throws -> Void
+            _ source: BadgeChangelog, turn: Int = 1000, _ body: (BadgeChangelog.Instance, LaneView) async throws -> Void
         ) async throws {
-            let instance = try await elsewhere { try source.instance() }
+            let instance = try await elsewhere { try source.instance(turn: turn) }
             do {
                 try await body(instance, try LaneView(instance.changelog))
             } catch {
@@ -54,6 +54,20 @@ extension EndToEnd {
                 #expect(instance.changelog.progress.reason == nil)
                 try await instance.take([1])
                 #expect(lane.count("carl", of: 1) == 9)
+            }
+        }
+
+        @Test("Partitions with much to read take turns, those with little are read together")
+        func turns() async throws {
+            let source = try await filled()
+            try await play(source, turn: 2) { instance, lane in
+                try await instance.take([0, 1, 2])
+                #expect(instance.whole.value.first == 0)
+                #expect(instance.texts.count { $0 == "badge counts are read from their changelog" } == 2)
+                #expect(instance.texts.count { $0 == Self.restored } == 1)
+                #expect(
+                    [lane.count("anna", of: 0), lane.count("carl", of: 1), lane.count("dora", of: 2)] == [7, 9, 4])
+                #expect(instance.metrics.restoredRecords.value == 6)
             }
         }
 

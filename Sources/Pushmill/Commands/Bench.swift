@@ -71,7 +71,7 @@ enum BenchTable {
     /// It is done when a partition comes.
     static func row(_ restoring: CountRestoring) -> String {
         let rate = Int(Double(restoring.count) / max(restoring.seconds, 0.001))
-        let (seconds, size) = (decimal(restoring.seconds, places: 2), decimal(restoring.megabytes, places: 0))
+        let (seconds, size) = (decimal(restoring.seconds, places: 2), decimal(restoring.megabytes, places: 1))
         return "restore, \(restoring.count) counts into the store: \(seconds) s, \(rate)/s, \(size) MB"
     }
 

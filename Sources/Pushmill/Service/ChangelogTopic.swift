@@ -10,6 +10,7 @@ struct ChangelogTopic {
         ("segment.bytes", "104857600"),
     ]
     private static let patience: Int32 = 10_000
+    private static let settingPatience: Int32 = 2000
     private static let attempts = 10
 
     let name: String
@@ -39,7 +40,8 @@ struct ChangelogTopic {
         // Other brokers may not know it at once.
         for _ in 0..<Self.attempts {
             guard let found = try count(of: name) else { continue }
-            return try compare(found, wanted)
+            try compare(found, wanted)
+            return try checkCompaction(client)
         }
         throw .internalFailure("the topic \(name) was created, and the brokers do not know it")
     }
@@ -52,6 +54,14 @@ struct ChangelogTopic {
             number of its events' partition, so both need as many; create another and name it under \
             topics.badge-changelog
             """)
+    }
+
+    private func checkCompaction(_ client: Producer) throws(ProgramError) {
+        let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
+        // Not every broker tells it, nor everyone.
+        guard let policy = policies[name], policy != "compact" else { return }
+        throw .unreadableConfiguration(
+            "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact")
     }
 
     private func create(_ partitions: Int, _ client: Producer) throws(ProgramError) {

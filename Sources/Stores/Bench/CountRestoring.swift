@@ -15,10 +15,12 @@ package struct CountRestoring: Sendable {
         let begin = clock.now
         do {
             let store = try ChangelogCounts(state, topic: "badges", cluster: "bench")
-            var batch = Sample()
+            var batch = ChangelogBatch()
             for record in 0..<count {
-                batch.add(record, of: count)
-                if batch.isFull || record == count - 1 { try batch.move(to: store) }
+                Self.add(record, of: count, to: &batch)
+                guard batch.count == ChangelogBatch.usualSize || record == count - 1 else { continue }
+                try store.apply(batch, now: 0)
+                batch.removeAll()
             }
         }
         self.count = count
@@ -27,42 +29,19 @@ package struct CountRestoring: Sendable {
         stat(path, &status)
         megabytes = Double(status.st_size) / 1e6
     }
-}
 
-/// Records in the order of a log, which is none of their keys.
-private struct Sample {
-    private static let size = 20_000
-    private static let step = 7_919_317
-
-    private var bytes: [UInt8] = []
-    private var records: [(key: Range<Int>, value: Range<Int>)] = []
-    private var offset: Int64 = 0
-
-    var isFull: Bool { records.count == Self.size }
-
-    mutating func add(_ record: Int, of count: Int) {
-        let recipient = Array("0f8fad5b-d9cb-469f-a165-\(100_000_000_000 + record &* Self.step % count)".utf8)
+    /// Records come in the order of a log, which is none of their keys.
+    private static func add(_ record: Int, of count: Int, to batch: inout ChangelogBatch) {
+        let recipient = Array("0f8fad5b-d9cb-469f-a165-\(100_000_000_000 + record &* 7_919_317 % count)".utf8)
         let app = Array("com.example.messenger".utf8)
-        let start = bytes.count
-        ChangelogRecord.appendKey(recipient.span.bytes, app.span.bytes, to: &bytes)
-        let end = bytes.count
-        _ = ChangelogRecord.appendValue(Int32(truncatingIfNeeded: record % 100 + 1), to: &bytes)
-        records.append((start..<end, end..<bytes.count))
-    }
-
-    mutating func move(to store: borrowing ChangelogCounts) throws(StoreError) {
-        let first = offset
-        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
-            let records = records.enumerated().map { index, record in
-                TopicRecord(
-                    RecordPosition(partition: 0, offset: first + Int64(index), timestamp: 0),
-                    key: UnsafeRawBufferPointer(rebasing: bytes[record.key]),
-                    value: UnsafeRawBufferPointer(rebasing: bytes[record.value]))
+        var (key, value): ([UInt8], [UInt8]) = ([], [])
+        ChangelogRecord.appendKey(recipient.span.bytes, app.span.bytes, to: &key)
+        _ = ChangelogRecord.appendValue(Int32(truncatingIfNeeded: record % 100 + 1), to: &value)
+        key.withUnsafeBytes { key in
+            value.withUnsafeBytes { value in
+                let position = RecordPosition(partition: 0, offset: Int64(record), timestamp: 0)
+                _ = batch.add(TopicRecord(position, key: key, value: value))
             }
-            _ = try store.apply(records, now: 0)
         }
-        offset += Int64(records.count)
-        records.removeAll(keepingCapacity: true)
-        bytes.removeAll(keepingCapacity: true)
     }
 }

@@ -81,26 +81,13 @@ package struct ChangelogCounts: ~Copyable {
         }
     }
 
-    /// Puts what the records say into the counts, all in one transaction. Gives those that say nothing of a count.
-    package func apply(_ records: [TopicRecord], now: Int64) throws(StoreError) -> [RefusedRecord] {
+    /// Puts what the records say into the counts, all in one transaction.
+    package func apply(_ batch: ChangelogBatch, now: Int64) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
-            var refused: [RefusedRecord] = []
-            var last: [Int32: RecordPosition] = [:]
-            for record in records {
-                last[record.position.partition] = record.position
-                let account: (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer)
-                let count: Int32
-                do throws(ChangelogRecord.Malformed) {
-                    account = try ChangelogRecord.account(record.key)
-                    count = try ChangelogRecord.count(record.value)
-                } catch {
-                    refused.append(RefusedRecord(position: record.position, what: error.what))
-                    continue
-                }
-                try put(record.position.partition, account.recipient.bytes, account.app.bytes, count)
+            try batch.forEach { (partition, recipient, app, count) throws(StoreError) in
+                try put(partition, recipient, app, count)
             }
-            for position in last.values { try put(position, now) }
-            return refused
+            for position in batch.positions.values { try put(position, now) }
         }
     }
 

@@ -19,9 +19,10 @@ package final class Changelog: Sendable {
     private let thread: Thread
 
     /// `properties` are a consumer's. Nothing else may change these counts: the state file is this process's alone.
+    /// Partitions that have more than a `turn` to read are restored one after the other.
     package init(
         _ properties: ClientProperties, topic: String, of cluster: String, into state: StateFile,
-        metrics: ServiceMetrics, log: Log
+        turn: Int = ChangelogBatch.usualSize, metrics: ServiceMetrics, log: Log
     ) throws {
         let folding = JournalProgress()
         let progress = RestoreProgress(topic: topic, metrics: metrics)
@@ -32,8 +33,8 @@ package final class Changelog: Sendable {
         thread = try Thread {
             store.withLock { store in
                 var work = ChangelogWork(
-                    ChangelogReading(properties, topic: topic, progress, log: log), ChangelogWriting(folding), counts,
-                    requests, log: log)
+                    ChangelogReading(properties, topic: topic, turn: turn, progress, log: log),
+                    ChangelogWriting(folding), counts, requests, log: log)
                 work.serve(store)
             }
         }

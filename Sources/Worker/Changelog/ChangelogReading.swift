@@ -3,7 +3,8 @@ import Push
 import Stores
 import Telemetry
 
-/// Reads partitions of the changelog, each from where the store has it to its end, and puts them into the store.
+/// Reads partitions of the changelog, each from where the store has it to its end, and puts them into the store. Those
+/// that have much to read take turns: each is served as soon as it can be.
 struct ChangelogReading {
     private static let batchSize = 20_000
     /// Milliseconds for an answer of the brokers.
@@ -12,6 +13,10 @@ struct ChangelogReading {
 
     private struct Restore {
         let whenWhole: @Sendable (Int32) -> Void
+        /// What its log held when that was asked.
+        var log: Range<Int64>?
+        /// Its turn has come.
+        var isBeingRead = false
         /// What the partition must still hold, or something newer, if it is the one that was read before.
         var expected: RecordPosition?
         /// What is still coming of it says nothing.
@@ -22,24 +27,32 @@ struct ChangelogReading {
 
     private let properties: ClientProperties
     private let topic: String
+    /// Accounts that are written at once; partitions that have no more to read together are read together.
+    private let turn: Int
     private let progress: RestoreProgress
     private let log: Log
     private var restores: [Int32: Restore] = [:]
+    private var batch = ChangelogBatch()
     private var reader: PartitionReader?
-    /// Not all of the restores are being read.
+    /// Others are to be read.
     private var isChanged = false
     private var begin = Instant.past
     private var nextTelling = Instant.never
     private var count = 0
 
-    init(_ properties: ClientProperties, topic: String, _ progress: RestoreProgress, log: Log) {
+    init(
+        _ properties: ClientProperties, topic: String, turn: Int, _ progress: RestoreProgress, log: Log
+    ) {
         var properties = properties
         // Nothing is skipped unnoticed.
         properties["auto.offset.reset"] = "error"
         // What is fetched waits for the store anyway.
         properties["queued.max.messages.kbytes"] = "16384"
+        // An end is known when a fetch has waited in vain.
+        properties["fetch.wait.max.ms"] = "10"
         self.properties = properties
         self.topic = topic
+        self.turn = turn
         self.progress = progress
         self.log = log
     }
@@ -62,12 +75,15 @@ struct ChangelogReading {
 
     mutating func remove(_ partitions: [Int32]) {
         for partition in partitions where restores.removeValue(forKey: partition) != nil { progress.end(partition) }
-        if restores.isEmpty { reader = nil }
+        guard restores.isEmpty else { return }
+        reader = nil
+        batch.removeAll()
     }
 
     /// Begins again from what the store has.
     mutating func reset() {
         reader = nil
+        batch.removeAll()
         isChanged = !restores.isEmpty
     }
 
@@ -78,18 +94,20 @@ struct ChangelogReading {
     ) throws -> [(partition: Int32, tell: @Sendable (Int32) -> Void)] {
         let reader = try openReader()
         if isChanged { try start(reader, store) }
-        var batch = RecordBatch(capacity: Self.batchSize)
-        let errors = reader.poll(milliseconds: 50, into: &batch)
-        let records = batch.records
+        var polled = RecordBatch(capacity: Self.batchSize)
+        let errors = reader.poll(milliseconds: 50, into: &polled)
+        let records = polled.records
         defer { for record in records { record.destroy() } }
-        try apply(records, store)
+        try take(records, store)
         if let error = errors.first { try overcome(error, store) }
-        var whole: [(partition: Int32, tell: @Sendable (Int32) -> Void)] = []
-        for end in batch.ends where try reach(end, reader, store) {
-            guard let restore = restores.removeValue(forKey: end.partition) else { continue }
-            progress.end(end.partition)
-            whole.append((end.partition, restore.whenWhole))
+        var ended: [Int32] = []
+        for end in polled.ends where try reach(end, reader, store) { ended.append(end.partition) }
+        if batch.count >= turn || !ended.isEmpty { try write(to: store) }
+        let whole = ended.compactMap { partition in
+            progress.end(partition)
+            return restores.removeValue(forKey: partition).map { (partition, $0.whenWhole) }
         }
+        if !restores.values.contains(where: \.isBeingRead) { isChanged = true }
         tell()
         return whole
     }
@@ -105,39 +123,47 @@ struct ChangelogReading {
     }
 
     private mutating func start(_ reader: PartitionReader, _ store: borrowing ChangelogCounts) throws {
+        try write(to: store)
         var positions: [Position] = []
+        var total = 0
         for partition in restores.keys.sorted() {
-            let place = TopicPartition(topic, partition)
-            let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
+            let log = try look(at: partition, reader)
             let last = try store.resume(partition, now: SystemTime.milliseconds)
+            let next = last?.offset ?? log.lowerBound
+            let left = next..<max(next, log.upperBound)
+            progress.begin(partition, left)
+            let isNext = positions.isEmpty || total + left.count <= turn
+            restores[partition]?.isBeingRead = isNext
             restores[partition]?.expected = last
             restores[partition]?.isAnew = false
-            let next = last?.offset ?? low
-            progress.begin(partition, next..<max(next, high))
+            guard isNext else { continue }
+            total += left.count
             // The last record is read again, to see whether it is the same.
+            let place = TopicPartition(topic, partition)
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
         }
         try reader.read(from: positions)
         isChanged = false
         log.info(
             "badge counts are read from their changelog",
-            [
-                .topic(topic), .partitions(positions.map(\.partition).summary),
-                .count(progress.records.total),
-            ])
+            [.topic(topic), .partitions(positions.map(\.partition).summary), .count(total)])
     }
 
-    private mutating func apply(_ records: [Record], _ store: borrowing ChangelogCounts) throws {
+    private mutating func look(at partition: Int32, _ reader: PartitionReader) throws(KafkaError) -> Range<Int64> {
+        if let log = restores[partition]?.log { return log }
+        let (low, high) = try reader.watermarks(
+            of: TopicPartition(topic, partition), milliseconds: Self.patience)
+        let log = low..<max(low, high)
+        restores[partition]?.log = log
+        return log
+    }
+
+    private mutating func take(_ records: [Record], _ store: borrowing ChangelogCounts) throws(StoreError) {
         var read: [Int32: (records: Int, next: Int64)] = [:]
-        var kept: [TopicRecord] = []
-        kept.reserveCapacity(records.count)
         for record in records {
             guard try isWanted(record, store) else { continue }
-            kept.append(TopicRecord(record))
             read[record.partition] = ((read[record.partition]?.records ?? 0) + 1, record.offset + 1)
-        }
-        guard !kept.isEmpty else { return }
-        for refused in try store.apply(kept, now: SystemTime.milliseconds) {
+            guard let refused = batch.add(TopicRecord(record)) else { continue }
             log.warning(
                 "a record of the badge changelog is none",
                 [
@@ -145,13 +171,21 @@ struct ChangelogReading {
                     .reason(refused.what),
                 ])
         }
-        count += kept.count
-        for (partition, read) in read { progress.read(partition, records: read.records, next: read.next) }
+        for (partition, read) in read {
+            count += read.records
+            progress.read(partition, records: read.records, next: read.next)
+        }
+    }
+
+    private mutating func write(to store: borrowing ChangelogCounts) throws(StoreError) {
+        guard !batch.isEmpty else { return }
+        try store.apply(batch, now: SystemTime.milliseconds)
+        batch.removeAll()
     }
 
     /// False for what is of no partition that is being read, or of one that is to be read anew.
     private mutating func isWanted(_ record: Record, _ store: borrowing ChangelogCounts) throws(StoreError) -> Bool {
-        guard let restore = restores[record.partition], !restore.isAnew else { return false }
+        guard let restore = restores[record.partition], restore.isBeingRead, !restore.isAnew else { return false }
         guard let last = restore.expected else { return true }
         restores[record.partition]?.expected = nil
         // Compaction may have put a later one in its place, and a broker that stamps records tells its own time.

@@ -66,7 +66,7 @@ final class BadgeChangelog: Sendable {
     }
 
     /// One that has the state file.
-    func instance(cluster: String = "cluster") throws -> Instance { try Instance(self, cluster: cluster) }
+    func instance(turn: Int = 1000) throws -> Instance { try Instance(self, turn: turn) }
 
     final class Instance: Sendable {
         let changelog: Changelog
@@ -74,12 +74,12 @@ final class BadgeChangelog: Sendable {
         let log = Log()
         let whole = Watched<[Int32]>([])
 
-        init(_ source: BadgeChangelog, cluster: String) throws {
+        init(_ source: BadgeChangelog, turn: Int) throws {
             let registry = MetricRegistry(shards: 0)
             metrics = ServiceMetrics(registry: registry, stages: [], outcomes: [], deadLetterReasons: [])
             changelog = try Changelog(
-                source.brokers.properties([("fetch.wait.max.ms", "50")]), topic: source.topic, of: cluster,
-                into: try StateFile(path: source.statePath, access: .alone), metrics: metrics, log: log)
+                source.brokers.properties([("fetch.wait.max.ms", "50")]), topic: source.topic, of: "cluster",
+                into: try StateFile(path: source.statePath, access: .alone), turn: turn, metrics: metrics, log: log)
         }
 
         func restore(_ partitions: [Int32]) {

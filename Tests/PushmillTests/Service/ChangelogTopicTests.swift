@@ -51,6 +51,22 @@ struct ChangelogTopicTests {
     }
 
     @Test(
+        "One that is not compacted is refused: it would lose counts",
+        .enabled(if: named != nil, "the mock tells no settings of topics"), arguments: ["delete", "compact,delete"])
+    func notCompacted(policy: String) throws {
+        let servers = try #require(Self.named)
+        let name = "test-\(UInt64.random(in: 0 ... .max))"
+        let client = try Producer(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+        for topic in ["in", "badges"] {
+            try client.createTopic(
+                "\(name)-\(topic)", partitions: 2, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
+        }
+        let error = try #require(try prepare("\(name)-badges", beside: "\(name)-in", on: servers))
+        #expect(error.exitCode == .configuration)
+        #expect(error.description.contains("cleanup.policy=\(policy)"))
+    }
+
+    @Test(
         "Where it is missing it is created", .enabled(if: named != nil, "the mock creates no topics on request"))
     func created() throws {
         let servers = try #require(Self.named)

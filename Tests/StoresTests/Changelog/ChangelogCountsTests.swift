@@ -32,13 +32,16 @@ struct ChangelogCountsTests {
             held += [key, Array(parts[1].utf8)]
         }
         return try held.withPointers { bytes in
-            let records = records.indices.map { index in
+            var batch = ChangelogBatch()
+            let refused = records.indices.compactMap { index in
                 let value = bytes[2 * index + 1]
-                return TopicRecord(
-                    RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
-                    key: bytes[2 * index], value: value.isEmpty ? nil : value)
+                return batch.add(
+                    TopicRecord(
+                        RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
+                        key: bytes[2 * index], value: value.isEmpty ? nil : value))
             }
-            return try counts.apply(records, now: Self.now)
+            try counts.apply(batch, now: Self.now)
+            return refused
         }
     }
 
