@@ -1,6 +1,6 @@
 /// Puts the name under which the recipient knows somebody in the place of `{contact:ID}`, and of whole fields that are
-/// identifiers.
-package struct ContactStage: Stage {
+/// identifiers. A class, so that its parts are not counted anew with every copy.
+package final class ContactStage: Stage {
     package struct Options: Sendable {
         /// The first that has a text says whose contacts they are.
         package var owner: [ValueSource] = [.recipient]
@@ -124,6 +124,7 @@ package struct ContactStage: Stage {
     }
 
     private func showUnknown(_ content: NotificationContent, _ context: StageContext, _ show: ContactNaming.Show) {
+        let unknown = unknown
         let isTranslated = texts.withText(of: unknown.span, content, context) { show($0, TextDirection(of: $0)) }
         if !isTranslated { show(unknown.span, unknownDirection) }
     }

@@ -1,0 +1,28 @@
+"""The workload that the benches share: its files, an interpreter with the packages it needs, and the release build."""
+import pathlib, subprocess, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORK = ROOT / ".build/bench"
+DATA = WORK / "data"
+PROGRAM = ROOT / ".build/release/pushmill"
+
+
+def add_folder(parser):
+    parser.add_argument("--bench", type=pathlib.Path, default=ROOT.parent / "shared/bench", help="workload and C loop")
+
+
+def prepare(bench):
+    """Builds the release, installs packages and makes the workload, each once; gives the interpreter."""
+    if not (bench / "run_w1.py").exists():
+        sys.exit(f"no workload in {bench}; name its folder with --bench")
+    WORK.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["swift", "build", "-c", "release", "--product", "pushmill"], cwd=ROOT, check=True)
+    interpreter = WORK / "venv/bin/python"
+    if not interpreter.exists():
+        subprocess.run([sys.executable, "-m", "venv", WORK / "venv"], check=True)
+    packages = ["cryptography", "confluent-kafka", "orjson"]
+    pip = [interpreter, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    subprocess.run(pip + packages, check=True)
+    if not (DATA / "expected.bin").exists():
+        subprocess.run([interpreter, bench / "w1_generate.py", DATA], check=True)
+    return interpreter
