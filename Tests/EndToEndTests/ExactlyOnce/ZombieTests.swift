@@ -39,10 +39,12 @@ extension EndToEnd {
                 configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "60s")]
                 configuration.producer += [("transaction.timeout.ms", "8000")]
                 let first = try scene.start(configuration)
-                let published = try scene.readOutputs(isolation: "read_uncommitted")
-                defer { published.stop() }
+                try await first.wait(forLine: "the admin endpoint is up")
+                let admin = try #require(try AdminClient(of: first))
                 try await scene.feeder.publish(events)
-                try await published.wait(count: events.count)
+                try await admin.wait(for: "every output to be stored") { metrics in
+                    metrics.contains(#"pushmill_records_published_total{outcome="modified"} \#(events.count)"#)
+                }
                 #expect(scene.outputs.all.isEmpty)
                 first.send(SIGKILL)
                 let begin = ContinuousClock.now

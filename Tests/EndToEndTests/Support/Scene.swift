@@ -91,8 +91,8 @@ final class Scene: Sendable {
     }
 
     /// A reader of the outputs from their beginning, to be stopped by the test.
-    func readOutputs(isolation: String = "read_committed") throws -> TopicReader<Arrival> {
-        try TopicReader(brokers, topic: output, partitions: outputPartitions, isolation: isolation) { Arrival($0) }
+    func readOutputs() throws -> TopicReader<Arrival> {
+        try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
     }
 
     /// A reader of whole outputs, to be stopped by the test.

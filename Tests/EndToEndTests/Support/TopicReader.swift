@@ -9,12 +9,9 @@ final class TopicReader<Element: Sendable>: Sendable {
     private let isStopping = Watched(false)
     private let thread = Mutex<Thread?>(nil)
 
-    init(
-        _ brokers: Brokers, topic: String, partitions: Int, isolation: String = "read_committed",
-        read: @escaping @Sendable (Record) -> Element
-    ) throws {
+    init(_ brokers: Brokers, topic: String, partitions: Int, read: @escaping @Sendable (Record) -> Element) throws {
         let (elements, isStopping) = (elements, isStopping)
-        let properties = brokers.properties([("fetch.wait.max.ms", "50"), ("isolation.level", isolation)])
+        let properties = brokers.properties([("fetch.wait.max.ms", "50")])
         let places = (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) }
         let started = try Thread {
             guard let reader = try? PartitionReader(properties, log: { _, _, _ in }),

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -114,16 +115,50 @@ struct TransactionMachineModelTests {
         }
     }
 
-    @Test("Whatever fails at whatever step, committed outputs, badges and offsets agree", arguments: 0..<8)
-    func model(seed: Int) throws {
+    /// A sequence is what may happen to two instances and those that have taken their places from the first start on:
+    /// so many events, of which each may be a rebalance, the news of it, a crash, a zombie's doing, an output, a wish to
+    /// commit or to abort, or a step of a transaction with any answer.
+    private static let events = 32
+    /// A million of them with `PUSHMILL_TEST_SEQUENCES=1000000`; a tenth unless told otherwise.
+    private static let sequences =
+        getenv("PUSHMILL_TEST_SEQUENCES").flatMap { Int(String(cString: $0)) } ?? 100_000
+
+    @Test("In every sequence of events committed outputs, badges and offsets agree at each moment", arguments: 0..<8)
+    func sequences(part: Int) throws {
+        var (commits, aborts, fenced) = (0, 0, 0)
+        for number in 0..<Self.sequences / 8 {
+            let world = World(seed: part << 32 | number)
+            for _ in 0..<Self.events {
+                world.step()
+                try expectAgreement(world, "sequence \(part << 32 | number)")
+            }
+            commits += world.commits
+            aborts += world.aborts
+            fenced += world.fenced
+        }
+        #expect(commits > 1000 && aborts > 100 && fenced > 10)
+    }
+
+    @Test("In one long life they agree too, and none is missing", arguments: 0..<8)
+    func longLife(seed: Int) throws {
         let world = World(seed: seed)
-        for _ in 0..<130_000 {
+        for _ in 0..<50_000 {
             world.step()
-            let brokers = world.brokers
-            try #require(brokers.outputs.count == brokers.offset && brokers.badge == brokers.offset)
-            try #require(brokers.outputs.last.map { $0 == brokers.offset - 1 } ?? true)
+            try expectAgreement(world, "life \(seed)")
         }
         #expect(world.brokers.outputs == Array(0..<world.brokers.offset))
-        #expect(world.commits > 1000 && world.aborts > 100 && world.fenced > 100 && world.brokers.offset > 1000)
+        #expect(world.commits > 400 && world.aborts > 40 && world.fenced > 40 && world.brokers.offset > 400)
     }
+
+    private func expectAgreement(_ world: World, _ name: @autoclosure () -> String) throws {
+        let brokers = world.brokers
+        guard brokers.outputs.count == brokers.offset, brokers.badge == brokers.offset,
+            brokers.outputs.last.map({ $0 == brokers.offset - 1 }) ?? true
+        else {
+            Issue.record("\(name()): \(brokers.outputs.suffix(5)), badge \(brokers.badge), offset \(brokers.offset)")
+            throw Disagreement()
+        }
+    }
+
+    private struct Disagreement: Error {}
 }
