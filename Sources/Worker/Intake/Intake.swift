@@ -9,6 +9,8 @@ struct Intake {
     private let ordering: Ordering
     /// Where what is done must fit into the commit, whole.
     private let metadataLimit: Int
+    /// More than one record can add.
+    private static let metadataMargin = 64
     private let metrics: ServiceMetrics
     private let log: Log
     private let nameOf: (UInt32) -> String
@@ -31,7 +33,7 @@ struct Intake {
         self.flow = flow
         self.lanes = lanes
         ordering = settings.ordering
-        metadataLimit = settings.isTransactional ? OffsetMetadata.limit : .max
+        metadataLimit = settings.isTransactional ? OffsetMetadata.limit - Self.metadataMargin : .max
         self.metrics = metrics
         self.log = log
         self.nameOf = nameOf

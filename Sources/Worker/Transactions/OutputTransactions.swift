@@ -50,6 +50,7 @@ final class OutputTransactions: Sendable {
         }
     }
 
+    /// A transaction begins.
     func forgetPlaces() { changelogPlaces.withLock { $0.removeAll(keepingCapacity: true) } }
 
     var places: [Int32: Int64] { changelogPlaces.withLock { $0 } }

@@ -10,11 +10,16 @@ extension EndToEnd {
 
         @Test("One instance alone: every output is committed once")
         func alone() async throws {
-            let events = Event.series(2_000, keys: 100)
+            let events = Event.series(8_000, keys: 400)
             try await Scene.play(partitions: 4) { scene in
                 let service = try scene.start(.exactlyOnce(0, of: scene))
-                try await scene.feeder.publish(events)
+                try await service.wait(forLine: #""partitions are read""#)
+                try await scene.feeder.publish(events, rate: Self.rate)
                 try await scene.outputs.wait(count: events.count)
+                let delays = scene.outputs.all.map(\.delay).sorted()
+                print(
+                    "visible: \(delays[delays.count / 2]) ms at the median, \(delays[delays.count / 100 * 99]) ms at 99%"
+                )
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 let arrivals = try await scene.allOutputs()

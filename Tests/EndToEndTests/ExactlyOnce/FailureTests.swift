@@ -72,9 +72,9 @@ extension EndToEnd {
         func fenced(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
+                try await scene.feeder.publish(events)
                 mock.failRequests(failure.request, with: [failure.code])
                 let service = try scene.start(.exactlyOnce(0, of: scene))
-                try await scene.feeder.publish(events)
                 try await service.expectEnd(.exited(70))
                 #expect(service.lines(with: "no transaction can be made any more").count == 1)
                 let next = try scene.start(.exactlyOnce(0, of: scene))
