@@ -25,16 +25,17 @@ extension Poller {
         changelog?.release(places.map(\.partition))
     }
 
-    /// Back to the last commit: what was published since then has come to nothing. Partitions that are leaving go as they were committed.
+    /// Back to the last commit: what was published since then has come to nothing. Partitions that are leaving go as they
+    /// were committed.
     func rewind() {
-        let leaving = rebalances.leaving
+        let leaving = shutdown.isRunning ? rebalances.leaving : intake.served.places
         let places = intake.served.places
-        if shutdown.isRunning {
-            let staying = intake.slots(of: places.filter { !leaving.contains($0) })
-            returning += staying.compactMap { flow.lastCommitted($0) }
-        }
+        let staying = places.filter { !leaving.contains($0) }
+        returning += intake.slots(of: staying).compactMap { flow.lastCommitted($0) }
         intake.end(places)
         flow.rollBack()
+        // What ends late of them is no news for the changelog.
+        changelog?.release(leaving.map(\.partition))
         log.info("going back to the last commit", [.count(places.count), .partitions(places.summary)])
         transactions?.post(.rewound)
     }

@@ -123,13 +123,14 @@ extension Transactor {
             let group = consumer.groupMetadata()
             let cut = flow.cut(nil)
             let (isWhole, marks) = (cut.losses == losses && !transactions.hasFailed, cut.marks)
-            let changes = cut.batch.changes
+            // Without offsets nobody asks whether we still are a member: then no count may be written either.
+            let changes = marks.isEmpty ? nil : cut.batch.changes
             self.cut = consume cut
             cover()
             guard isWhole, let group else { throw KafkaError("not all of it may be committed") }
+            guard let changes else { return }
             cutTime = SystemTime.milliseconds
             try changelog?.publish(changes, at: cutTime, by: outputs.producer)
-            guard !marks.isEmpty else { return }
             do throws(KafkaError) {
                 try outputs.producer.sendOffsets(marks.map(\.position), of: group, milliseconds: Self.offsetsPatience)
             } catch {
@@ -145,9 +146,13 @@ extension Transactor {
         try outputs.producer.commitTransaction(milliseconds: Self.patience)
         guard let cut = cut.take() else { return }
         flow.committed(cut.marks)
-        while !areAllAnswered() {}
-        let changes = cut.batch.changes
-        flow.saved(cut.batch, in: changelog?.committed(changes, publishedAt: cutTime) ?? 0)
+        if cut.marks.isEmpty {
+            flow.putBack(cut.batch)
+        } else {
+            while !areAllAnswered() {}
+            let changes = cut.batch.changes
+            flow.saved(cut.batch, in: changelog?.committed(changes, publishedAt: cutTime) ?? 0)
+        }
         transactions.trial.close(isDone: flow.isDone)
         let took = TimeSource.system.now.nanoseconds(since: closedAt)
         metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
