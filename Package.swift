@@ -37,7 +37,7 @@ let package = Package(
         // A service with a stage of its own.
         .executableTarget(
             name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
-        library("Pushmill", ["Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry", "CYAML"]),
+        library("Pushmill", ["Replay", "Worker", "Stores", "Media", "Push", "Kafka", "Telemetry", "CYAML"]),
 
         // Captures and golden records: read, run, compare, report.
         library("Replay", ["Stores", "Push", "Kafka"]),
@@ -45,6 +45,8 @@ let package = Package(
         library("Worker", ["Stores", "Push", "Kafka", "Telemetry"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
+        // What notifications show beside their text: fetched and kept.
+        library("Media", ["Push", "Telemetry", "CCurl"]),
 
         // What happens to one message; records in and out; what operations see. These never import each other.
         library("Push", ["COpenSSL", "CICU", "CZlib", "CAllocations"]),
@@ -57,21 +59,26 @@ let package = Package(
         system("CICU", "icu-i18n"),
         system("CMicrohttpd", "libmicrohttpd"),
         system("CZlib", "zlib"),
+        system("CCurl", "libcurl"),
         system("CYAML", "yaml-0.1"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CAllocations"),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
-        tests("PushTests", ["Push"]),
-        tests("KafkaTests", ["Kafka"]),
+        tests("PushTests", ["Push", "TestSupport"]),
+        tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
-        tests("PushmillTests", ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry"]),
+        tests(
+            "PushmillTests",
+            ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
-            name: "EndToEndService", dependencies: ["Pushmill", "Push", "Telemetry"], path: "Tests/EndToEndService",
+            name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry"],
+            path: "Tests/EndToEndService",
             swiftSettings: house),
         tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],

@@ -18,4 +18,5 @@ await Program.main(stages: [
     .marked("stall") { BlockStage(name: "stall", suspends: true, marker: $0, time: $1) },
     .marked("hang") { marker, _ in HangStage(marker: marker) },
     .marked("fail") { marker, _ in FailStage(marker: marker) },
+    .nearbyAttachment,
 ])

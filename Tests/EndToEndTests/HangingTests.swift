@@ -95,7 +95,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A stage that holds its thread keeps neither its message nor the end of the process")
+        @Test("A stage that holds its thread keeps neither its message nor the end of the process, and is told of")
         func block() async throws {
             try await Scene.play { scene in
                 let service = try scene.start(
@@ -108,6 +108,10 @@ extension EndToEnd {
                 #expect(arrivals.map(\.outcome) == ["best-attempt"])
                 #expect(arrivals.map(\.stages) == ["block=expired"])
                 try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "the lane to be found stuck", at: "/healthz") {
+                    $0.contains(" 503 ") && $0.contains(#""reason":"lane-stuck""#)
+                }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(10))
                 #expect(try await scene.committed().doneCount == 1)

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 import Testing
 
 @Suite("Groups, commits and errors", .serialized, .ownThread)

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 import Testing
 
 @Suite("Transactions over the wire", .serialized, .ownThread)

@@ -15,5 +15,10 @@ package struct SeededGenerator: RandomNumberGenerator {
     /// True once in `count` times.
     package mutating func once(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
+    /// True so many times in a hundred.
+    package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+    package mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: choices.indices, using: &self)] }
+
     package mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 }

@@ -11,15 +11,22 @@ package final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        guard let folder = opendir(path) else { return }
+        for name in names { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    /// Everything in it.
+    package var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
         while let entry = readdir(folder) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            unlink("\(path)/\(name)")
+            if name != ".", name != ".." { names.append(name) }
         }
-        closedir(folder)
-        rmdir(path)
+        return names.sorted()
     }
 
     /// The path of a new file with this text.

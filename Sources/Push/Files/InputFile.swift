@@ -40,7 +40,7 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
         self.what = what
     }
 
-    init(path: String, _ number: Int32) { self.init(path: path, what: String(cString: strerror(number))) }
+    package init(path: String, _ number: Int32) { self.init(path: path, what: String(cString: strerror(number))) }
 
     package var description: String { "\(path): \(what)" }
 }

@@ -61,6 +61,8 @@ extension Chain {
     ) async -> StageResult? {
         delivery.record.own()
         delivery.nextWakeUp = min(delivery.deadline, link.budget.map(now.advanced) ?? .never)
+        var context = context
+        context.limit = delivery.nextWakeUp
         delivery.content = content
         let attempt = delivery.claim.open(until: delivery.deadline)
         delivery.host?.willWait(delivery)

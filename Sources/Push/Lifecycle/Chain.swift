@@ -56,7 +56,8 @@ public final class Chain: Sendable {
 
     func context(_ delivery: Delivery) -> StageContext {
         StageContext(
-            deadline: delivery.deadline, wallClock: delivery.wallClock, count: delivery.count, record: delivery.record,
+            deadline: delivery.deadline, limit: delivery.deadline, wallClock: delivery.wallClock, count: delivery.count,
+            record: delivery.record,
             chain: self)
     }
 

@@ -2,6 +2,8 @@
 public struct StageContext: Sendable {
     /// When the message leaves at the latest.
     public let deadline: Instant
+    /// When a stage that may suspend loses the message: at the end of its budget, or at the deadline if that is earlier.
+    public internal(set) var limit: Instant
     /// Milliseconds since 1970: the clock in a service, the record's own timestamp in a replay.
     public let wallClock: Int64
     /// The recipient's count in the app before this message, if a stage of the chain counts and there is a recipient.

@@ -10,7 +10,7 @@ public struct StageEntry: Sendable {
     public typealias Build = @Sendable (StageResources) async throws -> any Stage
 
     public let name: String
-    let read: @Sendable (inout SettingReader) -> Build?
+    package let read: @Sendable (inout SettingReader) -> Build?
 
     /// `read` asks for every setting it knows, touches nothing outside, and returns nil only after a problem.
     public init(_ name: String, read: @escaping @Sendable (inout SettingReader) -> Build?) {

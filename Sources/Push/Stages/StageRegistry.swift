@@ -6,6 +6,7 @@ public struct StageRegistry: Sendable {
         .localize,
         ContactStage.entry,
         BadgeStage.entry,
+        AttachmentStage.entry,
     ]
 
     private let entries: [StageEntry]

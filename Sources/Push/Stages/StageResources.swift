@@ -11,7 +11,11 @@ public struct StageResources: Sendable {
     /// Opens a source of contacts; it is watched, where it is a file.
     package let contacts: ContactOpener
 
+    /// Opens a source of media.
+    package let media: MediaOpener
+
     package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
+    package typealias MediaOpener = @Sendable (MediaSettings) throws -> any MediaSource
 
     public init(log: @escaping @Sendable (Severity, String) -> Void) {
         self.init(log: log, watcher: FileWatcher { _, _ in })
@@ -19,10 +23,12 @@ public struct StageResources: Sendable {
 
     package init(
         log: @escaping @Sendable (Severity, String) -> Void, watcher: FileWatcher,
-        contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") }
+        contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") },
+        media: @escaping MediaOpener = { throw FileFailure(path: $0.folder, what: "no media is kept here") }
     ) {
         self.log = log
         self.watcher = watcher
         self.contacts = contacts
+        self.media = media
     }
 }

@@ -1,3 +1,4 @@
+import Media
 import Push
 import Replay
 
@@ -7,16 +8,19 @@ struct Trial {
     let configuration: Configuration
     let console: Console
 
-    /// The chain, with the counts to begin with. `log` gets what stages say of single messages.
+    /// The chain, with the counts to begin with. Media is fetched, and not kept, unless it is recorded. `log` gets what stages say of single messages.
     func candidate(
-        counts: BadgeCounts?, time: TimeSource = .system, lateness: LateStages? = nil,
+        counts: BadgeCounts?, time: TimeSource = .system, lateness: LateStages? = nil, media: RecordedMedia? = nil,
         explanation: Explanation? = nil, log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _ in }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
-        let resources = StageResources(
-            log: { [console] severity, message in console.error("\(severity): \(message)") }, watcher: watcher,
-            contacts: contacts.open)
+        let tell: @Sendable (StageResources.Severity, String) -> Void = { [console] severity, message in
+            console.error("\(severity): \(message)")
+        }
+        let resources = StageResources(log: tell, watcher: watcher, contacts: contacts.open) { settings in
+            try media?.open(settings) ?? MediaLibrary(settings, keeps: false, log: tell)
+        }
         let links = try await configuration.links(resources) { lateness?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))
         var settings = Chain.Settings(configuration.delivery)
@@ -24,7 +28,7 @@ struct Trial {
         let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: configuration.topics.output, deadLetterTopic: configuration.topics.deadLetter,
-            counts: counts, lateness: lateness)
+            counts: counts, lateness: lateness, media: media)
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Media
 import Push
 import Stores
 
@@ -10,6 +11,7 @@ extension Command {
         ("decrypt", { try BenchTable.rows(Measurement.decrypt()) }),
         ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
         ("contact", { try BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
+        ("attachment", { await BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
         ("restore", { [BenchTable.row(try inFolder { try CountRestoring(in: $0) })] }),
     ]

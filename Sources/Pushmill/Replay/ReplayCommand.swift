@@ -54,7 +54,7 @@ struct ReplayCommand {
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
         let candidate = try await Trial(configuration: configuration, console: console).candidate(
             counts: invocation.badgeCounts(), time: .manual(ManualTime()),
-            lateness: deadlines == .recorded ? LateStages() : nil, log: { _, _, _, _ in })
+            lateness: deadlines == .recorded ? LateStages() : nil, media: RecordedMedia(), log: { _, _, _, _ in })
         let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)

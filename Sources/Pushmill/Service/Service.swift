@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import Media
 import Push
 import Stores
 import Telemetry
@@ -41,7 +42,8 @@ final class Service: Sendable {
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         let resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open)
+            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
+            media: { settings in try MediaLibrary(settings) { Self.tell($0, $1, log) } })
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links)
         var chainSettings = Chain.Settings(configuration.delivery)

@@ -9,15 +9,19 @@ package struct Candidate: Sendable {
     package let counts: BadgeCounts?
     /// Has wrapped the stages of the chain, so that those late in the baseline are late again; nil for no deadlines.
     package let lateness: LateStages?
+    /// What media the baseline tells of, where that is all there is.
+    package let media: RecordedMedia?
 
     package init(
-        chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?, lateness: LateStages? = nil
+        chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?, lateness: LateStages? = nil,
+        media: RecordedMedia? = nil
     ) {
         self.chain = chain
         self.outputTopic = outputTopic
         self.deadLetterTopic = deadLetterTopic
         self.counts = counts
         self.lateness = lateness
+        self.media = media
     }
 
     /// What is published for a record, nil for nothing.

@@ -50,9 +50,11 @@ final class ReplayLane: Sendable {
 
     private func run(_ item: Item, on rehearsal: isolated Rehearsal) async throws(ReplayError) -> Replayed {
         starting.expect(item.baseline)
+        candidate.media?.expect(item.baseline, for: item.input)
         let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
         let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
         candidate.lateness?.forget(item.input)
+        candidate.media?.forget(item.input)
         var outcome = result.verdict.outcome
         var output = candidate.output(of: result)
         if isLate, outcome == .modified {

@@ -1,3 +1,4 @@
+import Glibc
 import Telemetry
 
 /// Asks a service's admin endpoint.
@@ -18,14 +19,16 @@ struct AdminClient: Sendable {
         try request.ask(path, headers: [("Accept", accept), ("Authorization", "Bearer \(token)")])
     }
 
-    /// Asks for the metrics again and again until they are as wanted.
+    /// Asks for the metrics, or what else is named, again and again until the answer is as wanted.
     func wait(
-        for what: String, within limit: Duration = .seconds(60), until isMet: @escaping @Sendable (String) -> Bool
+        for what: String, at path: String = "/metrics", within limit: Duration = .seconds(60),
+        until isMet: @escaping @Sendable (String) -> Bool
     ) async throws {
         try await elsewhere {
             let end = ContinuousClock.now + limit
-            while try !isMet(ask("/metrics")) {
+            while try !isMet(ask(path)) {
                 guard .now < end else { throw Overdue(what: what, limit: limit) }
+                usleep(10_000)
             }
         }
     }

@@ -35,6 +35,6 @@ extension StageContext {
     /// For calling a stage by itself.
     static func sample(_ chain: Chain) -> StageContext {
         let record = InputRecord()
-        return StageContext(deadline: .never, wallClock: 0, count: nil, record: record, chain: chain)
+        return StageContext(deadline: .never, limit: .never, wallClock: 0, count: nil, record: record, chain: chain)
     }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 @testable import Push
 
 /// Beside JWE: ciphertexts that have no parts with names.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Push
@@ -5,7 +6,7 @@ import Testing
 @Suite("Decrypt vectors")
 struct DecryptVectorTests {
     @Test("The good ones give their plaintext", arguments: try DecryptVectors.read().good)
-    func good(vector: Vector) async throws {
+    func good(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
         #expect(fixture.stage.isImmediate == (vector.iterations == nil))
         let result = try await fixture.publish(vector.data, members: vector.members)
@@ -15,7 +16,7 @@ struct DecryptVectorTests {
     }
 
     @Test("The bad ones fail for their reason, show the placeholder and stay", arguments: try DecryptVectors.read().bad)
-    func bad(vector: Vector) async throws {
+    func bad(vector: DecryptVector) async throws {
         let fixture = try DecryptFixture(keys: vector.keySet) { $0.derivation = vector.derivation }
         let result = try await fixture.publish(vector.data, members: vector.members)
         #expect(result.stages == "decrypt=failed:\(vector.reason ?? "?")")

@@ -1,4 +1,5 @@
 import Push
+import TestSupport
 import Testing
 
 @Suite("Any document")

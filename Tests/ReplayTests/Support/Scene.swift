@@ -28,6 +28,7 @@ struct Scene {
     var publishesExpired = true
     var counts: BadgeCounts?
     var lateness: LateStages?
+    var media: RecordedMedia?
 
     /// Each of so many recipients gets greetings, numbers of messages, and what cannot be a notification.
     static func events(_ count: Int, recipients: Int = 7) -> [RecordEnvelope] {
@@ -52,7 +53,8 @@ struct Scene {
         let chain = Chain(
             stages.map { ChainLink(lateness?.wrap($0) ?? $0) }, settings: settings, time: .manual(ManualTime()))
         return Candidate(
-            chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, lateness: lateness)
+            chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, lateness: lateness,
+            media: media)
     }
 
     /// The outputs, as a golden capture has them.

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Makes documents with everything that RFC 8259 allows, and the paths of what is in them.
 struct DocumentGenerator {
     var random: SeededGenerator

@@ -1,3 +1,5 @@
+import TestSupport
+
 extension SeededGenerator {
     private static let tokens = [
         "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud83d", "\\udc4d", "\\n", "null", "true", "1e", "-", "0",

@@ -1,12 +1,12 @@
 import Glibc
-import Testing
+package import Testing
 
 /// Runs each test of a suite on a thread of the suite's own: what waits for brokers must not wait on the few threads that
 /// all other tests share.
-struct OwnThread: SuiteTrait, TestTrait, TestScoping {
-    let isRecursive = true
+package struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+    package let isRecursive = true
 
-    func provideScope(
+    package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
@@ -15,7 +15,7 @@ struct OwnThread: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    static var ownThread: OwnThread { OwnThread() }
+    package static var ownThread: OwnThread { OwnThread() }
 }
 
 /// Starts a thread for every job.

@@ -1,0 +1,63 @@
+import Glibc
+
+/// Which addresses anybody may be sent to. What is not on the public internet belongs to somebody's own network: this
+/// machine, its neighbours, or what a cloud tells its machines.
+enum PublicAddress {
+    /// Of a socket; false for what is neither IPv4 nor IPv6.
+    static func contains(_ address: UnsafeRawBufferPointer) -> Bool {
+        guard address.count >= MemoryLayout<sa_family_t>.size else { return false }
+        switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
+        case AF_INET where address.count >= MemoryLayout<sockaddr_in>.size:
+            return contains(UInt32(bigEndian: address.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+        case AF_INET6 where address.count >= MemoryLayout<sockaddr_in6>.size:
+            var bytes = address.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+            return withUnsafeBytes(of: &bytes) { bytes in
+                contains(
+                    UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                    UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+            }
+        default: return false
+        }
+    }
+
+    private static func contains(_ address: UInt32) -> Bool {
+        !closed.contains { address >> (32 - $0.bits) == $0.prefix >> (32 - $0.bits) }
+    }
+
+    private static func contains(_ high: UInt64, _ low: UInt64) -> Bool {
+        let lastFour = UInt32(truncatingIfNeeded: low)
+        // IPv4 in another form: mapped, or by way of a translator.
+        if high == 0, low >> 32 == 0xFFFF { return contains(lastFour) }
+        if high == 0x0064_FF9B_0000_0000, low >> 32 == 0 { return contains(lastFour) }
+        // Beyond 2000::/3 there is nothing public.
+        guard high >> 61 == 1 else { return false }
+        return !closedSix.contains { high >> (64 - $0.bits) == $0.prefix >> (64 - $0.bits) }
+    }
+
+    /// By RFC 6890 and its successors.
+    private static let closed: [(prefix: UInt32, bits: UInt32)] = [
+        (0x0000_0000, 8),  // this network
+        (0x0A00_0000, 8),  // private
+        (0x6440_0000, 10),  // carriers' own
+        (0x7F00_0000, 8),  // loopback
+        (0xA9FE_0000, 16),  // link-local, with most clouds' metadata
+        (0xAC10_0000, 12),  // private
+        (0xC000_0000, 24),  // protocol assignments
+        (0xC000_0200, 24),  // documentation
+        (0xC058_6300, 24),  // 6to4 relays
+        (0xC0A8_0000, 16),  // private
+        (0xC612_0000, 15),  // benchmarks
+        (0xC633_6400, 24),  // documentation
+        (0xCB00_7100, 24),  // documentation
+        (0xA83F_8110, 32),  // Azure's metadata
+        (0xE000_0000, 4),  // multicast
+        (0xF000_0000, 4),  // reserved, broadcast
+    ]
+
+    private static let closedSix: [(prefix: UInt64, bits: UInt64)] = [
+        (0x2001_0000_0000_0000, 23),  // protocol assignments, Teredo
+        (0x2001_0DB8_0000_0000, 32),  // documentation
+        (0x2002_0000_0000_0000, 16),  // 6to4, whatever it leads to
+        (0x3FFF_0000_0000_0000, 20),  // documentation
+    ]
+}

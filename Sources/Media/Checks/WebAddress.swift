@@ -1,0 +1,37 @@
+import CCurl
+import Push
+
+/// A URL that may be fetched, as libcurl reads it: whoever connects must not understand it otherwise than who checks.
+struct WebAddress: Sendable {
+    let text: String
+    /// In lower case.
+    let host: String
+    let isSecure: Bool
+
+    /// Absolute, with a host of these and nobody's credentials.
+    init(_ text: String, _ settings: MediaSettings) throws(MediaFailure) {
+        guard let handle = curl_url() else { throw .malformedURL }
+        defer { curl_url_cleanup(handle) }
+        // A C string would end there.
+        guard !text.utf8.contains(0),
+            curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK,
+            // The server does not see it, and what differs in it alone is the same.
+            curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
+            let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
+            let whole = Self.part(CURLUPART_URL, of: handle)
+        else { throw .malformedURL }
+        isSecure = scheme == "https"
+        guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }
+        let name = host.lowercased()
+        guard settings.hosts.contains(where: { $0.admits(name) }) else { throw .forbiddenHost }
+        self.host = name
+        self.text = whole
+    }
+
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
+        var found: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &found, 0) == CURLUE_OK, let found else { return nil }
+        defer { curl_free(found) }
+        return String(cString: found)
+    }
+}

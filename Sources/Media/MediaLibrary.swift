@@ -1,0 +1,54 @@
+package import Push
+import Telemetry
+
+/// Media from the web: fetched once for all who ask for it at the same time, and kept in a folder.
+package final class MediaLibrary: MediaSource {
+    private let requests = Requests()
+    private let transfers: TransferThread
+    /// Nil where nothing is kept.
+    private let folder: MediaFolder?
+    private let caretaker: Caretaker?
+
+    /// `keeps`: false fetches and looks at media, and writes nothing. `log` is called on any thread.
+    package init(
+        _ settings: MediaSettings, keeps: Bool = true, reach: Reach = Reach(),
+        log: @escaping @Sendable (StageResources.Severity, String) -> Void
+    ) throws {
+        let folder = keeps ? try MediaFolder(path: settings.folder) : nil
+        self.folder = folder
+        let means = Means(settings: settings, reach: reach, folder: folder, log: log)
+        let caretaker = folder.map { [requests] in Caretaker($0, settings, onGone: requests.forget) }
+        self.caretaker = caretaker
+        transfers = try TransferThread(means) { [requests] fetch, result in
+            if case .success(let media) = result { caretaker?.note(media) }
+            requests.end(fetch, result, now: TimeSource.system.now)
+        }
+        caretaker?.start()
+    }
+
+    package func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media? {
+        try await media(at: url, until: context.limit)
+    }
+
+    func media(at url: String, until limit: Instant) async throws(MediaFailure) -> Media {
+        let waiter: Waiter
+        switch requests.join(url, until: limit, now: TimeSource.system.now) {
+        case .known(let media, let isDue):
+            if isDue { folder?.touch(media) { [requests] in requests.forget([media.name]) } }
+            return media
+        case .waiting(let joined): waiter = joined
+        case .first(let joined, let fetch):
+            waiter = joined
+            transfers.start(fetch)
+        }
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { waiter.wait($0) }
+        } onCancel: {
+            if let fetch = requests.leave(url, waiter) { transfers.cancel(fetch) }
+        }
+        return try result.get()
+    }
+
+    /// Their files are gone.
+    func forget(_ names: Set<String>) { requests.forget(names) }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import Push
+
+/// A file that is being written under a name nobody asks for; gone with the value unless it was given its own.
+final class PartialFile: Sendable {
+    static let prefix = ".partial-"
+
+    let descriptor: Int32
+    private let folder: String
+    private let path: String
+
+    init(in folder: String) throws(FileFailure) {
+        self.folder = folder
+        path = "\(folder)/\(Self.prefix)\(String(UInt64.random(in: 0 ... .max), radix: 16))"
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FileFailure(path: folder, errno) }
+    }
+
+    deinit {
+        guard descriptor >= 0 else { return }
+        unlink(path)
+        close(descriptor)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws(FileFailure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                throw FileFailure(path: folder, errno)
+            }
+        }
+    }
+
+    /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The
+    /// name itself is on the disk when the folder is.
+    func name(_ name: String) throws(FileFailure) {
+        guard fdatasync(descriptor) == 0, rename(path, "\(folder)/\(name)") == 0 else {
+            throw FileFailure(path: folder, errno)
+        }
+    }
+}

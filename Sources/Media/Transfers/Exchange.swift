@@ -1,0 +1,157 @@
+import CCurl
+import Glibc
+import Push
+
+/// One request and its response. Belongs to the transfers' thread.
+///
+/// Nothing goes out that was not put here: no proxy, cookie, credential or `Accept-Encoding` of anybody's environment.
+/// Redirects are not followed; whoever follows them looks at them first.
+final class Exchange {
+    enum Progress {
+        /// The host's address is not known yet.
+        case begun
+        case hasAddress
+        /// There was a connection already.
+        case hasConnection
+    }
+
+    let handle: UnsafeMutableRawPointer
+    let host: String
+    fileprivate(set) var progress = Progress.begun
+    /// The address that the host's name led to is not to be connected to.
+    fileprivate(set) var isForbidden = false
+    /// The part that was asked for begins there.
+    let start: Int
+    private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
+    private let headers: UnsafeMutablePointer<curl_slist>?
+    private let names: UnsafeMutablePointer<curl_slist>?
+    /// False ends the exchange.
+    private let receive: (Exchange, UnsafeRawBufferPointer) -> Bool
+
+    /// `start` and `validator` ask for the rest of what has begun to come, if it is the same still.
+    init?(
+        _ address: WebAddress, from start: Int, ifStill validator: String?, _ reach: Reach,
+        receive: @escaping (Exchange, UnsafeRawBufferPointer) -> Bool
+    ) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        host = address.host
+        self.start = start
+        self.receive = receive
+        admits = reach.admits
+        headers = validator.flatMap { curl_slist_append(nil, "If-Range: \($0)") }
+        names = reach.names.reduce(nil) { curl_slist_append($0, $1) }
+        for (option, value) in Self.numbers { curl_set_number(handle, option, value) }
+        let version = address.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+        curl_set_number(handle, CURLOPT_HTTP_VERSION, version)
+        curl_set_text(handle, CURLOPT_URL, address.text)
+        curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "https,http")
+        curl_set_text(handle, CURLOPT_PROXY, "")
+        curl_set_text(handle, CURLOPT_USERAGENT, "pushmill")
+        if start > 0 { curl_set_text(handle, CURLOPT_RANGE, "\(start)-") }
+        if let headers { curl_set_list(handle, CURLOPT_HTTPHEADER, headers) }
+        if let names { curl_set_list(handle, CURLOPT_RESOLVE, names) }
+        if let authorities = reach.authorities { curl_set_text(handle, CURLOPT_CAINFO, authorities) }
+        curl_set_callbacks(handle, takeBytes, openSocket, sendRequest, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        curl_slist_free_all(headers)
+        curl_slist_free_all(names)
+    }
+
+    private static let numbers: [(CURLoption, Int)] = [
+        (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
+        (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+        (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 15),
+        (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
+        // A name server that does not answer keeps a thread of libcurl's, and not this one.
+        (CURLOPT_QUICK_EXIT, 1),
+    ]
+
+    /// The exchange of a handle that has one.
+    static func of(_ handle: UnsafeMutableRawPointer) -> Exchange? {
+        curl_context(handle).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: - The response
+
+    var status: Int { curl_status(handle) }
+
+    /// Where it redirects to, as an absolute URL.
+    var redirect: String? { curl_redirect(handle).map { String(cString: $0) } }
+
+    /// How long the whole is, as it is announced.
+    var announced: Int? {
+        let length = Int(curl_amount(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T))
+        guard length >= 0 else { return nil }
+        let (whole, overflow) = length.addingReportingOverflow(status == 206 ? start : 0)
+        return overflow ? .max : whole
+    }
+
+    /// Seconds that the server wants to be left alone.
+    var retryAfter: Int { Int(curl_amount(handle, CURLINFO_RETRY_AFTER)) }
+
+    /// What tells this version of the body from others; nil if nothing does for certain.
+    var validator: String? {
+        if let tag = header("ETag") { return tag.hasPrefix("\"") ? tag : nil }
+        return header("Last-Modified")
+    }
+
+    /// Whether it is the part that was asked for, and not another one.
+    var isContinuation: Bool {
+        start > 0 && status == 206 && header("Content-Range")?.lowercased().hasPrefix("bytes \(start)-") == true
+    }
+
+    private func header(_ name: String) -> String? {
+        var found: UnsafeMutablePointer<curl_header>?
+        guard curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK, let found else {
+            return nil
+        }
+        return found.pointee.value.map { String(cString: $0) }
+    }
+
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool { receive(self, bytes) }
+
+    fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
+        progress = .hasAddress
+        let isAdmitted = admits(address)
+        if !isAdmitted { isForbidden = true }
+        return isAdmitted
+    }
+}
+
+/// Called by libcurl with a piece of the body; another number than was given ends the transfer.
+private func takeBytes(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return 0 }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    return exchange.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+}
+
+/// Called by libcurl before it connects to an address that a name led to, for each one it tries.
+private func openSocket(
+    _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let context, let address else { return -1 }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
+    let bytes = UnsafeRawBufferPointer(
+        start: UnsafeRawPointer(address) + offset, count: Int(address.pointee.addrlen))
+    guard exchange.admits(bytes) else { return -1 }
+    let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    return socket(address.pointee.family, kind, address.pointee.`protocol`)
+}
+
+/// Called by libcurl when there is a connection and the request is about to go out.
+private func sendRequest(
+    _ context: UnsafeMutableRawPointer?, _ address: UnsafeMutablePointer<CChar>?,
+    _ ownAddress: UnsafeMutablePointer<CChar>?, _ port: Int32, _ ownPort: Int32
+) -> Int32 {
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    if exchange.progress == .begun { exchange.progress = .hasConnection }
+    return CURL_PREREQFUNC_OK
+}

@@ -1,0 +1,11 @@
+/// What transfers can reach: the public internet, in the names of its authorities. Tests have another one.
+package struct Reach: Sendable {
+    /// Whether a socket's address may be connected to.
+    package var admits: @Sendable (UnsafeRawBufferPointer) -> Bool = PublicAddress.contains
+    /// Names that are not asked of anybody: `NAME:PORT:ADDRESS`.
+    package var names: [String] = []
+    /// A file of certificates instead of the system's.
+    package var authorities: String?
+
+    package init() {}
+}

@@ -1,0 +1,149 @@
+import CCurl
+import Push
+
+/// The way to one piece of media: as many exchanges as redirects and broken connections make of it. Belongs to the
+/// transfers' thread.
+final class Transfer {
+    /// What is to be done next.
+    enum Step {
+        case exchange(Exchange)
+        /// To begin again then.
+        case wait(Instant)
+        case keep(Download.Finished)
+        case failed(MediaFailure)
+    }
+
+    private static let redirects = 5
+    /// What comes with a redirect or an error is read to its end, for the connection's sake, if it is no longer.
+    private static let idleBytes = 64 << 10
+
+    let fetch: Fetch
+    private(set) var exchange: Exchange?
+    private let means: Means
+    private var plan = RetryPlan()
+    private var hops = 0
+    private var download: Download?
+    /// Of what has been downloaded; without one a broken connection begins it anew.
+    private var validator: String?
+    private var most = 0
+    /// Of the current exchange.
+    private var isAccepted: Bool?
+    private var ignored = 0
+    private var problem: Download.Problem?
+
+    init(_ fetch: Fetch, _ means: Means) {
+        self.fetch = fetch
+        self.means = means
+    }
+
+    /// From the URL that was given, also after a redirect: where that leads may last for one answer only.
+    func begin() -> Step {
+        hops = 0
+        do throws(MediaFailure) {
+            return try exchange(with: WebAddress(fetch.url, means.settings))
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func exchange(with address: WebAddress) throws(MediaFailure) -> Step {
+        isAccepted = nil
+        ignored = 0
+        if validator == nil { download = nil }
+        let start = download?.count ?? 0
+        let exchange = Exchange(address, from: start, ifStill: start > 0 ? validator : nil, means.reach) {
+            [unowned self] in receive($1, in: $0)
+        }
+        guard let exchange else { throw .unreachable }
+        self.exchange = exchange
+        return .exchange(exchange)
+    }
+
+    /// Lets go of what has come so far, and of its file.
+    func drop() { download = nil }
+
+    // MARK: - The body
+
+    private func receive(_ bytes: UnsafeRawBufferPointer, in exchange: Exchange) -> Bool {
+        do throws(Download.Problem) {
+            if isAccepted == nil { isAccepted = try accept(exchange) }
+            guard isAccepted == true, let download else {
+                ignored += bytes.count
+                return ignored <= Self.idleBytes
+            }
+            try download.add(bytes, announced: exchange.announced)
+            return true
+        } catch {
+            problem = error
+            return false
+        }
+    }
+
+    /// Whether the body is media, or the rest of it.
+    private func accept(_ exchange: Exchange) throws(Download.Problem) -> Bool {
+        guard exchange.status == 200 else {
+            return exchange.isContinuation && exchange.validator ?? validator == validator
+        }
+        validator = exchange.validator
+        do throws(FileFailure) {
+            download = try Download(into: means.folder)
+        } catch {
+            throw .unwritable(error)
+        }
+        return true
+    }
+
+    // MARK: - The end
+
+    func ended(_ code: CURLcode, now: Instant) -> Step {
+        guard let exchange = exchange.take() else { return .failed(.unreachable) }
+        if let problem = problem.take() { return .failed(means.failure(problem)) }
+        switch exchange.status {
+        case 301, 302, 303, 307, 308: return follow(exchange)
+        case 200, 206:
+            // The server has another part than was asked for, or another version.
+            if isAccepted == false { validator = nil }
+            return code == CURLE_OK ? complete(exchange, now) : retry(exchange, .broken, now)
+        case 416:
+            validator = nil
+            return retry(exchange, .status, now)
+        case 408, 425, 429, 500, 502, 503, 504: return retry(exchange, .status, now)
+        case 1...: return .failed(.status)
+        default: break
+        }
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
+            return .failed(.certificate)
+        default: return exchange.isForbidden ? .failed(.forbiddenAddress) : retry(exchange, .unreachable, now)
+        }
+    }
+
+    private func follow(_ exchange: Exchange) -> Step {
+        hops += 1
+        guard hops <= Self.redirects, let target = exchange.redirect else { return .failed(.redirects) }
+        do throws(MediaFailure) {
+            return try self.exchange(with: WebAddress(target, means.settings))
+        } catch {
+            return .failed(error == .malformedURL ? .redirects : error)
+        }
+    }
+
+    private func complete(_ exchange: Exchange, _ now: Instant) -> Step {
+        if exchange.status == 200, isAccepted == nil { return .failed(.unsupportedType) }
+        guard isAccepted == true, let download else { return retry(exchange, .broken, now) }
+        do throws(Download.Problem) {
+            return .keep(try download.finish())
+        } catch {
+            return .failed(means.failure(error))
+        }
+    }
+
+    private func retry(_ exchange: Exchange, _ failure: MediaFailure, _ now: Instant) -> Step {
+        let count = download?.count ?? 0
+        let next = plan.next(
+            now: now, limit: fetch.limit, progressed: count > most, atLeast: exchange.retryAfter,
+            jitter: .random(in: 0...1))
+        most = max(most, count)
+        return next.map { .wait($0) } ?? .failed(failure)
+    }
+}

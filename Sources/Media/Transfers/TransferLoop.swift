@@ -1,0 +1,117 @@
+import CCurl
+import Push
+
+/// Every transfer there is, on one thread.
+final class TransferLoop {
+    private let means: Means
+    private let multiplexer: Multiplexer
+    private let report: @Sendable (Fetch, FetchResult) -> Void
+    private var transfers: [ObjectIdentifier: Transfer] = [:]
+    /// The transfer of each exchange.
+    private var owners: [ObjectIdentifier: Transfer] = [:]
+    private var gate = NameGate<Exchange>()
+    /// Those that ask for their hosts' addresses.
+    private var asking: [Exchange] = []
+    /// Those that are to begin again, the earliest last.
+    private var waiting: [(time: Instant, fetch: Fetch)] = []
+
+    /// `report` is called on this thread or, for what was kept, on another one.
+    init(_ means: Means, _ multiplexer: Multiplexer, report: @escaping @Sendable (Fetch, FetchResult) -> Void) {
+        self.means = means
+        self.multiplexer = multiplexer
+        self.report = report
+    }
+
+    deinit {
+        for transfer in transfers.values { detach(transfer) }
+    }
+
+    func start(_ fetch: Fetch) {
+        let transfer = Transfer(fetch, means)
+        transfers[ObjectIdentifier(fetch)] = transfer
+        take(transfer.begin(), of: transfer)
+    }
+
+    func cancel(_ fetch: Fetch) {
+        guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(fetch)) else { return }
+        detach(transfer)
+    }
+
+    /// Goes on with whatever can; waits for it if there is nothing.
+    func turn() {
+        openGate()
+        multiplexer.wait(until: waiting.last?.time ?? .never)
+        while let (exchange, code) = multiplexer.nextEnded() {
+            multiplexer.remove(exchange)
+            guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
+            take(transfer.ended(code, now: TimeSource.system.now), of: transfer)
+        }
+        let now = TimeSource.system.now
+        while let next = waiting.last, next.time <= now {
+            waiting.removeLast()
+            // It may have been cancelled.
+            guard let transfer = transfers[ObjectIdentifier(next.fetch)] else { continue }
+            take(transfer.begin(), of: transfer)
+        }
+    }
+
+    private func take(_ step: Transfer.Step, of transfer: Transfer) {
+        switch step {
+        case .exchange(let exchange):
+            owners[ObjectIdentifier(exchange)] = transfer
+            begin(exchange)
+        case .wait(let time):
+            let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
+            waiting.insert((time, transfer.fetch), at: index)
+        case .keep(let finished): keep(finished, for: end(transfer))
+        case .failed(let failure): report(end(transfer), .failure(failure))
+        }
+    }
+
+    private func begin(_ exchange: Exchange) {
+        switch gate.admit(exchange, to: exchange.host, now: TimeSource.system.now) {
+        case .waits: return
+        case .asks: asking.append(exchange)
+        case .goes: break
+        }
+        multiplexer.add(exchange)
+    }
+
+    /// Lets those go on that waited for an address which is there now, or for their turn to ask.
+    private func openGate() {
+        for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
+            asking.removeAll { $0 === exchange }
+            if exchange.progress == .hasAddress {
+                let waiting = gate.found(exchange.host, now: TimeSource.system.now)
+                for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
+            } else if let next = gate.ended(exchange.host, isWanted: isWanted) {
+                asking.append(next)
+                multiplexer.add(next)
+            }
+        }
+    }
+
+    /// It was not cancelled and has not ended.
+    private func isWanted(_ exchange: Exchange) -> Bool { owners[ObjectIdentifier(exchange)] != nil }
+
+    private func keep(_ finished: Download.Finished, for fetch: Fetch) {
+        guard let file = finished.file, let folder = means.folder else {
+            return report(fetch, .success(finished.media))
+        }
+        folder.keep(file, as: finished.media) { [means, report] failure in
+            report(fetch, failure.map { .failure(means.failure(.unwritable($0))) } ?? .success(finished.media))
+        }
+    }
+
+    private func end(_ transfer: Transfer) -> Fetch {
+        transfers[ObjectIdentifier(transfer.fetch)] = nil
+        transfer.drop()
+        return transfer.fetch
+    }
+
+    private func detach(_ transfer: Transfer) {
+        guard let exchange = transfer.exchange else { return }
+        owners[ObjectIdentifier(exchange)] = nil
+        multiplexer.remove(exchange)
+    }
+}

@@ -1,0 +1,76 @@
+/// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note. A
+/// class, so that its parts are not counted anew with every copy.
+package final class AttachmentStage: Stage {
+    package struct Options: Sendable {
+        package var members: MediaMembers
+        /// Ends in a slash.
+        package var publicBase: String
+        /// A key of the catalog, or the text itself; empty for none.
+        package var note = "📷"
+
+        package init(_ members: MediaMembers, publicBase: String) {
+            self.members = members
+            self.publicBase = publicBase
+        }
+    }
+
+    package let name = "attachment"
+    private let options: Options
+    private let note: [UInt8]
+    private let source: any MediaSource
+    private let texts: SharedTexts
+
+    package init(_ options: Options, source: any MediaSource, texts: SharedTexts) {
+        self.options = options
+        note = Array(options.note.utf8)
+        self.source = source
+        self.texts = texts
+    }
+
+    package func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
+        guard let node = attachment(in: content) else { return .skipped }
+        do throws(MediaFailure) {
+            guard let url = content.document.string(of: node) else { throw .malformedURL }
+            guard let media = try await source.media(at: url, for: context) else { return .word("unfetched") }
+            attach(media, to: &content)
+            return .ok
+        } catch {
+            addNote(to: &content, context)
+            return .failed(error.reason)
+        }
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        guard attachment(in: content) != nil else { return .skipped }
+        addNote(to: &content, context)
+        return .expired
+    }
+
+    private func attachment(in content: NotificationContent) -> JSONNode? {
+        content.node(at: options.members.url).flatMap { content.document.kind(of: $0) == .null ? nil : $0 }
+    }
+
+    private func attach(_ media: Media, to content: inout NotificationContent) {
+        content.set(options.publicBase + media.name, at: options.members.url)
+        if let member = options.members.type { content.set(media.type.rawValue, at: member) }
+        if let member = options.members.size, let size = media.size { content.set(size, at: member) }
+    }
+
+    /// Behind the first text that is shown; one that the device will find by its key has no room for it.
+    private func addNote(to content: inout NotificationContent, _ context: StageContext) {
+        let note = note
+        let places: [AlertText] = [.body, .subtitle, .title]
+        let place = places.first {
+            !content.hasLocalizationKey(of: $0) && (content.withText($0) { !$0.isEmpty } ?? false)
+        }
+        guard !note.isEmpty, let place,
+            var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } })
+        else { return }
+        text.append(UInt8(ascii: " "))
+        let isTranslated = texts.withText(of: note.span, content, context) { note in
+            note.withUnsafeBufferPointer { text += $0 }
+        }
+        if !isTranslated { text += note }
+        content.setText(place, to: text.span)
+    }
+}

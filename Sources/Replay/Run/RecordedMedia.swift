@@ -1,0 +1,56 @@
+package import Push
+import Synchronization
+
+/// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.
+package final class RecordedMedia: Sendable {
+    private let outputs = Mutex<[String: [UInt8]]>([:])
+
+    package init() {}
+
+    package func open(_ settings: MediaSettings) -> any MediaSource {
+        RecordedMediaSource(recorded: self, members: settings.members)
+    }
+
+    /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`.
+    func expect(_ line: [UInt8]?, for input: RecordEnvelope) { outputs.withLock { $0[input.place] = line } }
+
+    func forget(_ input: RecordEnvelope) { expect(nil, for: input) }
+
+    fileprivate func output(of source: Source) -> RecordEnvelope? {
+        outputs.withLock { $0["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
+    }
+}
+
+private final class RecordedMediaSource: MediaSource {
+    private let recorded: RecordedMedia
+    private let members: MediaMembers
+
+    init(recorded: RecordedMedia, members: MediaMembers) {
+        self.recorded = recorded
+        self.members = members
+    }
+
+    func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
+        guard let output = recorded.output(of: context.source) else { return nil }
+        let stages = output.text("pushmill-stages")?.split(separator: ",") ?? []
+        let result = stages.first { $0.hasPrefix("attachment=") }?.drop { $0 != "=" }.dropFirst()
+        switch result {
+        case "ok": return media(in: output)
+        case "expired": throw .abandoned
+        default:
+            let failure = MediaFailure.allCases.first { result == "failed:\($0.reason)" }
+            if let failure { throw failure }
+            return nil
+        }
+    }
+
+    private func media(in output: RecordEnvelope) -> Media? {
+        guard let payload = output.payload,
+            let document = try? JSONDocument(String(decoding: payload, as: UTF8.self)),
+            let url = document.node(at: members.url).flatMap(document.string),
+            let name = url.split(separator: "/").last
+        else { return nil }
+        let size = members.size.flatMap(document.node).flatMap(document.integer)
+        return Media(name: String(name), size: size)
+    }
+}

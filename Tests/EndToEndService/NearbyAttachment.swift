@@ -1,0 +1,17 @@
+import Media
+import Push
+
+extension StageEntry {
+    /// The attachment stage, which may reach this machine.
+    static let nearbyAttachment = StageEntry("attachment") { settings in
+        guard let build = AttachmentStage.entry.read(&settings) else { return nil }
+        return { resources in
+            var reach = Reach()
+            reach.admits = { _ in true }
+            return try await build(
+                StageResources(
+                    log: resources.log, watcher: resources.watcher,
+                    media: { [reach] in try MediaLibrary($0, reach: reach, log: resources.log) }))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Media
+
+@Suite("Fetching")
+struct FetchTests {
+    private let server: MediaServer
+    private let shelf: Shelf
+
+    init() throws {
+        server = try #require(MediaServer.shared)
+        shelf = try Shelf()
+    }
+
+    @Test(
+        "Media is kept whole under its hash",
+        arguments: [
+            "/fast/a.jpg", "/fast/big.jpg?9999999", "/slow/a.jpg", "/chunks/a.jpg", "/mislabelled/a", "/busy/a.jpg",
+            "/hops/1/a.jpg", "/hops/5/b.jpg",
+        ])
+    func kept(_ path: String) async throws {
+        let media = try await shelf.media(server.url(path))
+        #expect(shelf.names == [media.name])
+        let bytes = try shelf.bytes(of: media)
+        #expect(bytes.count == media.size)
+        #expect(media.name == "\(try hash(bytes)).jpg")
+        #expect(media.type == .jpeg)
+    }
+
+    private func hash(_ bytes: [UInt8]) throws -> String {
+        let hash = try ContentHash()
+        try bytes.withUnsafeBytes { try hash.add($0) }
+        return try hash.end()
+    }
+
+    @Test(
+        "What is not to be had fails for its reason, and leaves nothing behind",
+        arguments: [
+            ("/nowhere", .status), ("/page/a", .unsupportedType), ("/packed/a", .unsupportedType),
+            ("/empty/a", .unsupportedType), ("/short/a", .broken), ("/broken-for-good/a", .broken),
+            ("/refused/a", .unreachable), ("/announced/a?10000001", .tooLarge),
+            ("/announced/a?99999999999999999", .tooLarge), ("/endless/a?image", .tooLarge),
+            ("/endless/a?audio", .tooLarge), ("/endless/a?video", .tooLarge), ("/loop/a", .redirects),
+            ("/hops/6/a.jpg", .redirects), ("/to/a?ftp%3A//127.0.0.1/a", .redirects),
+            ("/to/b?http%3A//user:word@127.0.0.1/a", .redirects), ("/to/c?http%3A//elsewhere.example/", .forbiddenHost),
+            ("/later/a", .status), ("/wordy/a", .redirects),
+        ] as [(String, MediaFailure)])
+    func failures(_ path: String, _ failure: MediaFailure) async throws {
+        await #expect(throws: failure) { try await shelf.media(server.url(path)) }
+        #expect(shelf.names == [])
+        #expect(shelf.lines == [])
+    }
+
+    @Test("The limits are those of a device", arguments: [("image", 10), ("audio", 5), ("video", 50)])
+    func limits(_ kind: String, _ megabytes: Int) {
+        for type in MediaType.allCases where type.rawValue.hasPrefix(kind) {
+            #expect(type.sizeLimit == megabytes * 1_000_000)
+        }
+    }
+
+    @Test("A request tells nothing of anybody and asks for the bytes as they are")
+    func headers() async throws {
+        _ = try await shelf.media(server.url("/fast/headers.jpg"))
+        #expect(
+            server.requests(for: "/fast/headers.jpg")
+                == ["/fast/headers.jpg user-agent=pushmill host=127.0.0.1:\(server.port)"])
+    }
+
+    @Test("A fetch that nobody waits for any more ends, and what came of it goes")
+    func abandoned() async throws {
+        let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
+        let waiting = Task { [shelf] in try await shelf.media(url) }
+        while shelf.names == [] { await Task.yield() }
+        #expect(shelf.names.allSatisfy { $0.hasPrefix(".partial-") })
+        waiting.cancel()
+        let result = await waiting.result
+        #expect(throws: MediaFailure.abandoned) { try result.get() }
+        while shelf.names != [] { await Task.yield() }
+    }
+
+    @Test("Nothing is tried again that would come too late")
+    func limit() async throws {
+        let path = "/refused/\(UInt64.random(in: 0 ... .max))"
+        await #expect(throws: MediaFailure.unreachable) {
+            try await shelf.media(server.url(path), for: .milliseconds(1))
+        }
+        #expect(server.requests(for: path).count == 1)
+    }
+
+    @Test("Where nothing is kept, media is looked at all the same")
+    func notKept() async throws {
+        let shelf = try Shelf({ $0.folder = "/nonexistent/media" }, keeps: false)
+        let path = "/fast/not-kept.jpg"
+        let media = try await shelf.media(server.url(path))
+        #expect(media.size == 2000)
+        #expect(try await self.shelf.media(server.url(path)) == media)
+        await #expect(throws: MediaFailure.unsupportedType) { try await shelf.media(server.url("/page/a")) }
+    }
+}

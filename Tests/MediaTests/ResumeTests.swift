@@ -1,0 +1,89 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Media
+
+@Suite("Broken connections")
+struct ResumeTests {
+    private let server: MediaServer
+    private let shelf: Shelf
+
+    init() throws {
+        server = try #require(MediaServer.shared)
+        shelf = try Shelf()
+    }
+
+    @Test(
+        "The rest is asked for, if it is still the rest of the same",
+        arguments: [
+            ("/broken/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
+            (
+                "/broken-dated/",
+                [
+                    "", " range=bytes=10000- if-range=Mon, 02 Nov 2026 10:00:00 GMT",
+                    " range=bytes=20000- if-range=Mon, 02 Nov 2026 10:00:00 GMT",
+                ]
+            ),
+        ])
+    func resumed(_ kind: String, _ requests: [String]) async throws {
+        let path = "\(kind)\(UInt64.random(in: 0 ... .max)).jpg"
+        let media = try await shelf.media(server.url(path))
+        #expect(media.size == 30_000)
+        #expect(
+            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } }
+                == requests.map { "\($0) " })
+        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+    }
+
+    @Test(
+        "What cannot be resumed comes anew",
+        arguments: [
+            ("/broken-unversioned/", 1), ("/broken-without-ranges/", 1), ("/broken-and-changed/", 3),
+        ])
+    func anew(_ kind: String, _ version: Int) async throws {
+        let path = "\(kind)\(UInt64.random(in: 0 ... .max)).jpg"
+        let media = try await shelf.media(server.url(path))
+        #expect(server.requests(for: path).count == 3)
+        #expect(try shelf.bytes(of: media) == whole(path, version: version))
+    }
+
+    @Test("A part of something else is not put behind what was there")
+    func wrong() async throws {
+        let path = "/broken-and-wrong/\(UInt64.random(in: 0 ... .max)).jpg"
+        await #expect(throws: MediaFailure.broken) { try await shelf.media(server.url(path)) }
+        #expect(server.requests(for: path).contains { $0.contains("range=") })
+        #expect(shelf.names == [])
+    }
+
+    /// As the server makes it.
+    private func whole(_ path: String, version: Int) throws -> [UInt8] {
+        let hash = try ContentHash()
+        try Array("\(path) \(version)".utf8).withUnsafeBytes { try hash.add($0) }
+        let digits = Array(try hash.end())
+        let seed = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+        let head: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10] + Array("JFIF".utf8) + [0, 1, 1]
+        var bytes = head
+        while bytes.count < 30_000 { bytes += seed }
+        return Array(bytes.prefix(30_000))
+    }
+
+    @Test("The waits grow, differ, respect the server's wish and the limit, and end where nothing comes")
+    func plan() {
+        let limit = Instant(nanoseconds: 60_000_000_000)
+        func wait(_ plan: inout RetryPlan, progressed: Bool = false, atLeast: Int = -1, jitter: Double = 1) -> Double? {
+            plan.next(now: .past, limit: limit, progressed: progressed, atLeast: atLeast, jitter: jitter)
+                .map { Double($0.nanoseconds) / 1e9 }
+        }
+        var plan = RetryPlan()
+        #expect(wait(&plan) == 0.4)
+        #expect(wait(&plan, jitter: 0) == 0.4)
+        #expect(wait(&plan) == 1.6)
+        #expect(wait(&plan) == nil)
+        var fruitful = RetryPlan()
+        for _ in 0..<10 { #expect(wait(&fruitful, progressed: true) == 0.2) }
+        #expect(wait(&fruitful, progressed: true, atLeast: 7) == 7)
+        #expect(wait(&fruitful, progressed: true, atLeast: 60) == nil)
+        #expect(wait(&fruitful, progressed: true, atLeast: .max) == nil)
+    }
+}

@@ -1,0 +1,101 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Media
+
+@Suite("Sharing")
+struct SharingTests {
+    private let server: MediaServer
+    private let shelf: Shelf
+
+    init() throws {
+        server = try #require(MediaServer.shared)
+        shelf = try Shelf()
+    }
+
+    @Test("A hundred thousand messages with one URL make one fetch")
+    func one() async throws {
+        let path = "/slow/\(UInt64.random(in: 0 ... .max)).jpg"
+        let url = server.url(path)
+        // A group takes for each child as long as it has children.
+        let tasks = (0..<100_000).map { _ in Task { [shelf] in try await shelf.media(url).name } }
+        var names: Set<String> = []
+        for task in tasks { names.insert(try await task.value) }
+        #expect(names.count == 1)
+        #expect(server.requests(for: path).count == 1)
+        #expect(shelf.names == Array(names))
+    }
+
+    @Test("Five thousand URLs are fetched at the same time")
+    func many() async throws {
+        let run = UInt64.random(in: 0 ... .max)
+        let tasks = (0..<5_000).map { number in
+            Task { [shelf, server] in
+                try await shelf.media(server.url("/fast/\(run)/\(number).jpg"), for: .seconds(120))
+            }
+        }
+        var media: Set<Media> = []
+        for task in tasks { media.insert(try await task.value) }
+        #expect(media.count == 5_000)
+        #expect(Set(shelf.names) == Set(media.map(\.name)))
+    }
+
+    @Test("Who gives up leaves the fetch to the others")
+    func leave() async throws {
+        let path = "/slow/\(UInt64.random(in: 0 ... .max)).jpg?150"
+        let url = server.url(path)
+        let staying = Task { [shelf] in try await shelf.media(url) }
+        while shelf.names == [] { await Task.yield() }
+        let leaving = (0..<100).map { _ in Task { [shelf] in try await shelf.media(url) } }
+        for task in leaving { task.cancel() }
+        for task in leaving {
+            let result = await task.result
+            #expect(throws: MediaFailure.abandoned) { try result.get() }
+        }
+        _ = try await staying.value
+        #expect(server.requests(for: path).count == 1)
+    }
+
+    @Test("A task that was cancelled before fetches nothing for long")
+    func cancelled() async throws {
+        let url = server.url("/hang/\(UInt64.random(in: 0 ... .max))")
+        let task = Task { [shelf] in
+            while !Task.isCancelled { await Task.yield() }
+            return try await shelf.media(url)
+        }
+        task.cancel()
+        let result = await task.result
+        #expect(throws: MediaFailure.abandoned) { try result.get() }
+    }
+
+    @Test("What is known is given without suspending, until it is old or its file is gone")
+    func memory() throws {
+        var memory = Memory(limit: 4)
+        let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
+        let start = Instant(nanoseconds: 1)
+        memory.add(media, "u", now: start)
+        #expect(memory.find("u", now: start)?.isDue == false)
+        #expect(memory.find("u", now: start + .seconds(61))?.isDue == true)
+        #expect(memory.find("u", now: start + .seconds(62))?.isDue == false)
+        #expect(memory.find("u", now: start + .seconds(599)) != nil)
+        #expect(memory.find("u", now: start + .seconds(600)) == nil)
+        memory.add(media, "u", now: start)
+        memory.forget(["other"])
+        #expect(memory.find("u", now: start) != nil)
+        memory.forget([media.name])
+        #expect(memory.find("u", now: start) == nil)
+    }
+
+    @Test("Only so much is remembered, and what is asked for again stays")
+    func bounded() throws {
+        var memory = Memory(limit: 4)
+        let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
+        memory.add(media, "kept", now: .past)
+        for number in 0..<100 {
+            memory.add(media, "\(number)", now: .past)
+            #expect(memory.find("kept", now: .past) != nil)
+        }
+        #expect((0..<100).count { memory.find("\($0)", now: .past) != nil } <= 4)
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import Push
+import Synchronization
+import TestSupport
+
+@testable import Media
+
+/// A library for tests, which may reach this machine, with its folder.
+final class Shelf: Sendable {
+    let folder: TemporaryFolder
+    let library: MediaLibrary
+    private let told: Told
+
+    final class Told: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
+    init(
+        _ change: (inout MediaSettings) -> Void = { _ in }, reach change2: (inout Reach) -> Void = { _ in },
+        in folder: TemporaryFolder? = nil, keeps: Bool = true
+    ) throws {
+        let folder = try folder ?? TemporaryFolder()
+        self.folder = folder
+        var settings = MediaSettings.sample(folder.path)
+        change(&settings)
+        var reach = Reach()
+        reach.admits = { _ in true }
+        change2(&reach)
+        let told = Told()
+        self.told = told
+        library = try MediaLibrary(settings, keeps: keeps, reach: reach) { severity, line in
+            told.lines.withLock { $0.append("\(severity): \(line)") }
+        }
+    }
+
+    /// What the library has written to the log.
+    var lines: [String] { told.lines.withLock { $0 } }
+
+    func media(_ url: String, for patience: Duration = .seconds(30)) async throws(MediaFailure) -> Media {
+        try await library.media(at: url, until: TimeSource.system.now + patience)
+    }
+
+    func bytes(of media: Media) throws -> [UInt8] { try FileBytes(path: "\(folder.path)/\(media.name)").bytes }
+
+    /// Everything in the folder.
+    var names: [String] { folder.names }
+}
+
+extension MediaSettings {
+    static func sample(_ folder: String) -> MediaSettings {
+        var settings = MediaSettings(
+            MediaMembers(url: JSONPointer(member: "media-url")), folder: folder,
+            hosts: ["127.0.0.1", "localhost", "[::1]"].compactMap(HostPattern.init))
+        settings.allowsHTTP = true
+        return settings
+    }
+}

@@ -1,0 +1,96 @@
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("The settings of the attachment stage")
+struct AttachmentSettingsTests {
+    private final class Opened: Sendable {
+        let settings = Mutex<MediaSettings?>(nil)
+    }
+
+    private func read(_ values: Setting) -> ([ConfiguredStage], problems: [String]) {
+        var settings = SettingReader(["stages": [["attachment": values]]], folder: "/etc/pushmill")
+        let stages = StageRegistry().read("stages", from: &settings)
+        settings.finish()
+        return (stages, settings.messages)
+    }
+
+    @Test("Defaults are those of the contract")
+    func defaults() async throws {
+        let (stages, problems) = read([
+            "store": "media", "public-base": "https://m.example.com", "allow-hosts": "cdn.example.com",
+        ])
+        #expect(problems == [])
+        let opened = Opened()
+        let resources = StageResources(
+            log: { _, _ in }, watcher: FileWatcher { _, _ in },
+            media: { settings in
+                opened.settings.withLock { $0 = settings }
+                return ListedMedia()
+            })
+        let stage = try #require(stages.first)
+        #expect(try await stage.build(resources).name == "attachment")
+        var expected = MediaSettings(
+            MediaMembers(url: JSONPointer(member: "media-url")), folder: "/etc/pushmill/media",
+            hosts: [try #require(HostPattern("cdn.example.com"))])
+        expected.age = .seconds(7 * 24 * 3600)
+        expected.capacity = 10_000_000_000
+        expected.allowsHTTP = false
+        #expect(opened.settings.withLock { $0 } == expected)
+    }
+
+    @Test("Every mistake is told")
+    func mistakes() {
+        let (_, problems) = read([
+            "from": "media-url", "public-base": "media.example.com",
+            "allow-hosts": ["cdn.example.com:443", "*.", "a/b"],
+            "keep-for": "1m", "keep-at-most": "1GiBB", "allow-http": "yes", "type-to": "x", "size-to": "y",
+            "notes": "x",
+        ])
+        #expect(
+            problems == [
+                "stages.attachment.from: expected a JSON Pointer such as /aps/alert/body, found \"media-url\"",
+                "stages.attachment.type-to: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
+                "stages.attachment.size-to: expected a JSON Pointer such as /aps/alert/body, found \"y\"",
+                "stages.attachment.public-base: expected a URL such as https://media.example.com/, found \"media.example.com\"",
+                "stages.attachment.store: is required",
+                "stages.attachment.allow-hosts[0]: expected a host such as cdn.example.com or *.example.com, found \"cdn.example.com:443\"",
+                "stages.attachment.allow-hosts[1]: expected a host such as cdn.example.com or *.example.com, found \"*.\"",
+                "stages.attachment.allow-hosts[2]: expected a host such as cdn.example.com or *.example.com, found \"a/b\"",
+                "stages.attachment.allow-http: expected true or false, found \"yes\"",
+                "stages.attachment.keep-for: expected a duration such as 200ms, 30s or 5m, from 1h to 87600h, found \"1m\"",
+                "stages.attachment.keep-at-most: expected a size such as 64MiB or 10MB, from 100MB to 1000000GB, found \"1GiBB\"",
+                "stages.attachment.notes: unknown key; did you mean \"note\"?",
+            ])
+        #expect(
+            read(["store": "m", "public-base": "https://m/"]).problems == [
+                "stages.attachment.allow-hosts: name the hosts that media may come from, or \"*\" for any public one"
+            ])
+    }
+
+    @Test(
+        "A base is a folder on the web",
+        arguments: [
+            ("https://m.example.com", "https://m.example.com/"), ("http://m.example.com/a/", "http://m.example.com/a/"),
+            ("https://", nil), ("https:///", nil), ("ftp://m/", nil), ("https://m/?q", nil), ("https://m/#f", nil),
+            ("https://u@m/", nil), ("https://m/a b", nil), ("https://m/\"", nil), ("https://mé/", nil), ("", nil),
+        ] as [(String, String?)])
+    func bases(_ text: String, _ base: String?) {
+        #expect((try? SettingFormat<String>.webFolder.parse(text, "")) == base)
+    }
+
+    @Test(
+        "Hosts are named, by name or by a part of it",
+        arguments: [
+            ("cdn.example.com", "cdn.example.com", true), ("CDN.example.com", "cdn.example.com", true),
+            ("cdn.example.com", "a.cdn.example.com", false), ("cdn.example.com", "cdn.example.com.evil", false),
+            ("*.example.com", "a.example.com", true), ("*.example.com", "a.b.example.com", true),
+            ("*.example.com", "example.com", false), ("*.example.com", "badexample.com", false),
+            ("*.example.com", ".example.com", false), ("*", "anything", true),
+            ("[2606:4700::1]", "[2606:4700::1]", true),
+        ])
+    func hosts(_ pattern: String, _ host: String, _ isAdmitted: Bool) throws {
+        #expect(try #require(HostPattern(pattern)).admits(host) == isAdmitted)
+    }
+}

@@ -1,0 +1,140 @@
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("The attachment stage")
+struct AttachmentStageTests {
+    private var options = AttachmentStage.Options(
+        MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/")
+
+    private func publish(
+        _ payload: String, _ media: ListedMedia = ListedMedia(), texts: SharedTexts = SharedTexts(),
+        _ change: (inout AttachmentStage.Options) -> Void = { _ in }
+    ) async throws -> Published {
+        var options = options
+        change(&options)
+        let chain = Chain([ChainLink(AttachmentStage(options, source: media, texts: texts))])
+        return try #require(await Message(payload).publish(chain))
+    }
+
+    private func payload(_ url: String, alert: String = #"{"body":"Hi"}"#, _ rest: String = "") -> String {
+        #"{"aps":{"alert":\#(alert),"mutable-content":1},"media-url":\#(url)\#(rest)}"#
+    }
+
+    @Test("The URL leads to what is kept, and nothing else changes")
+    func attached() async throws {
+        let published = try await publish(payload(#""https:\/\/cdn/a""#))
+        #expect(published.value == payload("\"https://media.example.com/\(ListedMedia.hash).jpg\""))
+        #expect(published.stages == "attachment=ok")
+        #expect(published.outcome == .modified)
+    }
+
+    @Test("Type and size are told where the configuration wants them")
+    func members() async throws {
+        let published = try await publish(payload(#""https://cdn/a""#)) {
+            $0.members.type = JSONPointer("/attachment-type")
+            $0.members.size = JSONPointer("/media/size")
+        }
+        let url = "\"https://media.example.com/\(ListedMedia.hash).jpg\""
+        #expect(published.value == payload(url, #","attachment-type":"image/jpeg","media":{"size":1234}"#))
+    }
+
+    @Test(
+        "A message without a URL is none of its business",
+        arguments: [
+            #"{"aps":{"alert":"Hi","mutable-content":1}}"#,
+            #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":null}"#,
+        ])
+    func none(_ payload: String) async throws {
+        let published = try await publish(payload)
+        #expect(published.value == payload)
+        #expect(published.stages == "attachment=skipped")
+    }
+
+    @Test("Where there is no media, the URL stays and the text says so", arguments: MediaFailure.allCases)
+    func failed(_ failure: MediaFailure) async throws {
+        let published = try await publish(payload(#""u""#), ListedMedia(["u": .failure(failure)]))
+        #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi 📷"}"#))
+        #expect(published.stages == "attachment=failed:\(failure.reason)")
+        #expect(published.outcome == .modified)
+    }
+
+    @Test("What is no text is no URL")
+    func malformed() async throws {
+        #expect(try await publish(payload("7")).stages == "attachment=failed:url")
+    }
+
+    @Test("Where nothing is fetched, nothing changes")
+    func unfetched() async throws {
+        let published = try await publish(payload(#""u""#), ListedMedia(["u": .success(nil)]))
+        #expect(published.value == payload(#""u""#))
+        #expect(published.stages == "attachment=unfetched")
+    }
+
+    @Test(
+        "The note goes where text is shown, and takes no text from the device",
+        arguments: [
+            (#""Hi""#, #""Hi 📷""#),
+            (#"{"title":"T","body":"B"}"#, #"{"title":"T","body":"B 📷"}"#),
+            (#"{"title":"T","subtitle":"S"}"#, #"{"title":"T","subtitle":"S 📷"}"#),
+            (#"{"title":"T","body":""}"#, #"{"title":"T 📷","body":""}"#),
+            (#"{"title":"T","loc-key":"K"}"#, #"{"title":"T 📷","loc-key":"K"}"#),
+            (#"{"title":"T","body":"B","loc-key":"K"}"#, #"{"title":"T 📷","body":"B","loc-key":"K"}"#),
+            (#"{"loc-key":"K"}"#, #"{"loc-key":"K"}"#),
+        ])
+    func places(_ alert: String, _ noted: String) async throws {
+        #expect(try await publish(payload(#""u""#, alert: alert)).value == payload(#""u""#, alert: noted))
+    }
+
+    @Test("The note is the catalog's where that has one")
+    func translated() async throws {
+        struct Texts: LocalizedTexts {
+            func withText(
+                of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext,
+                _ body: (Span<UInt8>) -> Void
+            ) -> Bool {
+                guard String(decoding: key.withUnsafeBufferPointer { Array($0) }, as: UTF8.self) == "PHOTO" else {
+                    return false
+                }
+                body(Array("(Foto)".utf8).span)
+                return true
+            }
+        }
+        let texts = SharedTexts()
+        texts.offer(Texts())
+        let published = try await publish(payload(#""u""#), texts: texts) { $0.note = "PHOTO" }
+        #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
+        let plain = try await publish(payload(#""u""#), texts: texts) { $0.note = "[photo]" }
+        #expect(plain.value == payload(#""u""#, alert: #"{"body":"Hi [photo]"}"#))
+        #expect(try await publish(payload(#""u""#)) { $0.note = "" }.value == payload(#""u""#))
+    }
+
+    @Test("The last chance is the note, for messages with a URL only")
+    func expired() async throws {
+        let chain = Chain([ChainLink(AttachmentStage(options, source: ListedMedia(), texts: SharedTexts()))])
+        let late = try #require(await Message(payload(#""https://cdn/a""#)).publish(chain, after: .seconds(60)))
+        #expect(late.outcome == .bestAttempt)
+        #expect(late.stages == "attachment=expired")
+        #expect(late.value == payload(#""https://cdn/a""#, alert: #"{"body":"Hi 📷"}"#))
+        let other = try #require(await Message().publish(chain, after: .seconds(60)))
+        #expect(other.stages == "attachment=skipped")
+        #expect(other.value == Message.text)
+    }
+
+    @Test("Nobody is asked for longer than the stage may take", arguments: [nil, Duration.seconds(7), .seconds(70)])
+    func limit(_ budget: Duration?) async throws {
+        let media = ListedMedia()
+        var settings = Chain.Settings()
+        settings.deadline = .seconds(20)
+        let stage = AttachmentStage(options, source: media, texts: SharedTexts())
+        let chain = Chain(
+            [ChainLink(stage, budget: budget)], settings: settings,
+            time: .manual(ManualTime(Instant(nanoseconds: 1_000_000_000))))
+        _ = await Message(payload(#""https://cdn/a""#)).publish(chain)
+        #expect(
+            media.limits.withLock { $0 } == [
+                Instant(nanoseconds: budget == .seconds(7) ? 8_000_000_000 : 21_000_000_000)
+            ])
+    }
+}

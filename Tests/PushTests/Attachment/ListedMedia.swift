@@ -1,0 +1,22 @@
+import Synchronization
+
+@testable import Push
+
+/// Media that is there at once, by URL; everything else is not to be had.
+final class ListedMedia: MediaSource {
+    static let hash = String(repeating: "0123456789abcdef", count: 4)
+    static let picture = Media(hash: hash, type: .jpeg, size: 1234)
+
+    private let results: [String: Result<Media?, MediaFailure>]
+    /// When those who asked lose their message.
+    let limits = Mutex<[Instant]>([])
+
+    init(_ results: [String: Result<Media?, MediaFailure>] = ["https://cdn/a": .success(picture)]) {
+        self.results = results
+    }
+
+    func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
+        limits.withLock { $0.append(context.limit) }
+        return try (results[url] ?? .failure(.status)).get()
+    }
+}

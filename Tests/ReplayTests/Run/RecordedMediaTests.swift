@@ -1,0 +1,69 @@
+import Push
+import Testing
+
+@testable import Replay
+
+@Suite("Media in replays")
+struct RecordedMediaTests {
+    private let name = String(repeating: "0123456789abcdef", count: 4) + ".png"
+
+    private func scene(base: String = "https://m/", note: String = "📷", recorded: RecordedMedia?) -> Scene {
+        var members = MediaMembers(url: JSONPointer(member: "media-url"))
+        members.type = JSONPointer(member: "type")
+        members.size = JSONPointer(member: "size")
+        var options = AttachmentStage.Options(members, publicBase: base)
+        options.note = note
+        let source: any MediaSource = recorded?.open(MediaSettings(members, folder: "", hosts: [])) ?? Listed(name)
+        var scene = Scene()
+        scene.more = [AttachmentStage(options, source: source, texts: SharedTexts())]
+        scene.media = recorded
+        return scene
+    }
+
+    /// What a service would have found.
+    private final class Listed: MediaSource {
+        let name: String
+
+        init(_ name: String) { self.name = name }
+
+        func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
+            switch url {
+            case "picture": Media(name: name, size: 7)
+            case "nothing": throw .status
+            case "late": throw .abandoned
+            default: nil
+            }
+        }
+    }
+
+    private let events = ["picture", "nothing", "late", "elsewhere", "picture"].enumerated().map { index, url in
+        RecordEnvelope(
+            #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":"\#(url)"}"#, key: "k\(index)", offset: Int64(index)
+        )
+    }
+
+    @Test("What was attached is attached, what failed fails, and nothing is fetched")
+    func same() async throws {
+        let golden = try await scene(recorded: nil).outputs(events)
+        #expect(golden[0].payloadText.contains("https://m/\(name)\",\"type\":\"image/png\",\"size\":7"))
+        #expect(golden[1].payloadText.contains("Hi 📷"))
+        let found = try await scene(recorded: RecordedMedia()).replay(events, against: golden)
+        #expect(found.summary.isSame)
+        #expect(found.summary.records == 5)
+    }
+
+    @Test("Another base and another note show where media was, and where there was none")
+    func changed() async throws {
+        let golden = try await scene(recorded: nil).outputs(events)
+        let found = try await scene(base: "https://n/", note: "[photo]", recorded: RecordedMedia()).replay(
+            events, against: golden)
+        #expect(found.fields == ["/aps/alert 2", "/media-url 2"])
+    }
+
+    @Test("What no baseline tells of stays as it came")
+    func unrecorded() async throws {
+        let outputs = try await scene(recorded: RecordedMedia()).outputs(events)
+        #expect(outputs.map(\.payloadText) == events.map(\.payloadText))
+        #expect(outputs.allSatisfy { $0.text("pushmill-stages")?.hasSuffix("attachment=unfetched") == true })
+    }
+}

@@ -1,0 +1,62 @@
+import Glibc
+
+/// A server of media in a process of its own: `Tests/interop/media_server.py` says what its paths do.
+package final class MediaServer: Sendable {
+    package let port: Int
+    private let process: pid_t
+    /// Of its log, which has no name any more: a server that all tests share lives until their process ends.
+    private let log: Int32
+    nonisolated(unsafe) private let output: UnsafeMutablePointer<FILE>
+
+    /// One that every test may use, each with paths of its own.
+    package static let shared = try? MediaServer()
+
+    /// `certificate`: with its key, for TLS.
+    package init(certificate: String? = nil) throws {
+        let folder = try TemporaryFolder()
+        var command = "exec python3 '\(Self.script)' --log '\(folder.path)/log'"
+        if let certificate { command += " --certificate '\(certificate)'" }
+        guard let output = popen(command, "r") else { throw SystemFailure(errno) }
+        self.output = output
+        var line = [CChar](repeating: 0, count: 64)
+        fgets(&line, Int32(line.count), output)
+        let numbers = String(decoding: line.prefix { $0 > 32 || $0 == 32 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            .split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else {
+            pclose(output)
+            throw SystemFailure(ECHILD)
+        }
+        log = open("\(folder.path)/log", O_RDONLY | O_CLOEXEC)
+        port = numbers[0]
+        process = pid_t(numbers[1])
+    }
+
+    deinit {
+        kill(process, SIGKILL)
+        pclose(output)
+        close(log)
+    }
+
+    private static let script: String = {
+        let parts = #filePath.split(separator: "/").dropLast(2)
+        return "/" + parts.joined(separator: "/") + "/interop/media_server.py"
+    }()
+
+    package func url(_ path: String, host: String = "127.0.0.1", scheme: String = "http") -> String {
+        "\(scheme)://\(host):\(port)\(path)"
+    }
+
+    /// What was asked for, a line for each request: the target, and the headers that matter.
+    package var requests: [Substring] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = pread(log, &buffer, buffer.count, bytes.count), count > 0 {
+            bytes += buffer.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    }
+
+    package func requests(for target: String) -> [Substring] {
+        requests.filter { $0 == target || $0.hasPrefix("\(target) ") }
+    }
+}
