@@ -130,7 +130,7 @@ extension EndToEnd {
         }
 
         /// What the state file says.
-        private static func counts(at scene: Scene) async throws -> [String: Int] {
+        static func counts(at scene: Scene) async throws -> [String: Int] {
             var counts: [String: Int] = [:]
             for line in try await scene.run(["badges", "export"]) {
                 let parts = line.split(separator: "\"", omittingEmptySubsequences: false)

@@ -164,11 +164,11 @@ extension EndToEnd {
                 status.reasons.first?.sentence == "contacts are read from the topic contacts: 50 of at most 200 records"
             )
             progress.end()
-            #expect(status.reasons.isEmpty && status.isRestored)
+            #expect(status.reasons.isEmpty && status.isPrepared)
             progress.begin(total: 1, isAnew: false)
-            #expect(status.isRestored)
+            #expect(status.isPrepared)
             progress.begin(total: 1, isAnew: true)
-            #expect(!status.isRestored)
+            #expect(!status.isPrepared)
         }
     }
 }

@@ -20,6 +20,11 @@ public struct KafkaError: Error, Equatable, Sendable {
     }
 }
 
+extension KafkaError {
+    /// No answer came in time.
+    package static var unanswered: KafkaError { KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
+}
+
 extension KafkaError: CustomStringConvertible {
     public var description: String { "\(message) (\(name))" }
 }
@@ -60,6 +65,9 @@ extension KafkaError {
             RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
     }
 
+    /// The group does not take offsets from this member as it is.
+    package var isRefusalOfMember: Bool { isRebalance || isAny(of: RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) }
+
     package var isUnknownTopic: Bool {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }
@@ -74,6 +82,19 @@ extension KafkaError {
     /// The client was closed, or the record purged from it: the record was neither stored nor refused.
     package var isOurOwnDoing: Bool {
         isAny(of: RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__DESTROY)
+    }
+
+    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way nor
+    /// the victim of what became of its producer or its transaction.
+    package var blamesRecord: Bool {
+        !isTimeOut && !isOurOwnDoing
+            && !isAny(
+                of: RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
+                RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
+                RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
+                RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
+                RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__FATAL,
+                RD_KAFKA_RESP_ERR__STATE)
     }
 
     /// Says nothing about the record itself: no broker, no answer in time.

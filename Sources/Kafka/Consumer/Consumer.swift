@@ -3,7 +3,7 @@ internal import CRdKafka
 /// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
 /// rebalances are for one thread; commits and questions for any other.
 public final class Consumer: Sendable {
-    private let client: Client
+    let client: Client
     private let sinks: ClientSinks
     nonisolated(unsafe) private let queue: OpaquePointer
     /// Touched by the polling thread only.

@@ -4,6 +4,8 @@ internal import CRdKafka
 public struct DeliveryReport {
     /// What `publish` was given.
     public let opaque: UInt64
+    /// Where it was stored; negative where the brokers have not said.
+    public let offset: Int64
     /// What was refused, taken out of librdkafka: nil when the brokers have acknowledged it.
     public let returned: ReturnedRecord?
 
@@ -39,13 +41,19 @@ final class DeliveryInbox {
     var reports: [DeliveryReport] = []
 }
 
+extension DeliveryReport {
+    /// The message is librdkafka's and only read.
+    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+        self.init(
+            opaque: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
+            returned: KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) })
+    }
+}
+
 /// Called by librdkafka within a poll, once for each record; the message is gone when it returns.
 func onDelivery(
     client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let message, let sinks = ClientSinks.from(opaque) else { return }
-    sinks.deliveries.reports.append(
-        DeliveryReport(
-            opaque: UInt64(UInt(bitPattern: message.pointee._private)),
-            returned: KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) }))
+    sinks.deliveries.reports.append(DeliveryReport(message))
 }

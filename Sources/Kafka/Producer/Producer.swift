@@ -5,6 +5,8 @@ internal import Glibc
 public final class Producer: Sendable {
     let client: Client
     private let sinks: ClientSinks
+    /// Where reports come as events, because what ends a transaction would otherwise call back on its own thread.
+    private let events: ProducerEvents?
 
     /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
     public static let fixed: [(name: String, value: String)] = [
@@ -17,10 +19,16 @@ public final class Producer: Sendable {
     ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
+        let isTransactional = properties["transactional.id"] != nil
         sinks = ClientSinks(log: log, error: error)
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
-            rd_kafka_conf_set_dr_msg_cb($0, onDelivery)
+            if isTransactional {
+                rd_kafka_conf_set_events($0, ProducerEvents.enabled)
+            } else {
+                rd_kafka_conf_set_dr_msg_cb($0, onDelivery)
+            }
         }
+        events = isTransactional ? try ProducerEvents(client) : nil
     }
 
     public func topic(_ name: String) throws(KafkaError) -> ProducerTopic { try ProducerTopic(name, of: client) }
@@ -48,7 +56,11 @@ public final class Producer: Sendable {
     public func poll(milliseconds: Int32, into reports: inout [DeliveryReport]) {
         reports.removeAll(keepingCapacity: true)
         swap(&sinks.deliveries.reports, &reports)
-        rd_kafka_poll(client.handle, milliseconds)
+        if let events {
+            events.serve(milliseconds: milliseconds, sinks)
+        } else {
+            rd_kafka_poll(client.handle, milliseconds)
+        }
         swap(&sinks.deliveries.reports, &reports)
     }
 

@@ -6,7 +6,7 @@ extension Chain {
     ) -> Verdict {
         let record = delivery.record
         record.index()
-        delivery.badgeOperation = nil
+        if !counted { delivery.badgeOperation = nil }
         delivery.output.clear()
         delivery.output.setValue(record.value)
         delivery.output.remove(KnownHeader.stages.name)

@@ -10,25 +10,27 @@ extension Command {
         ("chain", { await BenchTable.rows(Measurement.chain()) }),
         ("decrypt", { try BenchTable.rows(Measurement.decrypt()) }),
         ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
-        ("contact", { try BenchTable.rows(measureContacts()) }),
+        ("contact", { try BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
         ("attachment", { await BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
+        ("restore", { [BenchTable.row(try inFolder { try CountRestoring(in: $0) })] }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
 
-    /// A million contacts, in a folder that goes again.
-    private static func measureContacts() throws -> [Measurement] {
+    /// For what a million of is written: a folder that goes again.
+    private static func inFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         var template = Array("/tmp/pushmill-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw ProgramError.internalFailure("no folder can be made in /tmp") }
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer {
-            for name in ["contacts.jsonl", "contacts.sqlite", "contacts.sqlite-wal", "contacts.sqlite-shm"] {
-                unlink("\(folder)/\(name)")
+            unlink("\(folder)/contacts.jsonl")
+            for store in ["contacts", "counts"] {
+                for ending in ["", "-wal", "-shm", ".lock"] { unlink("\(folder)/\(store).sqlite\(ending)") }
             }
             rmdir(folder)
         }
-        return try Measurement.contacts(in: folder)
+        return try body(folder)
     }
 
     static let bench = Command(
@@ -66,6 +68,13 @@ enum BenchTable {
     static func row(_ loading: CatalogLoading) -> String {
         let name = "localize, a catalog of 70 x 2,000 keys loaded"
         return "\(name): \(decimal(loading.seconds, places: 2)) s, \(decimal(loading.megabytes, places: 1)) MB"
+    }
+
+    /// It is done when a partition comes.
+    static func row(_ restoring: CountRestoring) -> String {
+        let rate = Int(Double(restoring.count) / max(restoring.seconds, 0.001))
+        let (seconds, size) = (decimal(restoring.seconds, places: 2), decimal(restoring.megabytes, places: 1))
+        return "restore, \(restoring.count) counts into the store: \(seconds) s, \(rate)/s, \(size) MB"
     }
 
     static func row(_ measurement: Measurement) -> String {

@@ -14,6 +14,8 @@ final class Service: Sendable {
     private let watcher: FileWatcher
     /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
+    /// Where counts are part of transactions.
+    private let changelog: Changelog?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
@@ -23,9 +25,6 @@ final class Service: Sendable {
         _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
-        guard configuration.delivery.guarantee == .atLeastOnce else {
-            throw .unreadableConfiguration("delivery.guarantee: 'run' keeps at-least-once only as yet")
-        }
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
@@ -33,7 +32,9 @@ final class Service: Sendable {
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let cluster = try Startup.check(
+            settings, contacts: configuration.contactTopic, changelog: configuration.changelogTopic, log)
+        Startup.limitBatches(&settings)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
@@ -51,10 +52,17 @@ final class Service: Sendable {
             severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
-        let checkpoint = try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
+        changelog = try Self.changelog(configuration, settings, state, cluster: cluster, metrics, log)
+        let checkpoint: any Checkpoint =
+            if let changelog {
+                GroupCheckpoint(counts: changelog.counts, log: log)
+            } else {
+                try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
+            }
         do {
             worker = try Worker(
-                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, metrics: metrics, log: log)
+                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, changelog: changelog,
+                metrics: metrics, log: log)
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
@@ -83,6 +91,21 @@ final class Service: Sendable {
             return try ContactFollower(settings.consumer, topic: topic, of: cluster, into: state, log: log)
         } catch {
             throw .internalFailure("contacts cannot be followed: \(error)")
+        }
+    }
+
+    private static func changelog(
+        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
+        _ metrics: ServiceMetrics, _ log: Log
+    ) throws(ProgramError) -> Changelog? {
+        guard let topic = configuration.changelogTopic, let state else { return nil }
+        do {
+            return try Changelog(
+                settings.consumer, topic: topic, of: cluster, into: state, metrics: metrics, log: log)
+        } catch let error as StoreError {
+            throw unusable(error)
+        } catch {
+            throw .internalFailure("the changelog of badge counts cannot be kept: \(error)")
         }
     }
 
@@ -137,6 +160,7 @@ final class Service: Sendable {
         await ended.value
         listening.cancel()
         contacts?.stop()
+        changelog?.stop()
         admin.close()
         if let failure = worker.status.failure {
             log.error("the service could not go on", [.error(failure)])

@@ -19,8 +19,30 @@ extension WorkerSettings {
         drain = delivery.drain
         shutdownGrace = delivery.shutdownGrace
         lanes = delivery.lanes ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        // A time-out would give up records that only wait for an outage to end.
-        producer["message.timeout.ms"] = "0"
+        switch delivery.guarantee {
+        case .atLeastOnce:
+            // A time-out would give up records that only wait for an outage to end.
+            producer["message.timeout.ms"] = "0"
+        case .exactlyOnce:
+            producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
+            producer["transaction.timeout.ms"] = producer["transaction.timeout.ms"] ?? Self.transactionTimeout
+        }
+    }
+}
+
+extension WorkerSettings {
+    /// An instance that is gone holds up its partitions, and who reads the outputs, for so long.
+    private static let transactionTimeout = "10000"
+
+    /// One of each instance, and the same when it comes again: what it has left open ends then.
+    private var transactionalID: String {
+        "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? Self.hostName)"
+    }
+
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
 

@@ -6,9 +6,12 @@ import Worker
 enum Startup {
     private static let attempts = 6
     private static let patience: Int32 = 5000
+    private static let limitPatience: Int32 = 2000
 
     /// Gives the identity of the cluster.
-    static func check(_ settings: WorkerSettings, contacts: String?, _ log: Log) throws(ProgramError) -> String {
+    static func check(
+        _ settings: WorkerSettings, contacts: String?, changelog: String?, _ log: Log
+    ) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
             client = try Producer(settings.producer, log: { _, _, _ in })
@@ -20,7 +23,23 @@ enum Startup {
             try find(name, client, setting: "topics")
         }
         if let contacts { try find(contacts, client, setting: "stages.contact.source") }
+        if let changelog, let input = settings.input.first {
+            try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
+        }
         return client.clusterID(milliseconds: patience) ?? ""
+    }
+
+    /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
+    /// brokers tell.
+    static func limitBatches(_ settings: inout WorkerSettings) {
+        guard settings.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
+            return
+        }
+        let limits = client.setting(
+            "max.message.bytes", ofTopics: [settings.output, settings.deadLetters], milliseconds: limitPatience)
+        guard let limit = limits.values.compactMap({ Int($0) }).min() else { return }
+        let configured = settings.producer["batch.size"].flatMap { Int($0) } ?? 1_000_000
+        settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
     private static func reach(_ client: Producer, _ servers: String, _ log: Log) throws(ProgramError) {

@@ -16,6 +16,11 @@ package struct Configuration: Sendable {
     /// Somebody's counts depend on the order of events, and have to survive.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
 
+    /// The topic that has the counts, of which the embedded store's are a copy. nil where they are the instance's own.
+    package var changelogTopic: String? {
+        countsBadges && delivery.guarantee == .exactlyOnce ? topics.badgeChangelog : nil
+    }
+
     /// The topic of which the embedded store's contacts are a copy.
     package var contactTopic: String? {
         for stage in stages {

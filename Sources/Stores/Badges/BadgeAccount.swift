@@ -13,14 +13,19 @@ package final class BadgeAccount: Sendable {
     }
 
     let key: PairKey
+    let lease: CountLease
     /// True while the account waits to be part of a checkpoint.
     let isUnsaved = Atomic<Bool>(false)
     private let settledBits: Atomic<UInt64>
     /// The number of the change that the last checkpoint held, and that of the checkpoint.
     private let savedBits = Atomic<UInt64>(0)
+    /// The count that the last checkpoint held.
+    private let savedCount: Atomic<Int32>
 
-    init(recipient: RawSpan, app: RawSpan, count: Int32) {
+    init(recipient: RawSpan, app: RawSpan, count: Int32, lease: CountLease) {
         key = PairKey(recipient, app)
+        self.lease = lease
+        savedCount = Atomic(count)
         settledBits = Atomic(UInt64(UInt32(bitPattern: count)))
     }
 
@@ -37,9 +42,17 @@ package final class BadgeAccount: Sendable {
         }
     }
 
-    /// Called when the state is in the file, in the checkpoint of this number.
+    /// Called when the state is in the checkpoint of this number.
     func saved(_ state: State, in checkpoint: UInt32) {
+        savedCount.store(state.count, ordering: .relaxed)
         savedBits.store(UInt64(state.sequence) << 32 | UInt64(checkpoint), ordering: .releasing)
+    }
+
+    /// Undoes what the last checkpoint did not hold. Changes keep their numbers.
+    func rollBack() {
+        let state = State(sequence: settled.sequence, count: savedCount.load(ordering: .relaxed))
+        settled = state
+        saved(state, in: UInt32(truncatingIfNeeded: savedBits.load(ordering: .relaxed)))
     }
 
     /// True if a table holds the state to which this change led, so that the account can be forgotten.

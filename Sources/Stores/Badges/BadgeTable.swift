@@ -86,17 +86,29 @@ package struct BadgeTable: ~Copyable {
 /// Reads the counts of recipients who are not in memory. One for each lane.
 package struct BadgeReader: ~Copyable {
     private let database: Database
-    private let query: Statement
+    private let ofInstance: Statement
+    private let ofPartition: Statement
 
     package init(_ state: StateFile) throws(StoreError) {
         let database = try state.connect()
-        let query = try database.prepare("SELECT count FROM badge WHERE recipient=? AND app=?")
+        let ofInstance = try database.prepare("SELECT count FROM badge WHERE recipient=? AND app=?")
+        let ofPartition = try database.prepare(
+            "SELECT count FROM partition_badge WHERE recipient=? AND app=? AND partition=?")
         self.database = database
-        self.query = query
+        self.ofInstance = ofInstance
+        self.ofPartition = ofPartition
     }
 
     /// 0 for a recipient without a count.
-    package func count(recipient: RawSpan, app: RawSpan) throws(StoreError) -> Int32 {
+    package func count(recipient: RawSpan, app: RawSpan, lease: CountLease) throws(StoreError) -> Int32 {
+        guard let partition = lease.partition else { return try Self.count(recipient, app, ofInstance) }
+        try ofPartition.bind(3, Int64(partition))
+        return try Self.count(recipient, app, ofPartition)
+    }
+
+    private static func count(
+        _ recipient: RawSpan, _ app: RawSpan, _ query: borrowing Statement
+    ) throws(StoreError) -> Int32 {
         try query.bind(1, recipient)
         try query.bind(2, app)
         guard try query.step() else { return 0 }
@@ -106,5 +118,5 @@ package struct BadgeReader: ~Copyable {
 }
 
 extension Statement {
-    fileprivate func count(_ column: Int32) -> Int32 { Int32(clamping: max(0, integer(column))) }
+    func count(_ column: Int32) -> Int32 { Int32(clamping: max(0, integer(column))) }
 }

@@ -9,7 +9,7 @@ package final class JournalProgress: Sendable {
     package init() {}
 
     /// The last checkpoint that the table holds.
-    var foldedThrough: UInt32 {
+    package var foldedThrough: UInt32 {
         get { folded.load(ordering: .acquiring) }
         set { folded.store(newValue, ordering: .releasing) }
     }
@@ -18,5 +18,5 @@ package final class JournalProgress: Sendable {
     func wantRoom() { roomWanted.store(true, ordering: .relaxed) }
 
     /// True once for any number of wishes.
-    func takeWish() -> Bool { roomWanted.exchange(false, ordering: .relaxed) }
+    package func takeWish() -> Bool { roomWanted.exchange(false, ordering: .relaxed) }
 }

@@ -46,13 +46,13 @@ package struct LiveCounts: ~Copyable, Sendable {
     package var accountCount: Int { entries.count }
 
     /// Takes the account for the message that begins; nil while another message has it, which only happens where the
-    /// order asked for is not the recipient's. `load` reads the count of a recipient who is not in memory; what it throws
-    /// leaves everything as it was.
+    /// order asked for is not the recipient's. `load` reads the count of a recipient who is not in memory under this lease;
+    /// what it throws leaves everything as it was.
     package mutating func begin(
-        recipient: RawSpan, app: RawSpan, load: () throws(StoreError) -> Int32
+        recipient: RawSpan, app: RawSpan, lease: CountLease, load: () throws(StoreError) -> Int32
     ) throws(StoreError) -> Slot? {
         let hash = KeyIndex.hash(recipient, app)
-        if let found = index.find(hash, where: { entries[$0].account.key.equals(recipient, app) }) {
+        if let found = index.find(hash, where: { entries[$0].account.is(recipient, app, lease) }) {
             guard !entries[found].isBusy else { return nil }
             entries[found].isBusy = true
             entries[found].isRecent = true
@@ -60,7 +60,7 @@ package struct LiveCounts: ~Copyable, Sendable {
             return slot(found)
         }
         let count = max(0, try load())
-        let account = BadgeAccount(recipient: recipient, app: app, count: count)
+        let account = BadgeAccount(recipient: recipient, app: app, count: count, lease: lease)
         return slot(insert(Entry(account: account, hash: hash, count: count)))
     }
 
@@ -97,15 +97,17 @@ package struct LiveCounts: ~Copyable, Sendable {
         return position
     }
 
-    /// Forgets one account that has not been used for a while and that the table holds as it is. Looks at a few only,
-    /// so that no message waits.
+    /// Forgets one account that has not been used for a while and that the table holds as it is, or whose lease is over.
+    /// Looks at a few only, so that no message waits.
     private mutating func evict() -> Int? {
         let foldedThrough = progress.foldedThrough
         var isHeldByJournal = false
         for _ in 0..<min(64, 2 * entries.count) {
             hand = hand + 1 < entries.count ? hand + 1 : 0
             let entry = entries[hand]
-            guard !entry.isBusy, entry.account.settled.sequence == entry.sequence else { continue }
+            guard !entry.isBusy else { continue }
+            if entry.account.lease.isOver { return forget(hand) }
+            guard entry.account.settled.sequence == entry.sequence else { continue }
             guard entry.account.isStored(entry.sequence, foldedThrough: foldedThrough) else {
                 isHeldByJournal = true
                 continue
@@ -114,10 +116,20 @@ package struct LiveCounts: ~Copyable, Sendable {
                 entries[hand].isRecent = false
                 continue
             }
-            index.remove(entry.hash, hand)
-            return hand
+            return forget(hand)
         }
         if isHeldByJournal { progress.wantRoom() }
         return nil
+    }
+
+    private mutating func forget(_ position: Int) -> Int {
+        index.remove(entries[position].hash, position)
+        return position
+    }
+}
+
+extension BadgeAccount {
+    fileprivate func `is`(_ recipient: RawSpan, _ app: RawSpan, _ lease: CountLease) -> Bool {
+        self.lease === lease && key.equals(recipient, app)
     }
 }

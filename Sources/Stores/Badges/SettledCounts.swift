@@ -58,6 +58,7 @@ package struct SettledCounts: ~Copyable, Sendable {
         advance(&state, ending, release)
         if !early.isEmpty { advance(&state, followersOf: account, release) }
         account.settled = state
+        guard !account.lease.isOver else { return }
         let wasUnsaved = account.isUnsaved.exchange(true, ordering: .relaxed)
         if !wasUnsaved { unsaved.append(account) }
     }
@@ -81,12 +82,26 @@ package struct SettledCounts: ~Copyable, Sendable {
         if !waiting.isEmpty { early[ObjectIdentifier(account)] = waiting }
     }
 
-    /// What the next checkpoint has to hold. Ends in `saved` or `putBack`.
+    /// Back to what the last checkpoint held: what was acknowledged since has come to nothing. A batch that was under way
+    /// has been put back, and nothing that was acknowledged before is going to be told after.
+    package mutating func rollBack() {
+        early = early.mapValues { endings in
+            endings.map { Ending(change: $0.change, source: $0.source, isAcknowledged: false) }
+        }
+        for account in unsaved {
+            account.rollBack()
+            account.isUnsaved.store(false, ordering: .relaxed)
+        }
+        unsaved.removeAll(keepingCapacity: true)
+    }
+
+    /// What the next checkpoint has to hold. Ends in `saved` or `putBack`. Accounts whose lease is over are not ours to
+    /// write.
     mutating func take() -> CountBatch {
         let accounts = unsaved
         unsaved.removeAll(keepingCapacity: true)
         for account in accounts { account.isUnsaved.store(false, ordering: .relaxed) }
-        return CountBatch(counts: accounts.map { ($0, $0.settled) })
+        return CountBatch(counts: accounts.compactMap { $0.lease.isOver ? nil : ($0, $0.settled) })
     }
 
     /// The batch is not in the file: its accounts belong to the next one, as they are by then.

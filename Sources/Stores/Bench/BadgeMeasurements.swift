@@ -7,11 +7,12 @@ extension Measurement {
         let app = Array("com.example.messenger".utf8)
         var live = LiveCounts(capacity: recipients)
         var settled = SettledCounts()
+        let lease = CountLease()
         var next = 0
         func turn(_ settle: Bool) throws(StoreError) {
             next = next + 1 < recipients ? next + 1 : 0
             let (name, app) = (names[next], app)
-            let slot = try live.begin(recipient: name.span.bytes, app: app.span.bytes) { 0 }
+            let slot = try live.begin(recipient: name.span.bytes, app: app.span.bytes, lease: lease) { 0 }
             guard let slot else { throw .damaged(path: "memory", what: "the sample's count is taken") }
             live.end(slot, settle ? .add(1) : nil)
             guard settle else { return }

@@ -29,7 +29,7 @@ package struct TopicContacts: ~Copyable {
 
     /// The last record of each partition that the contacts contain. Empty where they are another source's, or may have
     /// missed something: then they are forgotten, to be read anew. `now` is in milliseconds since 1970.
-    package func resume(partitions: Int, now: Int64) throws(StoreError) -> [ContactPosition] {
+    package func resume(partitions: Int, now: Int64) throws(StoreError) -> [RecordPosition] {
         let positions = try positions()
         guard let seen = try seen(), now &- seen < Self.longestAbsence,
             positions.allSatisfy({ $0.partition < partitions })
@@ -68,7 +68,7 @@ package struct TopicContacts: ~Copyable {
 
     private func apply(_ records: [TopicRecord]) throws(StoreError) -> [RefusedRecord] {
         var refused: [RefusedRecord] = []
-        var last: [Int32: ContactPosition] = [:]
+        var last: [Int32: RecordPosition] = [:]
         var key = ContactMembers()
         var value = ContactMembers()
         for record in records {
@@ -104,7 +104,7 @@ package struct TopicContacts: ~Copyable {
         return (contact, try value.name())
     }
 
-    private func put(_ position: ContactPosition) throws(StoreError) {
+    private func put(_ position: RecordPosition) throws(StoreError) {
         try putPosition.bind(1, Int64(position.partition))
         try putPosition.bind(2, position.offset)
         try putPosition.bind(3, position.timestamp)
@@ -130,12 +130,12 @@ package struct TopicContacts: ~Copyable {
         return try query.step() ? query.integer(0) : nil
     }
 
-    private func positions() throws(StoreError) -> [ContactPosition] {
+    private func positions() throws(StoreError) -> [RecordPosition] {
         let query = try store.database.prepare("SELECT partition, offset, timestamp FROM contact_position")
-        var positions: [ContactPosition] = []
+        var positions: [RecordPosition] = []
         while try query.step() {
             positions.append(
-                ContactPosition(
+                RecordPosition(
                     partition: Int32(truncatingIfNeeded: query.integer(0)), offset: query.integer(1),
                     timestamp: query.integer(2)))
         }

@@ -21,7 +21,17 @@ enum Schema {
             partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL);
         CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
         INSERT INTO contact_revision VALUES(1, 0);
+        """,
+        // Counts as the copy of a changelog's partitions, and the last record of each that they contain.
         """
+        CREATE TABLE partition_badge(
+            partition INTEGER NOT NULL, recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY(partition, recipient, app)) WITHOUT ROWID;
+        CREATE TABLE changelog_source(
+            id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL);
+        CREATE TABLE changelog_position(
+            partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL, seen INTEGER NOT NULL);
+        """,
     ]
 
     static func prepare(

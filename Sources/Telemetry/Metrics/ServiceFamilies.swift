@@ -15,8 +15,11 @@ struct ServiceFamilies {
     let paused: MetricFamily<Gauge>
     let rebalances: MetricFamily<Counter>
     let stalePartitions: MetricFamily<Counter>
+    let restoredRecords: MetricFamily<Counter>
+    let restoreLeft: MetricFamily<Gauge>
     let checkpointSeconds: MetricFamily<Histogram>
     let checkpointFailures: MetricFamily<Counter>
+    let transactions: MetricFamily<Counter>
 
     static let ready = MetricDescription(.gauge, "pushmill_ready", "1 while /readyz answers 200.")
     static let inFlightMessages = MetricDescription(
@@ -74,8 +77,14 @@ struct ServiceFamilies {
             "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
         stalePartitions = registry.counters(
             "pushmill_stale_partitions_total", "Partitions taken over whose badge counts may be stale.")
+        restoredRecords = registry.counters(
+            "pushmill_restore_records_total", "Records of the badge changelog that were read to restore counts.")
+        restoreLeft = registry.gauges(
+            "pushmill_restore_left_records", "At most so many records are left of the restores that are under way.")
         checkpointSeconds = registry.histograms(
             "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint)
         checkpointFailures = registry.counters("pushmill_checkpoint_failures_total", "Checkpoints that failed.")
+        transactions = registry.counters(
+            "pushmill_transactions_total", "Transactions of exactly-once, by how they ended.", labels: .result)
     }
 }

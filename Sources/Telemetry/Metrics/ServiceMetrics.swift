@@ -14,8 +14,12 @@ public final class ServiceMetrics: Sendable {
     public let partitionsLost: Counter
     /// Partitions taken over whose counts may be stale, because another instance had served them.
     public let stalePartitions: Counter
+    public let restoredRecords: Counter
+    public let restoreLeft: Gauge
     public let checkpointSeconds: Histogram
     public let checkpointFailures: Counter
+    public let transactionsCommitted: Counter
+    public let transactionsAborted: Counter
     private let families: ServiceFamilies
 
     /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
@@ -32,8 +36,12 @@ public final class ServiceMetrics: Sendable {
         partitionsRevoked = families.rebalances.series("revoked")
         partitionsLost = families.rebalances.series("lost")
         stalePartitions = families.stalePartitions.series()
+        restoredRecords = families.restoredRecords.series()
+        restoreLeft = families.restoreLeft.series()
         checkpointSeconds = families.checkpointSeconds.series()
         checkpointFailures = families.checkpointFailures.series()
+        transactionsCommitted = families.transactions.series("committed")
+        transactionsAborted = families.transactions.series("aborted")
     }
 
     /// The part of one writer, counted from 0: a lane, or any other thread that counts for every message.

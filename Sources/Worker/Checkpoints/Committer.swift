@@ -3,7 +3,8 @@ import Push
 import Stores
 import Telemetry
 
-/// The thread that writes checkpoints and asks the group for what it has committed: whatever blocks on the network.
+/// The thread that writes checkpoints and asks the group for what it has committed: whatever blocks on the network. With
+/// transactions, of which commits are part, it only asks.
 final class Committer: Sendable {
     enum Request: Sendable {
         case read([TopicPartition], number: Int)
@@ -24,19 +25,24 @@ final class Committer: Sendable {
     private let flow: Flow
     private let checkpoint: any Checkpoint
     private let interval: Duration
+    private let isAskingOnly: Bool
+    /// Where a partition begins of which nothing is committed; nil leaves it to librdkafka.
+    private let reset: OffsetReset?
     private let metrics: ServiceMetrics
     private let status: WorkerStatus
     private let log: Log
     private let tell: @Sendable (PollerMessage) -> Void
 
     init(
-        consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, interval: Duration, metrics: ServiceMetrics,
+        consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, settings: WorkerSettings, metrics: ServiceMetrics,
         status: WorkerStatus, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
     ) {
         self.consumer = consumer
         self.flow = flow
         self.checkpoint = checkpoint
-        self.interval = interval
+        interval = settings.checkpointInterval
+        isAskingOnly = settings.isTransactional
+        reset = settings.isTransactional ? OffsetReset(settings.consumer["auto.offset.reset"]) : nil
         self.metrics = metrics
         self.status = status
         self.log = log
@@ -71,7 +77,7 @@ final class Committer: Sendable {
             batch.removeAll(keepingCapacity: true)
             let now = TimeSource.system.now
             if now >= due {
-                _ = commit(nil, channel)
+                if !isAskingOnly { _ = commit(nil, channel) }
                 due = TimeSource.system.now + interval
                 for request in unanswered { requests.post(request) }
                 unanswered.removeAll()
@@ -88,12 +94,19 @@ final class Committer: Sendable {
             let starts = try checkpoint.restore(committed.map(\.position), unsaved: flow.unsavedPosition) { place in
                 try consumer.watermarks(of: place, milliseconds: Self.endPatience).high
             }
-            tell(.positionsRead(places, number: number, starts))
+            tell(.positionsRead(places, number: number, try starts.map(begin)))
         } catch {
             log.warning("where partitions go on could not be read, trying again", [.error(error)])
             return false
         }
         return true
+    }
+
+    /// A partition that may have to go back to where it began must know that.
+    private func begin(_ start: PartitionStart) throws(KafkaError) -> PartitionStart {
+        guard start.offset < 0, let reset else { return start }
+        let marks = try consumer.watermarks(of: start.place, milliseconds: Self.endPatience)
+        return PartitionStart(start.place, offset: try reset.offset(between: marks.low, and: marks.high))
     }
 
     private func commit(_ slots: [PartitionSlot]?, _ channel: CommitChannel) -> CommitOutcome {

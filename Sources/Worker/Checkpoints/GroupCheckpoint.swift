@@ -2,13 +2,15 @@ package import Kafka
 package import Stores
 package import Telemetry
 
-/// The group's commit alone is the checkpoint: nothing is counted.
+/// The group's commit alone is the checkpoint: nothing is counted, or counts are part of its transaction.
 package struct GroupCheckpoint: Checkpoint {
+    package let counts: CountKeeper?
     private let log: Log
 
-    package init(log: Log) { self.log = log }
-
-    package var counts: CountKeeper? { nil }
+    package init(counts: CountKeeper? = nil, log: Log) {
+        self.counts = counts
+        self.log = log
+    }
 
     package func restore(
         _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,

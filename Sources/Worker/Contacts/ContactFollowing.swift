@@ -24,7 +24,7 @@ struct ContactFollowing {
     private let end: Mailbox<Void>
     private var isEnding = false
     /// What a partition must still hold, or something newer, if it is the one that was read before.
-    private var expected: [Int32: ContactPosition] = [:]
+    private var expected: [Int32: RecordPosition] = [:]
     /// Partitions that have not been read to their ends.
     private var unread: Set<Int32> = []
     private var begin = Instant.past
@@ -78,7 +78,7 @@ struct ContactFollowing {
         }
     }
 
-    private mutating func start(_ reader: PartitionReader, _ positions: [ContactPosition], _ count: Int) throws {
+    private mutating func start(_ reader: PartitionReader, _ positions: [RecordPosition], _ count: Int) throws {
         expected = Dictionary(uniqueKeysWithValues: positions.map { ($0.partition, $0) })
         unread = Set(0..<Int32(count))
         let places = (0..<Int32(count)).map { TopicPartition(topic, $0) }
@@ -123,7 +123,7 @@ struct ContactFollowing {
         progress.add(records.count)
     }
 
-    private mutating func compare(_ position: ContactPosition) throws {
+    private mutating func compare(_ position: RecordPosition) throws {
         guard let last = expected.removeValue(forKey: position.partition) else { return }
         // Compaction may have put a later one in its place.
         if position.offset == last.offset, position.timestamp != last.timestamp { throw OtherTopic() }
@@ -168,12 +168,4 @@ private struct PartitionsChanged: Error, CustomStringConvertible {
     let to: Int
 
     var description: String { "the topic has \(to) partitions now, it had \(from)" }
-}
-
-extension TopicRecord {
-    fileprivate init(_ record: Record) {
-        let position = ContactPosition(
-            partition: record.partition, offset: record.offset, timestamp: record.timestamp)
-        self.init(position, key: record.key, value: record.value)
-    }
 }

@@ -15,6 +15,13 @@ struct DeliveryTag {
         rawValue = ticket.rawValue & ~Self.mask | ending << Self.shift
     }
 
+    /// Of a record of the changelog: tickets, which are never so small, have none.
+    init(changelogPartition partition: Int32) { rawValue = UInt64(UInt32(bitPattern: partition)) }
+
+    var changelogPartition: Int32? {
+        rawValue >> 32 == 0 ? Int32(truncatingIfNeeded: rawValue) : nil
+    }
+
     var ticket: InFlightTable.Ticket { InFlightTable.Ticket(rawValue: rawValue & ~Self.mask) }
 
     private var ending: Int { Int((rawValue & Self.mask) >> Self.shift) }

@@ -10,6 +10,8 @@ final class Flow: Sendable {
         let place: TopicPartition
         let slot: PartitionSlot
         var ledger: OffsetLedger
+        /// What was committed last; where it began before that.
+        var committed: OffsetLedger.Snapshot
         /// Revoked, or the process ends: nothing more of it is taken.
         var isDraining = false
     }
@@ -40,6 +42,8 @@ final class Flow: Sendable {
     private let changes: ChangeTable?
     /// How many slots have been closed: a lane that has seen as many need not ask before it publishes.
     private let closedSlots = Atomic<Int>(0)
+    /// How many times partitions went away with something that was not committed.
+    private let lossCount = Atomic<Int>(0)
     /// The intake waits for room.
     private let isRoomWanted = Atomic<Bool>(false)
 
@@ -58,7 +62,7 @@ final class Flow: Sendable {
     func open(_ place: TopicPartition, ledger: OffsetLedger, isPositionKnown: Bool) -> PartitionSlot {
         state.withLock { state in
             let slot = state.table.openSlot()
-            let partition = Partition(place: place, slot: slot, ledger: ledger)
+            let partition = Partition(place: place, slot: slot, ledger: ledger, committed: ledger.snapshot())
             state[slot] = partition
             if changes != nil, isPositionKnown { state.pending.add(partition.position) }
             return slot
@@ -77,12 +81,18 @@ final class Flow: Sendable {
             for slot in slots {
                 guard let partition = state[slot] else { continue }
                 state[slot] = nil
+                if partition.ledger.isDirty { noteLoss() }
                 guard changes != nil else { continue }
                 state.pending.add(partition.position)
                 if state.table.slots.outstanding(slot) > 0 { state.departed.append(partition) }
             }
         }
     }
+
+    /// Others may do again what was published of a partition and not committed.
+    func noteLoss() { lossCount.wrappingAdd(1, ordering: .relaxed) }
+
+    var losses: Int { lossCount.load(ordering: .relaxed) }
 
     /// Its log has begun anew; what is in flight of the old one goes on.
     func forget(_ slot: PartitionSlot) { state.withLock { state in state[slot] = nil } }
@@ -97,8 +107,12 @@ final class Flow: Sendable {
     }
 
     /// A window that was full has room for this offset again, and to spare.
-    func hasMoved(_ slot: PartitionSlot, for offset: Int64) -> Bool {
-        state.withLock { state in state[slot].map { offset - $0.ledger.position < OffsetLedger.spanLimit / 2 } ?? true }
+    func hasMoved(_ slot: PartitionSlot, for offset: Int64, metadataLimit: Int) -> Bool {
+        state.withLock { state in
+            guard let ledger = state[slot]?.ledger else { return true }
+            return offset - ledger.position < OffsetLedger.spanLimit / 2
+                && ledger.metadataSizeBound < metadataLimit / 4 * 3
+        }
     }
 
     var closings: Int { closedSlots.load(ordering: .relaxed) }
@@ -179,6 +193,7 @@ final class Flow: Sendable {
     /// One moment: how far partitions are, and the counts that go with that.
     struct Cut: ~Copyable, Sendable {
         let marks: [Mark]
+        let losses: Int
         let batch: CheckpointBatch
     }
 
@@ -194,7 +209,7 @@ final class Flow: Sendable {
                 for mark in marks { state.pending.add(PartitionPosition(mark.position)) }
             }
             if let slots { marks.removeAll { !slots.contains($0.slot) } }
-            return Cut(marks: marks, batch: state.pending.take())
+            return Cut(marks: marks, losses: losses, batch: state.pending.take())
         }
     }
 
@@ -226,7 +241,36 @@ final class Flow: Sendable {
     }
 
     func committed(_ marks: [Mark]) {
-        state.withLock { state in for mark in marks { state[mark.slot]?.ledger.committed(mark.snapshot) } }
+        state.withLock { state in
+            for mark in marks {
+                state[mark.slot]?.ledger.committed(mark.snapshot)
+                state[mark.slot]?.committed = mark.snapshot
+            }
+        }
+    }
+
+    /// Where a partition goes on when what was done since the last commit has come to nothing.
+    func lastCommitted(_ slot: PartitionSlot) -> PartitionStart? {
+        guard let partition = state.withLock({ $0[slot] }) else { return nil }
+        let (offset, metadata) = (partition.committed.offset, partition.committed.metadata)
+        switch CommittedPosition(Position(partition.place, offset: offset, metadata: metadata)) {
+        case .ours(let start), .foreign(let start, _): return start
+        case .nothing: return nil
+        }
+    }
+
+    /// What was counted since the last commit has come to nothing. What is still in flight is of slots that have ended.
+    func rollBack() { state.withLock { $0.pending.counts.rollBack() } }
+
+    /// Whether anything was done since the last commit.
+    var isDirty: Bool { state.withLock { $0.partitions.contains { $0?.ledger.isDirty == true } } }
+
+    /// Whether nothing is left to do of a record here.
+    func isDone(_ record: Position) -> Bool {
+        state.withLock { state in
+            let partition = state.partitions.lazy.compactMap(\.self).first { $0.place == record.partition }
+            return partition?.ledger.isCompleted(record.offset) ?? true
+        }
     }
 }
 

@@ -7,6 +7,10 @@ struct Intake {
     private let flow: Flow
     private let lanes: [Mailbox<LaneMessage>]
     private let ordering: Ordering
+    /// Where what is done must fit into the commit, whole.
+    private let metadataLimit: Int
+    /// More than one record can add.
+    private static let metadataMargin = 64
     private let metrics: ServiceMetrics
     private let log: Log
     private let nameOf: (UInt32) -> String
@@ -23,12 +27,13 @@ struct Intake {
     private var untold: [TopicPartition] = []
 
     init(
-        flow: Flow, lanes: [Mailbox<LaneMessage>], ordering: Ordering, metrics: ServiceMetrics,
+        flow: Flow, lanes: [Mailbox<LaneMessage>], settings: WorkerSettings, metrics: ServiceMetrics,
         log: Log, nameOf: @escaping (UInt32) -> String
     ) {
         self.flow = flow
         self.lanes = lanes
-        self.ordering = ordering
+        ordering = settings.ordering
+        metadataLimit = settings.isTransactional ? OffsetMetadata.limit - Self.metadataMargin : .max
         self.metrics = metrics
         self.log = log
         self.nameOf = nameOf
@@ -95,7 +100,8 @@ struct Intake {
     /// Those whose window has moved: they are to be read again from there.
     mutating func endedStalls() -> [(TopicPartition, Int64)] {
         guard !stalled.isEmpty else { return [] }
-        let ended = stalled.filter { place, offset in served[place].map { flow.hasMoved($0.slot, for: offset) } ?? true
+        let ended = stalled.filter { place, offset in
+            served[place].map { flow.hasMoved($0.slot, for: offset, metadataLimit: metadataLimit) } ?? true
         }
         for place in ended.keys { stalled[place] = nil }
         return Array(ended)
@@ -146,6 +152,11 @@ struct Intake {
                     continue
                 }
                 guard state.table.hasRoom(for: record.byteCount) else { return .noRoom }
+                if metadataLimit < .max, let partition = state.partitions[slot.index],
+                    partition.ledger.metadataSizeBound > metadataLimit
+                {
+                    return .windowFull
+                }
                 switch state.partitions[slot.index]?.ledger.take(record.offset) {
                 case .taken:
                     let delivery = InFlightTable.Delivery(

@@ -22,6 +22,8 @@ extension Poller {
             log.warning(
                 "partitions lost: what is unfinished of them is dropped",
                 [.count(places.count), .partitions(places.summary)])
+            intake.fence(places)
+            flow.noteLoss()
             perform(rebalances.lost(places))
         case .failed(let error):
             log.error("a rebalance failed", [.error(error)])
@@ -40,6 +42,12 @@ extension Poller {
             perform(rebalances.commitEnded(outcome, attempt: attempt, now: now))
         case .lastCommitEnded(let outcome):
             perform(shutdown.commitEnded(outcome, now: now))
+        case .rewind: rewind()
+        case .restored(let partition): restored(partition)
+        case .transactionsOver(let error):
+            status.fail(error)
+            if shutdown.isRunning { perform(shutdown.terminate(now: now)) }
+            perform(shutdown.terminate(now: now))
         case .room: break
         case .terminate:
             perform(shutdown.terminate(now: now))
@@ -47,8 +55,8 @@ extension Poller {
     }
 
     private func start(_ starts: [PartitionStart]) {
-        for start in starts { intake.serve(start) }
         let places = starts.map(\.place)
+        if changelog == nil { for start in starts { intake.serve(start) } }
         tell { () throws(KafkaError) in
             try self.consumer.assign(starts.map { Position($0.place, offset: $0.offset) })
         }
@@ -56,6 +64,7 @@ extension Poller {
             intake.drain(places)
             return consumer.pause(places)
         }
+        if let changelog { return restore(starts, from: changelog) }
         log.info("partitions are read", [.count(starts.count), .partitions(places.summary)])
     }
 
@@ -74,9 +83,14 @@ extension Poller {
                     [.count(flow.unfinished(intake.slots(of: places)))])
                 intake.fence(places)
             }
-            committer.post(.commit(intake.slots(of: places), attempt: attempt))
+            if let transactions {
+                transactions.post(.commit(attempt: attempt))
+            } else {
+                committer.post(.commit(intake.slots(of: places), attempt: attempt))
+            }
         case .unassign(let places, let unstarted):
             intake.end(places)
+            forget(places)
             tell { () throws(KafkaError) in
                 if !unstarted.isEmpty {
                     try self.consumer.assign(unstarted.map { Position($0, offset: Position.stored) })
@@ -112,7 +126,7 @@ extension Poller {
                 [.count(flow.inFlight.count)])
             intake.fence(intake.served.places)
         case .commit:
-            committer.post(.commitAll)
+            if let transactions { transactions.post(.commitAll) } else { committer.post(.commitAll) }
         case .leave:
             if let error = consumer.close() { log.warning("the group was not left in order", [.error(error)]) }
             perform(shutdown.left())
@@ -126,6 +140,7 @@ extension Poller {
 
     /// Whatever is due by the clock, or has become possible.
     func keepTime() {
+        readReturning()
         let leaving = rebalances.leaving
         if !leaving.isEmpty, flow.unfinished(intake.slots(of: leaving)) == 0 {
             perform(rebalances.drained(now: ContinuousClock.now))

@@ -25,14 +25,20 @@ final class Poller {
     private var isSubscribed = false
     /// Assignments whose committed positions are being read.
     var startsAwaited = 0
-    private var paused: [TopicPartition] = []
+    var paused: [TopicPartition] = []
+    /// Assigned and not read, until what is in flight of them from before has ended.
+    var returning: [PartitionStart] = []
+    let changelog: Changelog?
+    /// Assigned and not read, until their counts are restored.
+    var restoring: [PartitionStart] = []
     private var blockedSince: Instant?
     private let topics: InputTopics
     private var knownTopics: UInt32 = 0
 
     init(
         consumer: Consumer, flow: Flow, committer: Mailbox<Committer.Request>, outputs: Outputs, topics: InputTopics,
-        lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>, settings: WorkerSettings,
+        changelog: Changelog?, lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>,
+        settings: WorkerSettings,
         metrics: ServiceMetrics, log: Log, status: WorkerStatus
     ) {
         self.consumer = consumer
@@ -40,14 +46,14 @@ final class Poller {
         self.committer = committer
         self.outputs = outputs
         self.topics = topics
+        self.changelog = changelog
         self.messages = messages
         self.settings = settings
         self.metrics = metrics
         self.log = log
         self.status = status
         intake = Intake(
-            flow: flow, lanes: lanes, ordering: settings.ordering, metrics: metrics, log: log,
-            nameOf: consumer.topicName)
+            flow: flow, lanes: lanes, settings: settings, metrics: metrics, log: log, nameOf: consumer.topicName)
         shutdown = ShutdownMachine(grace: settings.shutdownGrace)
     }
 
@@ -59,7 +65,7 @@ final class Poller {
             takeMessages(&inbox)
             for message in inbox { handle(message) }
             inbox.removeAll(keepingCapacity: true)
-            if !isSubscribed, status.isRestored { subscribe() }
+            if !isSubscribed, status.isPrepared { subscribe() }
             // Blocked and not paused, a poll could bring records that there is no room for.
             if !hasEnded, !intake.isBlocked || !paused.isEmpty {
                 let polled = consumer.poll(milliseconds: patience, into: &batch)
@@ -85,7 +91,8 @@ final class Poller {
     /// Short while something is under way that no record announces.
     private var patience: Int32 {
         if intake.isBlocked { return 0 }
-        return rebalances.deadline == nil && shutdown.isRunning && startsAwaited == 0 ? 100 : 10
+        let isWaiting = rebalances.deadline != nil || !shutdown.isRunning || startsAwaited > 0 || !returning.isEmpty
+        return isWaiting ? 10 : 100
     }
 
     private func takeMessages(_ inbox: inout [PollerMessage]) {

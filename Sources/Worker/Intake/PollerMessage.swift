@@ -8,6 +8,12 @@ enum PollerMessage: Sendable {
     case commitEnded(CommitOutcome, attempt: Int)
     /// Answers `Committer.Request.commitAll`.
     case lastCommitEnded(CommitOutcome)
+    /// The counts of this partition are restored.
+    case restored(Int32)
+    /// A transaction was aborted: state and input go back to the last commit. Answered by `Transactor.Request.rewound`.
+    case rewind
+    /// No transaction can be made any more.
+    case transactionsOver(KafkaError)
     /// There is room again for more in flight.
     case room
     /// A signal to end.

@@ -108,5 +108,6 @@ extension Lane {
             if let ticket = carrier.item?.ticket { publisher.abandon(ticket) }
             leave(carrier, nil)
         }
+        publisher.publishHeld()
     }
 }

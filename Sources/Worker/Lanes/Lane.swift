@@ -65,6 +65,7 @@ actor Lane {
                 case .items(let items): assumeIsolated { $0.run(items) }
                 case .job(let job): executor.run(job)
                 case .giveUp(let slots): assumeIsolated { $0.giveUp(slots) }
+                case .publishHeld: assumeIsolated { $0.publisher.publishHeld() }
                 case .left(let carrier): assumeIsolated { $0.leftElsewhere(carrier) }
                 case .stop: return
                 }

@@ -8,6 +8,8 @@ enum LaneMessage: Sendable {
     case job(UnownedJob)
     /// These partitions are gone: what is unfinished of them is given up.
     case giveUp([PartitionSlot])
+    /// A transaction is open: what was held is published.
+    case publishHeld
     /// Another thread has published the message whose stage held this one.
     case left(Carrier)
     case stop

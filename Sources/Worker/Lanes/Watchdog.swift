@@ -30,6 +30,8 @@ final class Watchdog: Sendable {
     func serve() {
         let publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
         var ended: [Void] = []
+        /// Their lanes go on with the next message of the key when what they have published is on its way.
+        var left: [(lane: Lane, carrier: Carrier)] = []
         while ended.isEmpty {
             let now = TimeSource.system.now
             for (number, lane) in lanes.enumerated() {
@@ -39,9 +41,14 @@ final class Watchdog: Sendable {
                         "a stage has blocked its lane beyond the deadline: a message leaves without it",
                         [.lane(number), .source("\(carrier.delivery.record.source)")])
                     publisher.publish(verdict, of: carrier)
-                    lane.executor.mailbox.post(.left(carrier))
+                    left.append((lane, carrier))
                 }
-                _ = publisher.settle()
+            }
+            publisher.publishHeld()
+            _ = publisher.settle()
+            if publisher.held.isEmpty {
+                for (lane, carrier) in left { lane.executor.mailbox.post(.left(carrier)) }
+                left.removeAll()
             }
             stop.take(into: &ended, until: now + Self.period)
         }

@@ -42,6 +42,8 @@ final class Acknowledger: Sendable {
         let counters = metrics.shard(shard)
         var reports: [DeliveryReport] = []
         var done: [InFlightTable.Ticket] = []
+        /// Published in a transaction that comes to nothing.
+        var undone: [InFlightTable.Ticket] = []
         var lastProgress = TimeSource.system.now
         while !isStopping.load(ordering: .relaxed) {
             outputs.producer.poll(milliseconds: 100, into: &reports)
@@ -50,18 +52,33 @@ final class Acknowledger: Sendable {
             tell(time.nanoseconds(since: lastProgress) < Self.patience)
             guard !reports.isEmpty else { continue }
             let now = SystemTime.milliseconds
+            /// Records of the changelog.
+            var changes = 0
             for report in reports {
                 let tag = DeliveryTag(rawValue: report.opaque)
-                if let returned = report.returned {
+                if let transactions = outputs.transactions, let partition = tag.changelogPartition {
+                    transactions.answer(report, changelogPartition: partition)
+                    changes += 1
+                } else if let returned = report.returned, let transactions = outputs.transactions {
+                    transactions.fail(returned, tag, of: flow.origin(of: tag.ticket), outputs.times[tag.ticket])
+                    undone.append(tag.ticket)
+                } else if let returned = report.returned {
                     refusals.take(returned, tag, timestamp: outputs.times[tag.ticket])
                 } else {
                     count(tag, outputs.times[tag.ticket], now, counters)
                     done.append(tag.ticket)
                 }
             }
-            outputs.reported(reports.count)
+            outputs.reported(reports.count - changes)
             if flow.complete(done) { onRoom() }
             done.removeAll(keepingCapacity: true)
+            if let transactions = outputs.transactions {
+                flow.abandon(undone)
+                undone.removeAll(keepingCapacity: true)
+                transactions.answered(reports.count)
+                // Someone waits for the rest.
+                if transactions.gate.isClosed { continue }
+            }
             // Acknowledgements come in drops: gathered for a moment they cost one wake-up instead of many. What waits is
             // only the commit.
             usleep(Self.gathering)

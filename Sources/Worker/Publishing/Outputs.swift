@@ -8,11 +8,17 @@ final class Outputs: Sendable {
     let output: ProducerTopic
     let deadLetters: ProducerTopic
     let times: RecordTimes
+    /// Where outputs belong to transactions.
+    let transactions: OutputTransactions?
     /// Published and not yet reported on.
     private let unacknowledged = Atomic<Int>(0)
 
-    init(_ producer: Producer, output: String, deadLetters: String, limit: Int) throws(KafkaError) {
+    init(
+        _ producer: Producer, output: String, deadLetters: String, limit: Int,
+        transactions: OutputTransactions? = nil
+    ) throws(KafkaError) {
         self.producer = producer
+        self.transactions = transactions
         self.output = try producer.topic(output)
         self.deadLetters = try producer.topic(deadLetters)
         times = RecordTimes(limit: limit)

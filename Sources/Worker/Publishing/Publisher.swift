@@ -9,7 +9,10 @@ final class Publisher {
     private let outputs: Outputs
     private let flow: Flow
     @exclusivity(unchecked) private var metrics: MetricsShard
-    private let log: Log
+    let log: Log
+    let door: Door?
+    /// Waits for the next transaction.
+    @exclusivity(unchecked) var held: [HeldOutput] = []
     /// Counted since the last `settle`.
     @exclusivity(unchecked) private var published = 0
     /// Done without an output.
@@ -23,7 +26,10 @@ final class Publisher {
         self.flow = flow
         self.metrics = metrics
         self.log = log
+        door = outputs.transactions?.gate.makeDoor()
     }
+
+    var transactions: OutputTransactions? { outputs.transactions }
 
     /// What becomes of a message of a slot that is fenced does not count: another will do it again.
     func isLate(_ slot: PartitionSlot) -> Bool {
@@ -39,13 +45,16 @@ final class Publisher {
         countStages(of: carrier.delivery)
         if verdict.destination == .nowhere {
             settled.append(item.ticket)
+        } else if let transactions {
+            publish(verdict, of: carrier, item, in: transactions)
         } else {
             publish(verdict, carrier.delivery, headers: carrier.takeHeaders(), item.ticket)
         }
     }
 
     func publish(
-        _ verdict: Verdict, _ delivery: Delivery, headers: consuming Headers, _ ticket: InFlightTable.Ticket
+        _ verdict: Verdict, _ delivery: Delivery, headers: consuming Headers, _ ticket: InFlightTable.Ticket,
+        _ slot: PartitionSlot? = nil
     ) {
         var headers = headers
         delivery.output.forEachRemovedHeader { headers.remove(zeroTerminated: $0) }
@@ -54,21 +63,30 @@ final class Publisher {
         let tag = DeliveryTag(ticket, verdict)
         let (key, timestamp) = (delivery.record.key, delivery.record.timestamp)
         outputs.times[ticket] = timestamp
-        published += 1
-        guard
-            let error = delivery.output.withValue({
-                send(to: topic, key, $0, &headers, timestamp, tag)
-            })
-        else { return }
+        let error = delivery.output.withValue { value in
+            guard let slot else { return send(to: topic, key, value, &headers, timestamp, tag) }
+            return enter(topic, key, value, &headers, timestamp, tag, slot, delivery.record.source.position)
+        }
+        guard let error else { return }
         // librdkafka itself refuses what is larger than `message.max.bytes`: where it stands is all that can be told.
         log.error(
             "a record is too large to be published: its dead letter names it and has no value",
             [.source("\(delivery.record.source)"), .error(error)])
+        publishName(of: delivery, tag, slot)
+    }
+
+    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot?) {
         var names = Headers()
         delivery.output.forEachAddedHeader { names.add($0, $1) }
-        if let error = send(to: outputs.deadLetters, nil, nil, &names, timestamp, tag) {
+        let (letters, timestamp) = (outputs.deadLetters, delivery.record.timestamp)
+        let error =
+            if let slot {
+                enter(letters, nil, nil, &names, timestamp, tag, slot, delivery.record.source.position)
+            } else {
+                send(to: letters, nil, nil, &names, timestamp, tag)
+            }
+        if let error {
             log.error("a dead letter cannot be published: its record stays unfinished", [.error(error)])
-            published -= 1
         }
     }
 
@@ -82,7 +100,7 @@ final class Publisher {
     }
 
     /// Waits while librdkafka's queue is full: that is back-pressure, and the intake feels it next.
-    private func send(
+    func send(
         to topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
         _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag
     ) -> KafkaError? {
@@ -90,7 +108,9 @@ final class Publisher {
             switch outputs.producer.publish(
                 to: topic, key: key, value: value, headers: &headers, timestamp: timestamp, opaque: tag.rawValue)
             {
-            case .queued: return nil
+            case .queued:
+                published += 1
+                return nil
             case .refused(let error): return error
             case .full: usleep(1000)
             }

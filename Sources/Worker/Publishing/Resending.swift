@@ -146,10 +146,3 @@ struct Resending {
         return made
     }
 }
-
-extension [UInt8]? {
-    fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-        guard let self else { return body(nil) }
-        return self.withUnsafeBytes { body($0) }
-    }
-}

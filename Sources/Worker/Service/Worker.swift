@@ -21,10 +21,11 @@ package final class Worker: Sendable {
     /// Joins the group, once the contacts are there, and works until `terminate`.
     package init(
         _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
-        metrics: ServiceMetrics, log: Log
+        changelog: Changelog? = nil, metrics: ServiceMetrics, log: Log
     ) throws {
         let messages = messages
-        let status = WorkerStatus(contacts: contacts?.progress)
+        let status = WorkerStatus(
+            contacts: contacts?.progress, restores: changelog?.progress, isTransactional: settings.isTransactional)
         self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
@@ -33,7 +34,8 @@ package final class Worker: Sendable {
         let producer = try Producer(settings.producer, log: onKafkaLog)
         let outputs = try Outputs(
             producer, output: settings.output, deadLetters: settings.deadLetters,
-            limit: settings.maxInFlight)
+            limit: settings.maxInFlight,
+            transactions: settings.isTransactional ? OutputTransactions(chain: chain) : nil)
         let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         let flow = Flow(
             limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)
@@ -60,12 +62,24 @@ package final class Worker: Sendable {
         let watchdog = Watchdog(
             lanes: lanes, chain: chain, outputs: outputs, flow: flow, metrics: metrics.shard(watchdogShard), log: log)
         let committer = Committer(
-            consumer: consumer, flow: flow, checkpoint: checkpoint, interval: settings.checkpointInterval,
-            metrics: metrics, status: status, log: log, tell: { messages.post($0) })
+            consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings, metrics: metrics,
+            status: status, log: log, tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
         var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
         works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
+        if let transactions = outputs.transactions {
+            let hearing = Hearing(settings, onKafkaLog: onKafkaLog)
+            let writing = try changelog.map { ChangelogRecords($0, try producer.topic($0.topic), transactions) }
+            works.append {
+                Transactor(
+                    consumer: consumer, outputs: outputs, transactions: transactions, flow: flow, hearing: hearing,
+                    changelog: writing,
+                    lanes: mailboxes, interval: settings.checkpointInterval, metrics: metrics, status: status,
+                    log: log, tell: { messages.post($0) }
+                ).serve()
+            }
+        }
         others = try works.map { [ended] work in
             try Thread {
                 work()
@@ -75,7 +89,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                lanes: mailboxes, messages: messages, settings: settings, metrics: metrics, log: log,
+                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics,
+                log: log,
                 status: status
             ).serve()
         }
@@ -84,6 +99,7 @@ package final class Worker: Sendable {
             watchdog.end()
             for mailbox in mailboxes { mailbox.post(.stop) }
             committer.requests.post(.stop)
+            outputs.transactions?.requests.post(.stop)
             refusals.stop()
             acknowledger.stop()
         }

@@ -15,6 +15,9 @@ package struct WorkerSettings: Sendable {
     package var shutdownGrace = Duration.seconds(25)
     package var lanes = 1
 
+    /// Outputs and commits belong to transactions.
+    package var isTransactional: Bool { producer["transactional.id"] != nil }
+
     package init(
         consumer: ClientProperties, producer: ClientProperties, input: [String], output: String, deadLetters: String
     ) {

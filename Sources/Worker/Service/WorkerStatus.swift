@@ -8,16 +8,26 @@ package final class WorkerStatus: Sendable {
         var isEnding = false
         var canPublish = true
         var canCheckpoint = true
+        var canTransact: Bool
         var failure: KafkaError?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let contacts: ContactProgress?
+    private let restores: RestoreProgress?
 
-    init(contacts: ContactProgress? = nil) { self.contacts = contacts }
+    init(
+        contacts: ContactProgress? = nil, restores: RestoreProgress? = nil, isTransactional: Bool = false
+    ) {
+        self.contacts = contacts
+        self.restores = restores
+        state = Mutex(State(canTransact: !isTransactional))
+    }
 
-    /// What the stages ask for is there.
-    var isRestored: Bool { contacts?.isRestored ?? true }
+    /// What the stages ask for is there, and outputs can be published.
+    var isPrepared: Bool { (contacts?.isRestored ?? true) && state.withLock { $0.canTransact } }
+
+    func transacting() { state.withLock { $0.canTransact = true } }
 
     func joined() { state.withLock { $0.hasJoined = true } }
 
@@ -50,12 +60,16 @@ package final class WorkerStatus: Sendable {
             var reasons: [(word: String, sentence: String)] = []
             if state.isEnding { reasons.append(("ending", "the service was told to end")) }
             if !state.hasJoined { reasons.append(("not-joined", "the group has not answered yet")) }
+            if !state.canTransact {
+                reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
+            }
             if !state.canPublish { reasons.append(("cannot-publish", "no broker takes what is published")) }
             if !state.canCheckpoint {
                 reasons.append(("checkpoint-failing", "the state file cannot be written: badges wait for it"))
             }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }
             if let reason = contacts?.reason { reasons.append(reason) }
+            if let reason = restores?.reason { reasons.append(reason) }
             return reasons
         }
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 
 /// An event that has come out.
@@ -8,6 +9,8 @@ struct Arrival: Sendable {
     let source: String
     let stages: String
     let time: ContinuousClock.Instant
+    /// From the event's timestamp on, in milliseconds.
+    let delay: Int64
 
     init(_ record: Record) {
         let value = record.value.map(Array.init) ?? []
@@ -19,6 +22,9 @@ struct Arrival: Sendable {
         source = record.header("pushmill-source") ?? ""
         stages = record.header("pushmill-stages") ?? ""
         time = .now
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        delay = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000 - record.timestamp
     }
 }
 

@@ -19,9 +19,9 @@ final class Feeder: Sendable {
 
     /// All with the same headers.
     func publish(
-        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = []
+        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = [], rate: Int? = nil
     ) async throws {
-        try await elsewhere { try self.publishAll(records, headers: headers, rate: nil) }
+        try await elsewhere { try self.publishAll(records, headers: headers, rate: rate) }
     }
 
     private func publishAll(

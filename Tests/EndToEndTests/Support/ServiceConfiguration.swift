@@ -27,6 +27,7 @@ struct ServiceConfiguration: Sendable {
           input: [\(input)]
           output: \(output)
           dead-letter: \(deadLetters)
+          badge-changelog: \(output)-badges
         delivery:
           lanes: 2
         \(lines(delivery, indent: 2))

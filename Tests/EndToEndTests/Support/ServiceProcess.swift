@@ -97,7 +97,7 @@ final class ServiceProcess: Sendable {
         #expect(life.value.end == end, sourceLocation: location)
     }
 
-    private func waitForEnd(within limit: Duration = .seconds(60)) async throws {
+    func waitForEnd(within limit: Duration = .seconds(60)) async throws {
         try await life.wait(for: "the end of service \(identifier)", within: limit) { $0.end != nil }
     }
 
@@ -108,6 +108,9 @@ final class ServiceProcess: Sendable {
         follower.withLock { $0.take() }?.join()
         close(leash)
     }
+
+    /// nil while it runs.
+    var end: End? { life.value.end }
 
     var lines: [Substring] { life.value.lines }
 

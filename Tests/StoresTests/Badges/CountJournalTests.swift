@@ -11,7 +11,9 @@ struct CountJournalTests {
         let batch = CountBatch(
             counts: counts.map { recipient, app, count in
                 let account = recipient.withBytes { recipient in
-                    app.withBytes { app in BadgeAccount(recipient: recipient, app: app, count: count) }
+                    app.withBytes { app in
+                        BadgeAccount(recipient: recipient, app: app, count: count, lease: CountLease())
+                    }
                 }
                 return (account, account.settled)
             })

@@ -8,12 +8,15 @@ final class Counts {
     var live: LiveCounts
     var settled = SettledCounts()
     let progress = JournalProgress()
+    /// Of the messages that begin.
+    var lease = CountLease()
 
     init(capacity: Int = 100) { live = LiveCounts(capacity: capacity, progress: progress) }
 
     func begin(_ recipient: String, stored: Int32 = 0) throws(StoreError) -> LiveCounts.Slot {
         try recipient.withBytes { (recipient) throws(StoreError) in
-            guard let slot = try live.begin(recipient: recipient, app: "".utf8Span.span.bytes, load: { stored }) else {
+            let app = "".utf8Span.span.bytes
+            guard let slot = try live.begin(recipient: recipient, app: app, lease: lease, load: { stored }) else {
                 throw .damaged(path: "memory", what: "a slot that another message has")
             }
             return slot

@@ -20,9 +20,9 @@ struct CountsTests {
     func failingLoad() throws {
         #expect(throws: unreadable) {
             try "anna".withBytes { (name) throws(StoreError) in
-                _ = try counts.live.begin(recipient: name, app: name) { () throws(StoreError) -> Int32 in
-                    throw unreadable
-                }
+                _ = try counts.live.begin(
+                    recipient: name, app: name, lease: counts.lease
+                ) { () throws(StoreError) -> Int32 in throw unreadable }
             }
         }
         #expect(try counts.count("anna", stored: 7) == 7)
@@ -34,7 +34,9 @@ struct CountsTests {
         for (number, (recipient, app)) in pairs.enumerated() {
             try recipient.withBytes { recipient in
                 try app.withBytes { app in
-                    let slot = try counts.live.begin(recipient: recipient, app: app) { Int32(number) }
+                    let slot = try counts.live.begin(recipient: recipient, app: app, lease: counts.lease) {
+                        Int32(number)
+                    }
                     #expect(slot?.count == Int32(number))
                 }
             }

@@ -62,7 +62,7 @@ struct CheckpointFileTests {
         let reader = try BadgeReader(state)
         for (name, count) in [("anna", Int32(4)), ("boris", 2), ("carl", 0)] {
             let found = try name.withBytes { (name) throws(StoreError) in
-                try reader.count(recipient: name, app: "".utf8Span.span.bytes)
+                try reader.count(recipient: name, app: "".utf8Span.span.bytes, lease: CountLease())
             }
             #expect(found == count)
         }

@@ -127,6 +127,7 @@ final class SimulatedService {
 /// Classes, because arrays hold no types that cannot be copied.
 final class LaneCounts {
     private var live: LiveCounts
+    private let lease = CountLease()
 
     init(_ live: consuming LiveCounts) { self.live = live }
 
@@ -134,7 +135,8 @@ final class LaneCounts {
         _ event: SimulatedService.Event, _ load: (RawSpan) throws(StoreError) -> Int32
     ) throws(StoreError) -> (BadgeChange?, Int32) {
         try event.recipient.withBytes { (recipient) throws(StoreError) in
-            let slot = try live.begin(recipient: recipient, app: "".utf8Span.span.bytes) { () throws(StoreError) in
+            let app = "".utf8Span.span.bytes
+            let slot = try live.begin(recipient: recipient, app: app, lease: lease) { () throws(StoreError) in
                 try load(recipient)
             }
             guard let slot else { return (nil, 0) }
@@ -150,6 +152,6 @@ final class BadgeReaderBox {
     init(_ state: StateFile) throws(StoreError) { reader = try BadgeReader(state) }
 
     func count(_ recipient: RawSpan) throws(StoreError) -> Int32 {
-        try reader.count(recipient: recipient, app: "".utf8Span.span.bytes)
+        try reader.count(recipient: recipient, app: "".utf8Span.span.bytes, lease: CountLease())
     }
 }

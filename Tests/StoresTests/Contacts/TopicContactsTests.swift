@@ -35,7 +35,7 @@ struct TopicContactsTests {
         }
         let records = records.enumerated().map { index, record in
             TopicRecord(
-                ContactPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
+                RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
                 key: record.key.map(hold), value: record.value.map(hold))
         }
         return try contacts.apply(records, now: Self.now)
@@ -58,8 +58,8 @@ struct TopicContactsTests {
         #expect(try apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], partition: 1, to: contacts) == [])
         #expect(try listed.list() == ["*/c9=Public", "anna/c1=Zoë Martin", "boris/c1=Zoë"])
         let positions = [
-            ContactPosition(partition: 0, offset: 14, timestamp: 4),
-            ContactPosition(partition: 1, offset: 10, timestamp: 0),
+            RecordPosition(partition: 0, offset: 14, timestamp: 4),
+            RecordPosition(partition: 1, offset: 10, timestamp: 0),
         ]
         #expect(try self.contacts().resume(partitions: 2, now: Self.now) == positions)
         #expect(try listed.list().count == 3)
@@ -75,7 +75,7 @@ struct TopicContactsTests {
     func refused(_ key: String?, _ value: String, _ what: String) throws {
         let contacts = try contacts()
         _ = try contacts.resume(partitions: 1, now: Self.now)
-        let position = ContactPosition(partition: 0, offset: 11, timestamp: 1)
+        let position = RecordPosition(partition: 0, offset: 11, timestamp: 1)
         let refused = try apply([(Self.anna, Self.zoe), (key, value)], to: contacts)
         #expect(refused == [RefusedRecord(position: position, what: what)])
         #expect(try listed.list() == ["anna/c1=Zoë"])
@@ -94,7 +94,7 @@ struct TopicContactsTests {
         _ = try contacts.resume(partitions: 1, now: Self.now)
         _ = try apply([(Self.anna, Self.zoe)], to: contacts)
         let positions = try self.contacts(topic, cluster).resume(partitions: partitions, now: Self.now + later)
-        #expect(positions == (isKept ? [ContactPosition(partition: 0, offset: 10, timestamp: 0)] : []))
+        #expect(positions == (isKept ? [RecordPosition(partition: 0, offset: 10, timestamp: 0)] : []))
         #expect(try listed.list() == (isKept ? ["anna/c1=Zoë"] : []))
     }
 

@@ -1,10 +1,10 @@
-/// A record of a topic of contacts, in memory that somebody else holds.
+/// A record of a compacted topic that is kept as a copy here, in memory that somebody else holds.
 package struct TopicRecord {
-    package let position: ContactPosition
+    package let position: RecordPosition
     let key: UnsafeRawBufferPointer?
     let value: UnsafeRawBufferPointer?
 
-    package init(_ position: ContactPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
+    package init(_ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
         self.position = position
         self.key = key
         self.value = value
@@ -12,7 +12,7 @@ package struct TopicRecord {
 }
 
 /// Where a record stands. The timestamp tells it from one that has its offset in a topic of the same name made later.
-package struct ContactPosition: Sendable, Equatable {
+package struct RecordPosition: Sendable, Equatable {
     package let partition: Int32
     package let offset: Int64
     package let timestamp: Int64
@@ -24,8 +24,8 @@ package struct ContactPosition: Sendable, Equatable {
     }
 }
 
-/// A record that says nothing of a contact, and why.
+/// A record that does not say what records of its topic say, and why.
 package struct RefusedRecord: Sendable, Equatable {
-    package let position: ContactPosition
+    package let position: RecordPosition
     package let what: String
 }

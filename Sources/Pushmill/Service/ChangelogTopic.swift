@@ -1,0 +1,89 @@
+import Kafka
+import Telemetry
+
+/// The changelog of badge counts, which has to be there with as many partitions as the input before a service starts.
+struct ChangelogTopic {
+    /// What it is created with. Our own timestamps tell it from one of its name that is made later.
+    static let settings: [(name: String, value: String)] = [
+        ("cleanup.policy", "compact"), ("message.timestamp.type", "CreateTime"), ("delete.retention.ms", "86400000"),
+        // Compaction passes over the segment that is being written.
+        ("segment.bytes", "104857600"),
+    ]
+    private static let patience: Int32 = 10_000
+    private static let settingPatience: Int32 = 2000
+    private static let attempts = 10
+
+    let name: String
+    let input: String
+    /// Asks without creating what it asks for.
+    private let reader: PartitionReader
+
+    init(_ name: String, beside input: String, _ consumer: ClientProperties) throws(ProgramError) {
+        self.name = name
+        self.input = input
+        do throws(KafkaError) {
+            reader = try PartitionReader(consumer, log: { _, _, _ in })
+        } catch {
+            throw .unreadableConfiguration("librdkafka refuses the configuration of the consumer: \(error.message)")
+        }
+    }
+
+    /// Creates it where it is missing.
+    func prepare(_ client: Producer, _ log: Log) throws(ProgramError) {
+        guard let wanted = try count(of: input) else {
+            throw .unreadableConfiguration("the brokers know no topic \(input): create it, or correct it under topics")
+        }
+        if try count(of: name) == nil {
+            try create(wanted, client)
+            log.info("the changelog of badge counts is created", [.topic(name), .count(wanted)])
+        }
+        // Other brokers may not know it at once.
+        for _ in 0..<Self.attempts {
+            guard let found = try count(of: name) else { continue }
+            try compare(found, wanted)
+            return try checkCompaction(client)
+        }
+        throw .internalFailure("the topic \(name) was created, and the brokers do not know it")
+    }
+
+    private func compare(_ found: Int, _ wanted: Int) throws(ProgramError) {
+        guard found != wanted else { return }
+        throw .unreadableConfiguration(
+            """
+            the topic \(name) has \(found) partitions and \(input) has \(wanted): a recipient's counts live at the \
+            number of its events' partition, so both need as many; create another and name it under \
+            topics.badge-changelog
+            """)
+    }
+
+    private func checkCompaction(_ client: Producer) throws(ProgramError) {
+        let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
+        // Not every broker tells it, nor everyone.
+        guard let policy = policies[name], policy != "compact" else { return }
+        throw .unreadableConfiguration(
+            "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact")
+    }
+
+    private func create(_ partitions: Int, _ client: Producer) throws(ProgramError) {
+        do throws(KafkaError) {
+            try client.createTopic(
+                name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)
+        } catch {
+            throw .unreadableConfiguration(
+                """
+                the brokers know no topic \(name), and do not let it be created (\(error)): create it with \
+                \(partitions) partitions and cleanup.policy=compact, or correct it under topics.badge-changelog
+                """)
+        }
+    }
+
+    /// nil for a topic that is not there.
+    private func count(of topic: String) throws(ProgramError) -> Int? {
+        do throws(KafkaError) {
+            return try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        } catch {
+            if error.isUnknownTopic { return nil }
+            throw .internalFailure("nothing can be learned of the topic \(topic): \(error)")
+        }
+    }
+}

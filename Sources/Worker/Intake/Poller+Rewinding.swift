@@ -1,0 +1,61 @@
+import Kafka
+import Telemetry
+
+/// Partitions that cannot be read at once: their counts are restored, or they go back to the last commit.
+extension Poller {
+    var transactions: Mailbox<Transactor.Request>? { outputs.transactions?.requests }
+
+    /// The group need not wait for that: they are assigned, and not read.
+    func restore(_ starts: [PartitionStart], from changelog: Changelog) {
+        consumer.pause(starts.map(\.place))
+        restoring += starts
+        changelog.restore(starts.map(\.place.partition)) { [messages] in messages.post(.restored($0)) }
+    }
+
+    /// There is one input topic where counts are kept so.
+    func restored(_ partition: Int32) {
+        returning += restoring.filter { $0.place.partition == partition }
+        restoring.removeAll { $0.place.partition == partition }
+    }
+
+    /// They go to others.
+    func forget(_ places: [TopicPartition]) {
+        restoring.removeAll { places.contains($0.place) }
+        returning.removeAll { places.contains($0.place) }
+        changelog?.release(places.map(\.partition))
+    }
+
+    /// Back to the last commit: what was published since then has come to nothing. Partitions that are leaving go as they
+    /// were committed.
+    func rewind() {
+        let leaving = shutdown.isRunning ? rebalances.leaving : intake.served.places
+        let places = intake.served.places
+        let staying = places.filter { !leaving.contains($0) }
+        returning += intake.slots(of: staying).compactMap { flow.lastCommitted($0) }
+        intake.end(places)
+        flow.rollBack()
+        // What ends late of them is no news for the changelog.
+        changelog?.release(leaving.map(\.partition))
+        log.info("going back to the last commit", [.count(places.count), .partitions(places.summary)])
+        transactions?.post(.rewound)
+    }
+
+    /// Reads partitions from where they go on, as soon as they can be.
+    func readReturning() {
+        guard !returning.isEmpty, flow.isSettled(returning.map(\.place)) else { return }
+        guard shutdown.isRunning else { return returning.removeAll() }
+        let results = consumer.seek(
+            to: returning.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
+        let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
+        let starts = returning.filter { sought.contains($0.place) }
+        returning.removeAll { sought.contains($0.place) }
+        for start in starts { intake.serve(start) }
+        let places = starts.map(\.place)
+        consumer.resume(places.filter { !paused.contains($0) })
+        guard !places.isEmpty else { return }
+        log.info("partitions are read", [.count(places.count), .partitions(places.summary)])
+    }
+
+    /// Milliseconds.
+    private static var seekPatience: Int32 { 1000 }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Kafka
+import Push
+import Telemetry
+
+/// Outputs that belong to transactions. What finds none open is held, in its order, until the next one.
+extension Publisher {
+    func publish(
+        _ verdict: Verdict, of carrier: Carrier, _ item: LaneItem, in transactions: OutputTransactions
+    ) {
+        let delivery = carrier.delivery
+        guard let conviction = transactions.trial.conviction(of: delivery.record.source.position) else {
+            return publish(verdict, delivery, headers: carrier.takeHeaders(), item.ticket, item.slot)
+        }
+        log.error(
+            "the brokers have refused an output for good: it becomes a dead letter",
+            [.source("\(delivery.record.source)"), .error(text: conviction.reason)])
+        let letter = transactions.chain.deadLetter(
+            delivery, .publishFailed, message: conviction.reason, counted: true)
+        if conviction.isLetterRefused {
+            publishName(of: delivery, DeliveryTag(item.ticket, letter), item.slot)
+        } else {
+            publish(letter, delivery, headers: carrier.takeHeaders(), item.ticket, item.slot)
+        }
+    }
+
+    /// Publishes the output, or holds it. An error says that librdkafka itself does not take it for its size.
+    func enter(
+        _ topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
+        _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot, _ origin: Position
+    ) -> KafkaError? {
+        if held.isEmpty {
+            switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
+            case .through: return nil
+            case .refused(let error) where error.isTooLarge: return error
+            // The transaction has failed and is going to be aborted.
+            case .closed, .refused: break
+            }
+        }
+        var taken = Headers()
+        swap(&taken, &headers)
+        held.append(
+            HeldOutput(
+                to: topic, key: key, value: value, headers: taken, timestamp: timestamp, tag: tag, slot: slot,
+                origin: origin))
+        return nil
+    }
+
+    /// Publishes what is held, as far as a transaction is open; what is late is given up in any case.
+    func publishHeld() {
+        var count = 0
+        while count < held.count {
+            let output = held[count]
+            if isLate(output.slot) {
+                abandon(output.tag.ticket)
+            } else {
+                let passage = pass(output.slot, output.tag) { send(output) }
+                guard case .through = passage else {
+                    if case .refused(let error) = passage, error.isTooLarge { convict(output, error) }
+                    break
+                }
+            }
+            count += 1
+        }
+        held.removeFirst(count)
+    }
+
+    /// It becomes a dead letter in the next transaction.
+    private func convict(_ output: HeldOutput, _ error: KafkaError) {
+        let conviction = Trial.Conviction(reason: error.name, isLetterRefused: output.tag.reason != nil)
+        transactions?.trial.convict(output.origin, conviction)
+        transactions?.requests.post(.abort(error))
+    }
+
+    private enum Passage {
+        case closed
+        /// On its way, or given up because it is late.
+        case through
+        case refused(KafkaError)
+    }
+
+    private func pass(
+        _ slot: PartitionSlot, _ tag: DeliveryTag, _ send: () -> KafkaError?
+    ) -> Passage {
+        guard let transactions, let door, door.enter() else { return .closed }
+        defer { door.leave() }
+        // Whoever has fenced a slot before this transaction began is seen in here.
+        if isLate(slot) {
+            abandon(tag.ticket)
+            return .through
+        }
+        if let error = send() { return .refused(error) }
+        transactions.published()
+        return .through
+    }
+
+    private func send(_ output: HeldOutput) -> KafkaError? {
+        var headers = output.headers
+        return output.key.withBytes { key in
+            output.value.withBytes {
+                send(to: output.topic, key, $0, &headers, output.timestamp, output.tag)
+            }
+        }
+    }
+}
+
+extension Source {
+    var position: Position { Position(TopicPartition(topic.name, partition), offset: offset) }
+}

@@ -1,0 +1,144 @@
+import Glibc
+import Kafka
+import Testing
+
+extension EndToEnd {
+    @Suite(
+        "Transactions that fail at each step",
+        .enabled(if: Brokers.areMock, "errors can be injected into the mock only"))
+    struct FailureTests {
+        typealias Failure = (request: MockCluster.Request, code: Int32, name: String)
+
+        private let events = Event.series(2_000, keys: 100)
+
+        private static let passing: [Failure] = [
+            (.addPartitionsToTransaction, 51, "CONCURRENT_TRANSACTIONS"),
+            (.addPartitionsToTransaction, 16, "NOT_COORDINATOR"),
+            (.addOffsetsToTransaction, 15, "COORDINATOR_NOT_AVAILABLE"),
+            (.transactionalOffsetCommit, 14, "COORDINATOR_LOAD_IN_PROGRESS"),
+            (.endTransaction, 16, "NOT_COORDINATOR"), (.initProducerID, 15, "COORDINATOR_NOT_AVAILABLE"),
+        ]
+
+        @Test("What passes by itself aborts nothing", arguments: passing)
+        func passes(failure: Failure) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                mock.failRequests(failure.request, with: [failure.code, failure.code])
+                let service = try scene.start(.exactlyOnce(0, of: scene))
+                try await scene.feeder.publish(events)
+                try await scene.outputs.wait(count: events.count)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(service.lines(with: "a transaction fails").isEmpty)
+                #expect(scene.outputs.all.repeats.isEmpty)
+            }
+        }
+
+        private static let aborting: [Failure] = [
+            (.addPartitionsToTransaction, 29, "TOPIC_AUTHORIZATION_FAILED"),
+            (.addOffsetsToTransaction, 30, "GROUP_AUTHORIZATION_FAILED"),
+            (.transactionalOffsetCommit, 22, "ILLEGAL_GENERATION"),
+            (.transactionalOffsetCommit, 25, "UNKNOWN_MEMBER_ID"),
+        ]
+
+        @Test("What fails a transaction has its outputs made again in another", arguments: aborting)
+        func aborts(failure: Failure) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                configuration.producer += [("topic.metadata.refresh.interval.ms", "500")]
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                mock.failRequests(failure.request, with: [failure.code])
+                try await scene.feeder.publish(events)
+                try await service.wait(forLine: "going back to the last commit")
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(!service.lines(with: "a transaction fails").isEmpty)
+                #expect(!service.lines(with: failure.name).isEmpty)
+                #expect(scene.deadLetters.all.isEmpty)
+            }
+        }
+
+        private static let fatal: [Failure] = [
+            (.addPartitionsToTransaction, 47, "INVALID_PRODUCER_EPOCH"),
+            (.addOffsetsToTransaction, 47, "INVALID_PRODUCER_EPOCH"), (.endTransaction, 47, "INVALID_PRODUCER_EPOCH"),
+            (.initProducerID, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+        ]
+
+        @Test("Who is fenced leaves, says why and exits for a restart", arguments: fatal)
+        func fenced(failure: Failure) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                try await scene.feeder.publish(events)
+                mock.failRequests(failure.request, with: [failure.code])
+                let service = try scene.start(.exactlyOnce(0, of: scene))
+                try await service.expectEnd(.exited(70))
+                #expect(service.lines(with: "no transaction can be made any more").count == 1)
+                let next = try scene.start(.exactlyOnce(0, of: scene))
+                try await next.wait(forLine: "partitions are read")
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                next.send(SIGTERM)
+                try await next.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("Brokers that are away for a while are waited for")
+        func coordinatorLoss() async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start(.exactlyOnce(0, of: scene))
+                try await service.wait(forLine: "partitions are read")
+                async let fed: Void = scene.feeder.publish(events, rate: 1_000)
+                try await scene.outputs.wait(count: 500)
+                mock.setDown()
+                try await service.wait(forLine: "Connection refused")
+                mock.setUp()
+                try await fed
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("Offsets are added when everything of a transaction is stored, and it ends when they are taken")
+        func order() async throws {
+            try await Scene.play { scene in
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                configuration.logLevel = "debug"
+                configuration.producer += [("debug", "protocol")]
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(events, rate: 2_000)
+                try await scene.outputs.wait(count: events.count)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                let calls = service.lines.compactMap(\.transactionalCall)
+                #expect(calls.first == "InitProducerId" && calls.last == "EndTxn")
+                for (call, next) in zip(calls, calls.dropFirst()) {
+                    let allowed: Set<String> =
+                        switch call {
+                        case "InitProducerId", "EndTxn": ["InitProducerId", "AddPartitionsToTxn"]
+                        case "AddOffsetsToTxn": ["TxnOffsetCommit"]
+                        case "TxnOffsetCommit": ["EndTxn"]
+                        default: ["AddPartitionsToTxn", "Produce", "AddOffsetsToTxn"]
+                        }
+                    #expect(allowed.contains(next), "\(next) after \(call)")
+                }
+                #expect(calls.count { $0 == "EndTxn" } > 3)
+            }
+        }
+    }
+}
+
+extension Substring {
+    /// The request of a transaction that this line tells to be sent.
+    fileprivate var transactionalCall: String? {
+        let names = ["InitProducerId", "AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"]
+        return names.first { contains(": Sent \($0)Request") }
+    }
+}

@@ -1,0 +1,79 @@
+import Kafka
+import Push
+import Testing
+
+@testable import Pushmill
+
+@Suite("Counts of a changelog by command")
+struct ChangelogCommandTests {
+    private let cluster: MockCluster
+    private let folder: ConfigurationFolder
+
+    init() throws {
+        cluster = try MockCluster()
+        for topic in ["push.events", "push.badges"] { try cluster.createTopic(topic, partitions: 5) }
+        folder = try ConfigurationFolder(
+            """
+            kafka: { bootstrap.servers: "\(cluster.bootstrapServers)" }
+            delivery: { guarantee: exactly-once }
+            state: { path: nowhere }
+            stages: [badge: { mode: increment }]
+            """)
+    }
+
+    private func run(_ command: String) async -> (code: ExitCode, output: String, error: String) {
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        let words = command.split(separator: " ").map { String($0) }
+        let rest = words.dropFirst(2).joined(separator: " ")
+        let line = "\(words[0]) \(words[1]) --config \(folder.file) \(rest)"
+        return (await terminal.run(Program.commands, line), terminal.output, terminal.error)
+    }
+
+    private func expect(_ command: String, _ output: String) async {
+        let ran = await run(command)
+        #expect(ran.code == .success, "\(command): \(ran.error)")
+        #expect(ran.output == output, "\(command)")
+    }
+
+    @Test("They are set, shown, exported and deleted")
+    func life() async {
+        await expect("badges set anna 5 --app com.x", "")
+        await expect("badges set anna 3", "")
+        await expect("badges set anna 7", "")
+        await expect("badges set boris 1", "")
+        await expect("badges set boris 0", "")
+        await expect("badges set carl 2", "")
+        let anna =
+            #"{"recipient":"anna","app":"","count":7}"# + "\n"
+            + #"{"recipient":"anna","app":"com.x","count":5}"# + "\n"
+        await expect("badges get anna", anna)
+        let all = await run("badges export").output
+        #expect(Set(all.split(separator: "\n")) == Set((anna + Self.carl).split(separator: "\n")))
+        await expect("badges delete anna", "2 counts deleted")
+        await expect("badges export", Self.carl)
+        let gone = await run("badges get anna")
+        #expect(gone.output.isEmpty && gone.error == "no counts are kept of this recipient")
+    }
+
+    private static let carl = #"{"recipient":"carl","app":"","count":2}"# + "\n"
+
+    @Test("A count is where events with the recipient as their key are, unless the partition is named")
+    func named() async {
+        await expect("badges set carl 2 --partition 3", "")
+        await expect("badges set foobar 1", "")
+        await expect("badges get foobar --partition 1", #"{"recipient":"foobar","app":"","count":1}"# + "\n")
+        await expect("badges get carl --partition 3", Self.carl)
+        #expect(await run("badges get carl --partition 4").output.isEmpty)
+        let beyond = await run("badges get carl --partition 5")
+        #expect(beyond.code == .usage)
+        #expect(beyond.error.contains("the topic push.badges has 5 partitions, numbered from 0"))
+    }
+
+    @Test(
+        "A key's partition is that of Java clients",
+        arguments: [("21", 0), ("foobar", 1), ("a-little-bit-long-string", 2), ("abc", 2)] as [(String, Int32)])
+    func partition(key: String, partition: Int32) throws {
+        let found = Array(key.utf8).withUnsafeBytes { TopicPartition(of: $0, in: "t", partitions: 5) }
+        #expect(found == TopicPartition("t", partition))
+    }
+}

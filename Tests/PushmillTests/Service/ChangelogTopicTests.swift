@@ -1,0 +1,82 @@
+import Glibc
+import Kafka
+import Telemetry
+import Testing
+
+@testable import Pushmill
+
+@Suite("The changelog's topic at start")
+struct ChangelogTopicTests {
+    private static let named = getenv("PUSHMILL_TEST_BROKERS").map { String(cString: $0) }
+    private let cluster: MockCluster
+
+    init() throws { cluster = try MockCluster() }
+
+    /// What keeps the service from starting, if anything.
+    private func prepare(_ name: String, beside input: String, on servers: String) throws -> ProgramError? {
+        let properties = ClientProperties([("bootstrap.servers", servers)])
+        let client = try Producer(properties, log: { _, _, _ in })
+        do throws(ProgramError) {
+            try ChangelogTopic(name, beside: input, properties).prepare(client, Log())
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("One with as many partitions as the input is taken as it is")
+    func equal() throws {
+        for topic in ["in", "badges"] { try cluster.createTopic(topic, partitions: 3) }
+        let error = try prepare("badges", beside: "in", on: cluster.bootstrapServers)
+        #expect(error == nil)
+    }
+
+    @Test("One with another number of partitions is refused, with both numbers", arguments: [1, 2, 4])
+    func unequal(partitions: Int) throws {
+        try cluster.createTopic("in", partitions: 3)
+        try cluster.createTopic("badges", partitions: partitions)
+        let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
+        #expect(error.exitCode == .configuration)
+        #expect(error.description.contains("badges has \(partitions) partitions and in has 3"))
+    }
+
+    @Test("Where it is missing and brokers do not let it be created, it is said how to")
+    func refused() throws {
+        try cluster.createTopic("in", partitions: 3)
+        try cluster.createTopic("badges", partitions: 3)
+        cluster.setTopicError("badges", code: 3)
+        let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
+        #expect(error.exitCode == .configuration)
+        #expect(error.description.contains("create it with 3 partitions and cleanup.policy=compact"))
+    }
+
+    @Test(
+        "One that is not compacted is refused: it would lose counts",
+        .enabled(if: named != nil, "the mock tells no settings of topics"), arguments: ["delete", "compact,delete"])
+    func notCompacted(policy: String) throws {
+        let servers = try #require(Self.named)
+        let name = "test-\(UInt64.random(in: 0 ... .max))"
+        let client = try Producer(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+        for topic in ["in", "badges"] {
+            try client.createTopic(
+                "\(name)-\(topic)", partitions: 2, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
+        }
+        let error = try #require(try prepare("\(name)-badges", beside: "\(name)-in", on: servers))
+        #expect(error.exitCode == .configuration)
+        #expect(error.description.contains("cleanup.policy=\(policy)"))
+    }
+
+    @Test(
+        "Where it is missing it is created", .enabled(if: named != nil, "the mock creates no topics on request"))
+    func created() throws {
+        let servers = try #require(Self.named)
+        let name = "test-\(UInt64.random(in: 0 ... .max))"
+        let client = try Producer(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+        try client.createTopic("\(name)-in", partitions: 7, milliseconds: 30_000)
+        for _ in 0..<2 {
+            let error = try prepare("\(name)-badges", beside: "\(name)-in", on: servers)
+            #expect(error == nil)
+        }
+        #expect(try client.partitionCount(of: "\(name)-badges", milliseconds: 10_000) == 7)
+    }
+}

@@ -1,0 +1,44 @@
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Worker
+
+struct GateTests {
+    @Test("Nobody enters while it is closed")
+    func closed() {
+        let gate = Gate()
+        let door = gate.makeDoor()
+        #expect(!door.enter())
+        gate.open()
+        #expect(door.enter())
+        door.leave()
+        gate.close()
+        #expect(gate.isClosed && !door.enter())
+    }
+
+    @Test("When it has been closed nobody is inside, however many come and go")
+    func race() throws {
+        let gate = Gate()
+        let inside = Atomic<Int>(0)
+        let isOver = Atomic<Bool>(false)
+        let threads = try (0..<4).map { _ in
+            let door = gate.makeDoor()
+            return try Thread {
+                while !isOver.load(ordering: .relaxed) {
+                    guard door.enter() else { continue }
+                    inside.wrappingAdd(1, ordering: .relaxed)
+                    inside.wrappingSubtract(1, ordering: .relaxed)
+                    door.leave()
+                }
+            }
+        }
+        for _ in 0..<2000 {
+            gate.open()
+            gate.close()
+            #expect(inside.load(ordering: .sequentiallyConsistent) == 0)
+        }
+        isOver.store(true, ordering: .relaxed)
+        for thread in threads { thread.join() }
+    }
+}
