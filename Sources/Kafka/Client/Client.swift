@@ -38,7 +38,16 @@ final class Client: Sendable {
     }
 
     /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `Consumer.close` leaves.
-    deinit { rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+    deinit {
+        // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
+        // joined its group and was not told yet what is its own. The end of the process takes it, with its callbacks'
+        // sinks.
+        if sinks.joins.hasBegun, !sinks.rebalances.wasTold {
+            _ = Unmanaged.passRetained(sinks)
+        } else {
+            rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        }
+    }
 
     /// The error that made the client unusable, once there is one.
     var fatalError: KafkaError? {

@@ -5,11 +5,16 @@ internal import Synchronization
 /// member of a cooperative group learns of a rebalance, but only when that is over.
 final class JoinWatch: Sendable {
     private let isAwaited = Atomic<Bool>(false)
+    private let hasAsked = Atomic<Bool>(false)
+
+    /// The client has asked to become a member, at least once.
+    var hasBegun: Bool { hasAsked.load(ordering: .acquiring) }
 
     var isJoining: Bool { isAwaited.load(ordering: .acquiring) }
 
     fileprivate func note(_ key: Int16, isAwaited: Bool) {
         guard key == Self.joinGroup || key == Self.syncGroup else { return }
+        if isAwaited { hasAsked.store(true, ordering: .releasing) }
         self.isAwaited.store(isAwaited, ordering: .releasing)
     }
 

@@ -15,6 +15,8 @@ final class RebalanceInbox {
     var events: [RebalanceEvent] = []
     /// While the consumer closes no one can answer later: what is revoked then is let go at once.
     var isClosing = false
+    /// The group has told this member what is its own, at least once.
+    var wasTold = false
 }
 
 /// Called by librdkafka within a poll of the consumer queue. It need not answer there: librdkafka waits for the
@@ -24,6 +26,7 @@ func onRebalance(
     partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let client, let partitions, let sinks = ClientSinks.from(opaque) else { return }
+    sinks.rebalances.wasTold = true
     let named = PartitionResult.all(in: partitions).map(\.position.partition)
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !sinks.rebalances.isClosing:
