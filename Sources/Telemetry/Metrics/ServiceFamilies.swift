@@ -50,13 +50,13 @@ struct ServiceFamilies {
         consumed = registry.counters(
             "pushmill_records_consumed_total", "Records taken from the input topics.", labels: .topic)
         published = registry.counters(
-            "pushmill_records_published_total", "Records whose output the brokers acknowledged, again after a transaction that was aborted.", labels: .outcome)
+            "pushmill_records_published_total", "Records whose output brokers acknowledged, again after an aborted transaction.", labels: .outcome)
         deadLetters = registry.counters(
             "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
         messageSeconds = registry.histograms(
             "pushmill_message_seconds", "Time from a message's turn to the hand-over of its output.", .message)
         endToEndSeconds = registry.histograms(
-            "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output, which with exactly-once is visible when committed.", .endToEnd)
+            "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd)
 
         stageResults = registry.counters(
             "pushmill_stage_results_total", "How stages ended, and why where they failed.",

@@ -228,7 +228,7 @@ struct ChangelogReading {
         if !restore.isHeldUp {
             restores[end.partition]?.isHeldUp = true
             log.info(
-                "the badge changelog goes on where a transaction is open or a replica lags: that is awaited",
+                "the badge changelog goes on in an open transaction or at another replica: awaited",
                 [.topic(topic), .partition(end.partition), .offset(end.offset)])
         }
         return false
