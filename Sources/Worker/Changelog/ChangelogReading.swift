@@ -228,7 +228,7 @@ struct ChangelogReading {
         if !restore.isHeldUp {
             restores[end.partition]?.isHeldUp = true
             log.info(
-                "the badge changelog goes on in an open transaction or at another replica: awaited",
+                "the end of the badge changelog is awaited: a transaction is open, or a replica late",
                 [.topic(topic), .partition(end.partition), .offset(end.offset)])
         }
         return false
