@@ -10,7 +10,7 @@ public enum Program {
             registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard,
             checkProperty: KafkaProperties.problem)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        exit(await commands.run(arguments, surroundings).rawValue)
+        exit(Console.end(await commands.run(arguments, surroundings)).rawValue)
     }
 
     static let commands = CommandTable(commands: [

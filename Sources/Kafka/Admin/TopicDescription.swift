@@ -3,6 +3,7 @@ internal import CRdKafka
 extension Producer {
     /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
     public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
+        if Metadata.lacksController(client, milliseconds: milliseconds) { return [:] }
         var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
         let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)

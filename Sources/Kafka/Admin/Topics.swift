@@ -17,6 +17,9 @@ private enum Topics {
         _ name: String, partitions: Int, replicas: Int, settings: [(name: String, value: String)], by client: Client,
         milliseconds: Int32
     ) throws(KafkaError) {
+        if Metadata.lacksController(client, milliseconds: milliseconds) {
+            throw KafkaError("the cluster has no controller, who would create it")
+        }
         var reason = [CChar](repeating: 0, count: 512)
         guard
             let topic = rd_kafka_NewTopic_new(

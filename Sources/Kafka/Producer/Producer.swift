@@ -72,9 +72,6 @@ public final class Producer: Sendable {
         rd_kafka_flush(client.handle, milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
-    /// Gives up everything not yet sent or answered; each record still gets a report.
-    public func purge() { _ = rd_kafka_purge(client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT) }
-
     public var fatalError: KafkaError? { client.fatalError }
 
     /// Whether a broker answers; creates nothing.

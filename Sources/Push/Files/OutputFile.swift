@@ -14,9 +14,15 @@ package struct OutputFile: ~Copyable {
         var status = stat()
         let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
         partial = isSpecial ? path : "\(path).partial"
+        // What is captured and reported is its owner's alone to read: there are texts and tokens in it.
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
         // T writes without compression.
-        handle = gzopen(partial, path.hasSuffix(".gz") ? "wb6" : "wbT")
-        guard let handle else { throw FileFailure(path: path, errno) }
+        handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT")
+        guard let handle else {
+            Glibc.close(descriptor)
+            throw FileFailure(path: path, ENOMEM)
+        }
         gzbuffer(handle, 256 << 10)
     }
 
@@ -30,13 +36,6 @@ package struct OutputFile: ~Copyable {
         guard !bytes.isEmpty else { return }
         let count = bytes.withUnsafeBytes { gzwrite(handle, $0.baseAddress, UInt32(clamping: $0.count)) }
         guard Int(count) == bytes.count else { throw failure }
-    }
-
-    package func write(_ text: String) throws(FileFailure) { try write(Array(text.utf8)) }
-
-    /// Lets readers see what was written so far, for those who follow.
-    package func flush() throws(FileFailure) {
-        guard gzflush(handle, Z_SYNC_FLUSH) == Z_OK else { throw failure }
     }
 
     package consuming func close() throws(FileFailure) {

@@ -29,6 +29,7 @@ public enum DeadLetterReason: Int, CaseIterable, Sendable {
             case .notJSON: .notJSON
             case .tooDeep: .tooDeep
             case .notAnObject: .notObject
+            case .tooManyAttributes: .tooLarge
             case .withoutAps: .noAps
             }
     }

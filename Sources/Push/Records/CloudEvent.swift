@@ -1,5 +1,7 @@
 /// A CloudEvent in structured mode: a JSON object that holds the payload as its data, and the event's attributes.
 struct CloudEvent {
+    static let maximumAttributes = 256
+
     private var document = JSONDocument()
     private var data: [UInt8] = []
 
@@ -15,6 +17,7 @@ struct CloudEvent {
         data.removeAll(keepingCapacity: true)
         try document.read(event)
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
+        guard document.hasAtMost(Self.maximumAttributes, in: document.root) else { throw .tooManyAttributes }
         if let node = document.member("data", of: document.root), document.kind(of: node) != .null {
             document.render(node, into: &data)
             return true

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Where a command's words go: results to `output`, everything else to `error`. A line end is added where there is none.
 package struct Console: Sendable {
@@ -56,9 +57,25 @@ package struct Console: Sendable {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            // Nobody reads any more: there is no one left to tell.
-            guard count > 0 else { return }
+            guard count > 0 else { return descriptor == STDOUT_FILENO ? fail(errno) : () }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// Why the output could not be written; 0 while it could.
+    private static let failure = Atomic<Int32>(0)
+
+    private static func fail(_ number: Int32) {
+        // Nobody reads any more: then there is nothing left to do, and no one to tell.
+        if number == EPIPE { raise(SIGTERM) } else { failure.store(number, ordering: .relaxed) }
+    }
+
+    /// What the process ends with: a result that is not whole is no success.
+    static func end(_ code: ExitCode) -> ExitCode {
+        let number = failure.load(ordering: .relaxed)
+        guard number != 0, code == .success else { return code }
+        let error = ProgramError.internalFailure("the output cannot be written: \(String(cString: strerror(number)))")
+        write("\(error)", to: STDERR_FILENO)
+        return error.exitCode
     }
 }

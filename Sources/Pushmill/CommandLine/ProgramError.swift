@@ -1,4 +1,5 @@
 package import Push
+import Replay
 
 /// Why a command ends early.
 package enum ProgramError: Error {
@@ -32,6 +33,16 @@ extension ProgramError: CustomStringConvertible {
             "pushmill: \(message)"
         case .interrupted: "pushmill: told to end before it had begun"
         case .configuration(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
+}
+
+extension ProgramError {
+    /// What a file holds is bad data; brokers and stores are no one's input.
+    init(_ error: ReplayError) {
+        switch error {
+        case .unreadable, .file: self = .badData("\(error)")
+        case .kafka, .index: self = .internalFailure("\(error)")
         }
     }
 }

@@ -6,7 +6,6 @@ import Stores
 
 /// The counts of a service that delivers exactly once: what its changelog says.
 struct ChangelogAccess {
-    private static let patience: Int32 = 10_000
     private static let attempts = 60
 
     private let configuration: Configuration
@@ -46,7 +45,7 @@ struct ChangelogAccess {
             do throws(ReplayError) {
                 batch = try await records.next(10_000)
             } catch {
-                throw .badData("\(error)")
+                throw ProgramError(error)
             }
             if batch.isEmpty { return view }
             for record in batch {
@@ -78,11 +77,8 @@ struct ChangelogAccess {
     }
 
     private func publish(_ records: [(key: [UInt8], value: [UInt8]?)], to place: TopicPartition) throws(ProgramError) {
-        var properties = ClientProperties(configuration.kafka.properties(for: .producer))
-        // It would end the transaction that the service has open under this name.
-        properties["transactional.id"] = nil
         do throws(KafkaError) {
-            let producer = try Producer(properties, log: { _, _, _ in })
+            let producer = try Producer(configuration.plainProducer, log: { _, _, _ in })
             let topic = try producer.topic(topic)
             for record in records { try publish(record, to: topic, place.partition, producer) }
             try settle(records.count, producer)

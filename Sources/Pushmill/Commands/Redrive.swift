@@ -30,11 +30,11 @@ extension Command {
         }
         let tally: Redrive.Tally
         do throws(ReplayError) {
-            tally = try await redrive.run(ClientProperties(configuration.kafka.properties(for: .producer))) {
+            tally = try await redrive.run(configuration.plainProducer) {
                 console.output(line($0, $1))
             }
         } catch {
-            throw .badData("\(error)")
+            throw ProgramError(error)
         }
         console.error(summary(tally, isDry: settings.isDry))
         return .success
@@ -51,6 +51,7 @@ extension Command {
         settings.keys = Set(invocation.texts(.letterKey))
         settings.since = try time(.since, invocation) ?? settings.since
         settings.until = try time(.until, invocation) ?? settings.until
+        guard settings.since <= settings.until else { throw .usage("--since is later than --until") }
         let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
         settings.maximalAttempts = attempts.map { Int64($0) } ?? settings.maximalAttempts
         settings.isDry =

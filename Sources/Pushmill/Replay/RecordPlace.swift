@@ -24,6 +24,13 @@ struct RecordPlace {
 }
 
 extension Configuration {
+    /// For a command that writes: without the name of transactions, which would end what the service has open under it.
+    var plainProducer: ClientProperties {
+        var properties = ClientProperties(kafka.properties(for: .producer))
+        properties["transactional.id"] = nil
+        return properties
+    }
+
     func read(_ range: TopicRange) throws(ProgramError) -> TopicRecords {
         guard !kafka.isEmbedded else {
             throw .unreadableConfiguration(
@@ -37,5 +44,5 @@ extension Configuration {
 
 /// Puts what goes wrong with captures into a command's words.
 func replaying<Result>(_ body: () throws(ReplayError) -> Result) throws(ProgramError) -> Result {
-    do throws(ReplayError) { return try body() } catch { throw .badData("\(error)") }
+    do throws(ReplayError) { return try body() } catch { throw ProgramError(error) }
 }

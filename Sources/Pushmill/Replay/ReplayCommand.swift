@@ -74,7 +74,7 @@ struct ReplayCommand {
             failure = error
         }
         progress.clear()
-        throw .badData("\(failure)")
+        throw ProgramError(failure)
     }
 
     private func run(
@@ -109,7 +109,7 @@ struct ReplayCommand {
         do throws(ReplayError) {
             return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
         } catch {
-            throw .badData("\(error)")
+            throw ProgramError(error)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 import Telemetry
 
@@ -12,6 +13,8 @@ struct ChangelogTopic {
     private static let patience: Int32 = 10_000
     private static let settingPatience: Int32 = 2000
     private static let attempts = 10
+    /// Microseconds.
+    private static let pause: UInt32 = 200_000
 
     let name: String
     let input: String
@@ -39,7 +42,10 @@ struct ChangelogTopic {
         }
         // Other brokers may not know it at once.
         for _ in 0..<Self.attempts {
-            guard let found = try count(of: name) else { continue }
+            guard let found = try count(of: name) else {
+                usleep(Self.pause)
+                continue
+            }
             try compare(found, wanted)
             return try checkCompaction(client)
         }

@@ -122,8 +122,13 @@ final class Service: Sendable {
         }
     }
 
+    /// What may pass by itself is worth another start.
     private static func unusable(_ error: StoreError) -> ProgramError {
-        .unreadableConfiguration("the state file cannot be used (state.path): \(error)")
+        let what = "the state file cannot be used (state.path): \(error)"
+        return switch error {
+        case .unopened, .newerSchema, .unreadableLine: .unreadableConfiguration(what)
+        case .inUse, .sqlite, .damaged: .internalFailure(what)
+        }
     }
 
     private static func startBroker() throws(ProgramError) -> MockCluster {

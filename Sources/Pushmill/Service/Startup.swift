@@ -4,7 +4,9 @@ import Worker
 
 /// What has to be right outside before a service starts: better said now than found in a log later.
 enum Startup {
-    private static let attempts = 6
+    private static let attempts = 30
+    /// Milliseconds for each of them: between two it can be ended.
+    private static let reachPatience: Int32 = 1000
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
 
@@ -26,7 +28,10 @@ enum Startup {
         if let changelog, let input = settings.input.first {
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
         }
-        return client.clusterID(milliseconds: patience) ?? ""
+        guard let cluster = client.clusterID(milliseconds: patience) else {
+            throw .internalFailure("the brokers do not say which cluster they are")
+        }
+        return cluster
     }
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
@@ -44,7 +49,7 @@ enum Startup {
 
     private static func reach(_ client: Producer, _ servers: String, _ log: Log) throws(ProgramError) {
         for attempt in 1...attempts {
-            guard let error = client.reach(milliseconds: patience) else { return }
+            guard let error = client.reach(milliseconds: reachPatience) else { return }
             log.warning("no broker answers yet", [.broker(servers), .attempt(attempt), .error(error)])
             guard !Signals.isEndWanted else { throw .interrupted }
         }

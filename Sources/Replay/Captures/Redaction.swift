@@ -1,8 +1,8 @@
 package import Push
 
 /// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length; the same word has
-/// the same stand-in everywhere, so that records stay together. What only programs read stays: keys of texts, categories,
-/// sounds, numbers within `aps`.
+/// the same stand-in everywhere, so that records stay together. What only programs read stays: the names of members, and
+/// within `aps` keys of texts, categories, sounds and the like.
 package struct Redaction: Sendable {
     /// Headers whose values tell nothing of a person.
     private static let openHeaders: Set<String> = [
@@ -10,8 +10,14 @@ package struct Redaction: Sendable {
         "pushmill-outcome", "pushmill-source", "pushmill-stages", "pushmill-attempt", "pushmill-counted",
         "ce_specversion", "ce_type", "ce_time", "ce_datacontenttype",
     ]
-    private static let texts: Set<String> = ["title", "subtitle", "body"]
-    private static let arguments: Set<String> = ["title-loc-args", "subtitle-loc-args", "loc-args"]
+    /// Members of `aps` that tell nothing of a person, and those of its alert.
+    private static let openMembers: Set<String> = [
+        "badge", "category", "content-available", "dismissal-date", "event", "interruption-level", "mutable-content",
+        "relevance-score", "sound", "stale-date", "timestamp",
+    ]
+    private static let openAlertMembers: Set<String> = [
+        "title-loc-key", "subtitle-loc-key", "loc-key", "action-loc-key", "launch-image",
+    ]
 
     package init() {}
 
@@ -29,21 +35,33 @@ package struct Redaction: Sendable {
 
     private func payload(_ bytes: [UInt8]) -> [UInt8] {
         // Of a member that comes twice only the last could be named.
-        guard var document = try? JSONDocument(bytes: bytes), !document.repeatsNames(in: document.root) else {
+        guard var document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object,
+            !document.repeatsNames(in: document.root)
+        else {
             return StandIn.bytes(bytes)
         }
-        var edits: [(JSONPointer, String)] = []
+        var edits: [(JSONPointer, Edit)] = []
         collect(document.root, "", [], document, &edits)
-        for (pointer, text) in edits { document.set(text, at: pointer) }
+        for (pointer, edit) in edits {
+            switch edit {
+            case .text(let text): document.set(text, at: pointer)
+            case .number(let digits): document.set(json: digits.utf8Span.span, at: pointer)
+            }
+        }
         var redacted: [UInt8] = []
         document.render(into: &redacted)
         return redacted
     }
 
+    private enum Edit {
+        case text(String)
+        case number(String)
+    }
+
     /// As deep as the document, and so bounded.
     private func collect(
         _ node: JSONNode, _ path: String, _ names: [String], _ document: JSONDocument,
-        _ edits: inout [(JSONPointer, String)]
+        _ edits: inout [(JSONPointer, Edit)]
     ) {
         switch document.kind(of: node) {
         case .object, .array:
@@ -60,8 +78,14 @@ package struct Redaction: Sendable {
             guard Self.isPersonal(names), let text = document.string(of: node), let pointer = JSONPointer(path) else {
                 return
             }
-            edits.append((pointer, StandIn.text(text)))
-        default: break
+            edits.append((pointer, .text(StandIn.text(text))))
+        case .number:
+            let digits = document.withSpelling(of: node) { spelling in
+                spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            }
+            guard Self.isPersonal(names), let digits, let pointer = JSONPointer(path) else { return }
+            edits.append((pointer, .number(StandIn.number(digits))))
+        case .true, .false, .null: break
         }
     }
 
@@ -69,11 +93,8 @@ package struct Redaction: Sendable {
         let names = names.first == "data" ? names.dropFirst() : names[...]
         guard names.first == "aps" else { return true }
         let rest = Array(names.dropFirst())
-        switch rest.first {
-        case "alert": return rest.count == 1 || texts.contains(rest[1]) || arguments.contains(rest[1])
-        case "thread-id", "target-content-id": return true
-        default: return false
-        }
+        guard rest.first == "alert" else { return rest.first.map { !openMembers.contains($0) } ?? true }
+        return rest.count == 1 || !openAlertMembers.contains(rest[1])
     }
 }
 

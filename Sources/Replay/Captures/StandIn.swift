@@ -17,7 +17,7 @@ enum StandIn {
             word.removeAll()
         }
         for scalar in text.unicodeScalars {
-            if scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) {
+            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil {
                 word.append(scalar)
             } else {
                 flush()
@@ -26,6 +26,15 @@ enum StandIn {
         }
         flush()
         return String(result)
+    }
+
+    /// As long, and a number again: its exponent stays.
+    static func number(_ spelling: String) -> String {
+        let mantissa = spelling.prefix { $0 != "e" && $0 != "E" }
+        var text = Array(text(String(mantissa)))
+        // A number of several digits does not begin with 0.
+        if let first = text.firstIndex(where: \.isNumber), text[first] == "0", spelling.count > 1 { text[first] = "1" }
+        return String(text) + spelling.dropFirst(mantissa.count)
     }
 
     private static func standIn(_ word: [Unicode.Scalar], isMark: Bool) -> [Unicode.Scalar] {

@@ -81,7 +81,7 @@ package struct Redrive {
         let key = letter.record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         return (settings.reasons.isEmpty || settings.reasons.contains(letter.reason))
             && (settings.keys.isEmpty || settings.keys.contains(key))
-            && (settings.since..<settings.until).contains(letter.record.timestamp)
+            && letter.record.timestamp >= settings.since && letter.record.timestamp < settings.until
     }
 
     private func fate(of letter: DeadLetter) -> Fate {

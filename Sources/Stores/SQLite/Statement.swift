@@ -60,8 +60,6 @@ package struct Statement: ~Copyable {
         sqlite3_column_text(handle, column).map { String(cString: $0) } ?? ""
     }
 
-    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
-
     /// The bytes are good until the next step or reset.
     package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_blob(handle, column)

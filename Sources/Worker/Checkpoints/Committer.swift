@@ -56,7 +56,7 @@ final class Committer: Sendable {
             channel = try consumer.commits()
         } catch {
             log.error("no offsets can be committed", [.error(error)])
-            return
+            return tell(.cannotGoOn(error))
         }
         var due = TimeSource.system.now + interval
         var batch: [Request] = []

@@ -44,7 +44,7 @@ extension Poller {
             perform(shutdown.commitEnded(outcome, now: now))
         case .rewind: rewind()
         case .restored(let partition): restored(partition)
-        case .transactionsOver(let error):
+        case .cannotGoOn(let error):
             status.fail(error)
             if shutdown.isRunning { perform(shutdown.terminate(now: now)) }
             perform(shutdown.terminate(now: now))

@@ -13,7 +13,7 @@ enum PollerMessage: Sendable {
     /// A transaction was aborted: state and input go back to the last commit. Answered by `Transactor.Request.rewound`.
     case rewind
     /// No transaction can be made any more.
-    case transactionsOver(KafkaError)
+    case cannotGoOn(KafkaError)
     /// There is room again for more in flight.
     case room
     /// A signal to end.

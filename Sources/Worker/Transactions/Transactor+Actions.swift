@@ -64,7 +64,7 @@ extension Transactor {
             case .fatal:
                 let fatal = outputs.producer.fatalError ?? error
                 log.error("no transaction can be made any more: leaving, to be started again", [.error(fatal)])
-                tell(.transactionsOver(fatal))
+                tell(.cannotGoOn(fatal))
             }
             return failure
         }

@@ -21,7 +21,8 @@ extension EndToEnd {
                 service.send(SIGKILL)
                 try await service.expectEnd(.signalled(SIGKILL))
                 let next = try scene.start(.exactlyOnce(1, of: scene))
-                try await scene.outputs.wait(count: events.count)
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 next.send(SIGTERM)
                 try await next.expectEnd(.exited(0))
                 let all = try await scene.allOutputs()

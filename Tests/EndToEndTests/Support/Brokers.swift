@@ -25,7 +25,8 @@ struct Brokers: Sendable {
 
     /// For clients of a test's own: they are soon back after an outage.
     func properties(_ more: [(name: String, value: String)] = []) -> ClientProperties {
-        ClientProperties([("bootstrap.servers", bootstrapServers), ("reconnect.backoff.max.ms", "500")] + more)
+        let patience = [("reconnect.backoff.max.ms", "500"), ("socket.timeout.ms", "5000")]
+        return ClientProperties([("bootstrap.servers", bootstrapServers)] + patience + more)
     }
 
     /// Blocks.

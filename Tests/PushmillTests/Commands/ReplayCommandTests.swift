@@ -75,7 +75,7 @@ struct ReplayCommandTests {
             ("replay FOLDER/pushmill.yaml CONFIG --baseline FOLDER/events.jsonl", .badData),
             ("capture CONFIG --from yesterday", .usage), ("capture CONFIG --partition x", .usage),
             ("redrive CONFIG --reason not-jsn", .usage), ("redrive CONFIG --dry-run --send", .usage),
-            ("redrive CONFIG --since soon", .usage),
+            ("redrive CONFIG --since soon", .usage), ("redrive CONFIG --since 1h --until 2h", .usage),
         ])
     func refused(_ line: String, _ expected: ExitCode) async throws {
         let (terminal, code) = await run(line)

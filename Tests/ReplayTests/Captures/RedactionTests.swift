@@ -11,13 +11,13 @@ struct RedactionTests {
     func shape() throws {
         let payload =
             #"{"aps":{"alert":{"title":"Zoë, 42!","body":"{contact:c1} ruft Änne","loc-key":"KEY"},"category":"CHAT","#
-            + #""badge":3,"mutable-content":1},"token":"ABC-123","n":1e2}"#
+            + #""badge":3,"mutable-content":1},"token":"ABC-123","n":4711e2}"#
         let redacted = redact(payload)
         let shape =
-            #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{4} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{3}-[0-9]{3}","n":1e2\}/#
+            #/\{"aps":\{"alert":\{"title":"[A-Z][a-z][À-ö], [0-9]{2}!","body":"\{contact:[a-z][0-9]\} [a-z]{4} .[a-z]{3}","loc-key":"KEY"\},"category":"CHAT","badge":3,"mutable-content":1\},"token":"[A-Z]{3}-[0-9]{3}","n":[1-9][0-9]{3}e2\}/#
         #expect(redacted.wholeMatch(of: shape) != nil, "\(redacted)")
         #expect(redacted.utf8.count == payload.utf8.count)
-        for word in ["Zoë", "42", "c1}", "ruft", "Änne", "ABC", "123"] { #expect(!redacted.contains(word)) }
+        for word in ["Zoë", "42", "c1}", "ruft", "Änne", "ABC", "123", "4711"] { #expect(!redacted.contains(word)) }
     }
 
     @Test("A word has one stand-in wherever it stands: records of a person stay together")
@@ -35,8 +35,22 @@ struct RedactionTests {
     }
 
     @Test(
-        "Nothing is left of what is no JSON, or names a member twice",
-        arguments: ["secret words", #"{"a":"secret","a":"words"}"#])
+        "Nothing is left of what programs do not read",
+        arguments: [
+            #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
+            #"{"aps":{"alert":{"summary-arg":"secret words","other":"words"}}}"#, #"{"phone":-491701234567.5}"#,
+            #"{"a":"٤٧١١ ४७११"}"#,
+        ])
+    func unread(_ payload: String) throws {
+        let redacted = redact(payload)
+        #expect(redacted.utf8.count == payload.utf8.count)
+        for word in ["secret", "words", "1234567", "٤٧١١", "४७११"] { #expect(!redacted.contains(word)) }
+        _ = try JSONDocument(bytes: Array(redacted.utf8))
+    }
+
+    @Test(
+        "Nothing is left of what is no object, or names a member twice",
+        arguments: ["secret words", #"{"a":"secret","a":"words"}"#, #""secret words""#, #"["secret","words"]"#])
     func other(_ payload: String) {
         let redacted = redact(payload)
         #expect(redacted.utf8.count == payload.utf8.count)

@@ -28,7 +28,10 @@ struct GateTests {
             let door = gate.makeDoor()
             return try Thread {
                 while !isOver.load(ordering: .relaxed) {
-                    guard door.enter() else { continue }
+                    guard door.enter() else {
+                        sched_yield()
+                        continue
+                    }
                     inside.wrappingAdd(1, ordering: .relaxed)
                     entries.wrappingAdd(1, ordering: .relaxed)
                     inside.wrappingSubtract(1, ordering: .relaxed)

@@ -70,6 +70,13 @@ extension JSONDocument {
         return try withText(Int(record.start)..<Int(record.end), isEscaped: false, body)
     }
 
+    /// Whether a container has no more than so many children.
+    func hasAtMost(_ limit: Int, in node: JSONNode) -> Bool {
+        var count = 0
+        forEachChild(of: node) { _ in count += 1 }
+        return count <= limit
+    }
+
     public func string(of node: JSONNode) -> String? {
         withText(of: node) { text in text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
     }

@@ -1,5 +1,8 @@
 /// Where a plaintext goes.
 extension DecryptOptions.Field {
+    /// Of an object that is merged: each is looked for among the payload's.
+    private static let maximumMembers = 256
+
     /// Puts it into the content and removes the ciphertext; changes nothing if it fails.
     func put(
         _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
@@ -32,6 +35,7 @@ extension DecryptOptions.Field {
             throw .notObject
         }
         guard object.kind(of: object.root) == .object else { throw .notObject }
+        guard object.hasAtMost(Self.maximumMembers, in: object.root) else { throw .tooLarge }
         let mark = content.mark()
         do throws(DecryptFailure) {
             try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
