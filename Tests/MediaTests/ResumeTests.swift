@@ -15,6 +15,7 @@ struct ResumeTests {
         "The rest is asked for, if it is still the rest of the same",
         arguments: [
             ("/broken/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
+            ("/broken-in-pieces/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
             (
                 "/broken-dated/",
                 [
@@ -52,6 +53,27 @@ struct ResumeTests {
         #expect(server.requests(for: path).contains { $0.contains("range=") })
         #expect(shelf.names == [])
     }
+
+    @Test(
+        "A part is the last one if it ends where the whole does, and the bytes with it",
+        arguments: [
+            ("bytes 10-29/30", 30, true), ("Bytes 10-29/30", 30, true), ("bytes 10-19/30", 20, false),
+            ("bytes 10-29/30", 29, false), ("bytes 10-29/30", 31, false), ("bytes 10-19/20", 30, false),
+            ("bytes 10-29/*", 30, false), ("bytes 10-28/30", 30, false),
+        ])
+    func parts(_ text: String, _ count: Int, _ isWhole: Bool) throws {
+        let range = try #require(ContentRange(text))
+        #expect(range.first == 10)
+        #expect(range.completes(count) == isWhole)
+    }
+
+    @Test(
+        "What names no part is none",
+        arguments: [
+            "", "bytes", "bytes ", "bytes */30", "bytes 10-/30", "bytes -29/30", "bytes 29-10/30", "bytes 10-29",
+            "bytes 10-29/30/30", "lines 10-29/30", "bytes 10-99999999999999999999/30", "bytes 10--29/30",
+        ])
+    func noParts(_ text: String) { #expect(ContentRange(text) == nil) }
 
     /// As the server makes it.
     private func whole(_ path: String, version: Int) throws -> [UInt8] {

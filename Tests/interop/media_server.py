@@ -77,16 +77,16 @@ class Server:
 
     # Broken connections: each breaks a third further on.
 
-    async def part(self, writer, path, headers, number, more, breaks=2, ranges=True, version=1):
+    async def part(self, writer, path, headers, number, more, breaks=2, ranges=True, version=1, most=30_000):
         body = picture(f"{path} {version}", 30_000)
-        start, status = 0, "200 OK"
+        start, end, status = 0, len(body), "200 OK"
         asked = headers.get("range", "")
         tag = f'"{version}"'
         if ranges and asked.startswith("bytes=") and headers.get("if-range") in (tag, "Mon, 02 Nov 2026 10:00:00 GMT"):
             start = int(asked[len("bytes=") :].split("-")[0])
-            status = "206 Partial Content"
-            more = [*more, f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}"]
-        rest = body[start:]
+            end, status = min(start + most, len(body)), "206 Partial Content"
+            more = [*more, f"Content-Range: bytes {start}-{end - 1}/{len(body)}"]
+        rest = body[start:end]
         if number <= breaks:
             return await self.send(writer, rest[:10_000], status, len(rest), more, keeps=False)
         return await self.send(writer, rest, status, more=more)
@@ -96,6 +96,10 @@ class Server:
 
     async def on_broken_dated(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ["Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT"])
+
+    async def on_broken_in_pieces(self, writer, path, query, headers, number):
+        """The rest comes in parts that are whole, each less than was asked for."""
+        return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=1, most=10_000)
 
     async def on_broken_unversioned(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, [])

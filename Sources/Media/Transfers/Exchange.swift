@@ -99,10 +99,11 @@ final class Exchange {
         return header("Last-Modified")
     }
 
-    /// Whether it is the part that was asked for, and not another one.
-    var isContinuation: Bool {
-        start > 0 && status == 206 && header("Content-Range")?.lowercased().hasPrefix("bytes \(start)-") == true
-    }
+    /// Nil for the whole.
+    var range: ContentRange? { status == 206 ? header("Content-Range").flatMap(ContentRange.init) : nil }
+
+    /// Whether it begins where it was asked to. A server need not give all that was asked for.
+    var isContinuation: Bool { start > 0 && range?.first == start }
 
     private func header(_ name: String) -> String? {
         var found: UnsafeMutablePointer<curl_header>?

@@ -130,7 +130,9 @@ final class Transfer {
 
     private func complete(_ exchange: Exchange, _ now: Instant) -> Step {
         if exchange.status == 200, isAccepted == nil { return .failed(.unsupportedType) }
-        guard isAccepted == true, let download else { return retry(exchange, .broken, now) }
+        guard isAccepted == true, let download,
+            exchange.status == 200 || exchange.range?.completes(download.count) == true
+        else { return retry(exchange, .broken, now) }
         do throws(Download.Problem) {
             return .keep(try download.finish())
         } catch {
