@@ -68,22 +68,3 @@ extension EndToEnd {
         }
     }
 }
-
-extension TemporaryFolder {
-    /// Waits until what is in it is as it should be: the system tells of every change.
-    fileprivate func wait(_ isRight: @escaping @Sendable ([String]) -> Bool) async throws {
-        try await elsewhere { [self] in
-            let watch = inotify_init1(Int32(IN_CLOEXEC))
-            defer { close(watch) }
-            guard inotify_add_watch(watch, path, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
-                throw SystemFailure(errno)
-            }
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            while !isRight(names) {
-                var descriptor = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
-                guard poll(&descriptor, 1, 60_000) == 1 else { throw SystemFailure(ETIMEDOUT) }
-                _ = read(watch, &buffer, buffer.count)
-            }
-        }
-    }
-}

@@ -69,12 +69,12 @@ struct FetchTests {
     func abandoned() async throws {
         let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
         let waiting = Task { [shelf] in try await shelf.media(url) }
-        while shelf.names == [] { await Task.yield() }
+        try await shelf.folder.wait { $0 != [] }
         #expect(shelf.names.allSatisfy { $0.hasPrefix(".partial-") })
         waiting.cancel()
         let result = await waiting.result
         #expect(throws: MediaFailure.abandoned) { try result.get() }
-        while shelf.names != [] { await Task.yield() }
+        try await shelf.folder.wait { $0 == [] }
     }
 
     @Test("Nothing is tried again that would come too late")

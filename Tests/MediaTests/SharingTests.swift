@@ -40,16 +40,17 @@ struct SharingTests {
 
     @Test("Who gives up leaves the fetch to the others")
     func leave() async throws {
-        let path = "/slow/\(UInt64.random(in: 0 ... .max)).jpg?150"
+        let path = "/held/\(UInt64.random(in: 0 ... .max)).jpg"
         let url = server.url(path)
         let staying = Task { [shelf] in try await shelf.media(url) }
-        while shelf.names == [] { await Task.yield() }
+        try await shelf.folder.wait { $0 != [] }
         let leaving = (0..<100).map { _ in Task { [shelf] in try await shelf.media(url) } }
         for task in leaving { task.cancel() }
         for task in leaving {
             let result = await task.result
             #expect(throws: MediaFailure.abandoned) { try result.get() }
         }
+        await shelf.release(path)
         _ = try await staying.value
         #expect(server.requests(for: path).count == 1)
     }

@@ -23,6 +23,7 @@ class Server:
     def __init__(self, log):
         self.log = log
         self.counts = {}
+        self.events = {}
 
     async def serve(self, reader, writer):
         try:
@@ -58,6 +59,23 @@ class Server:
 
     async def on_fast(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path, int(query or 2000)))
+
+    async def on_held(self, writer, path, query, headers, number):
+        """Goes on when it is released."""
+        body = picture(path)
+        await self.send(writer, body[:500], length=len(body))
+        await self.event(path).wait()
+        writer.write(body[500:])
+        await writer.drain()
+        return True
+
+    async def on_release(self, writer, path, query, headers, number):
+        """Is not there, and releases the path behind `/release`."""
+        self.event(path[len("/release") :]).set()
+        return await self.send(writer, b"", status="404 Not Found")
+
+    def event(self, name):
+        return self.events.setdefault(name, asyncio.Event())
 
     async def on_slow(self, writer, path, query, headers, number):
         body = picture(path)
