@@ -77,6 +77,18 @@ struct FetchTests {
         try await shelf.folder.wait { $0 == [] }
     }
 
+    @Test("What is to come anew keeps no file until then")
+    func waiting() async throws {
+        let path = "/broken-for-now/\(UInt64.random(in: 0 ... .max))"
+        let waiting = Task { [shelf] in try await shelf.media(shelf.server.url(path), for: .seconds(7200)) }
+        try await shelf.folder.wait { $0 != [] }
+        await shelf.release(path)
+        try await shelf.folder.wait { $0 == [] }
+        waiting.cancel()
+        let result = await waiting.result
+        #expect(throws: MediaFailure.abandoned) { try result.get() }
+    }
+
     @Test("Nothing is tried again that would come too late")
     func limit() async throws {
         let path = "/refused/\(UInt64.random(in: 0 ... .max))"

@@ -53,15 +53,34 @@ struct StoreTests {
     @Test("A file has no name of its own before it is whole, and none when it is given up")
     func partial() throws {
         let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
         do {
-            let file = try PartialFile(in: folder.path)
+            let file = try store.begin()
             try Array("half".utf8).withUnsafeBytes { try file.write($0) }
             #expect(folder.names.count == 1)
             #expect(folder.names.allSatisfy { $0.hasPrefix(".partial-") })
         }
         #expect(folder.names == [])
-        try PartialFile(in: folder.path).name("whole")
+        try store.begin().name("whole")
         #expect(folder.names == ["whole"])
+    }
+
+    @Test("No more files are open than the process has room for, those that wait for the disk among them")
+    func room() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path, files: 2)
+        do {
+            let first = try store.begin()
+            for _ in 0..<3 { _ = try store.begin() }
+            let second = try store.begin()
+            for _ in 0..<3 {
+                #expect(throws: FileFailure(path: folder.path, EMFILE)) { try store.begin() }
+            }
+            try first.name("first")
+            try second.name("second")
+        }
+        #expect(Set(folder.names) == ["first", "second"])
+        for _ in 0..<3 { _ = try store.begin() }
     }
 
     /// A name of media, by its first digit.

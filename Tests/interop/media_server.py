@@ -122,6 +122,11 @@ class Server:
     async def on_broken_unversioned(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, [])
 
+    async def on_broken_for_now(self, writer, path, query, headers, number):
+        """Breaks when it is released, and wants to be left alone for long then."""
+        await self.send(writer, picture(path)[:1000], length=2000, more=["Retry-After: 3000"])
+        await self.event(path).wait()
+
     async def on_broken_without_ranges(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ['ETag: "1"'], ranges=False)
 

@@ -8,13 +8,17 @@ final class MediaFolder: Sendable {
     typealias Done = @Sendable (FileFailure?) -> Void
 
     let path: String
+    /// So many files may be open: those of transfers, and those that wait for the disk.
+    private let limit: Int
+    private let files = Atomic<Int>(0)
     private let complete = Mutex<[(file: PartialFile, media: Media, done: Done)]>([])
     private let queues = (0..<4).map { DispatchQueue(label: "pushmill.media.\($0)", qos: .utility) }
     private let turn = Atomic<Int>(0)
 
     /// Makes it where it is missing.
-    init(path: String) throws(FileFailure) {
+    init(path: String, files limit: Int = Descriptors.share) throws(FileFailure) {
         self.path = path
+        self.limit = limit
         try make()
         guard access(path, W_OK | X_OK) == 0 else { throw FileFailure(path: path, errno) }
     }
@@ -29,7 +33,12 @@ final class MediaFolder: Sendable {
         }
     }
 
-    func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: path) }
+    func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: self) }
+
+    /// Whether one more file may be open; `giveRoom` is to be called in either case.
+    func takeRoom() -> Bool { files.add(1, ordering: .relaxed).newValue <= limit }
+
+    func giveRoom() { files.subtract(1, ordering: .relaxed) }
 
     /// Keeps a complete file; tells when that is done, on another thread.
     func keep(_ file: PartialFile, as media: Media, _ done: @escaping Done) {
