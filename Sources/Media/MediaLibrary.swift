@@ -22,6 +22,8 @@ package final class MediaLibrary: MediaSource {
         transfers = try TransferThread(means) { [requests] fetch, result in
             if case .success(let media) = result { caretaker?.note(media) }
             requests.end(fetch, result, now: TimeSource.system.now)
+            // The caretaker may have told that it is gone before it was remembered.
+            if case .success(let media) = result, folder?.has(media) == false { requests.forget([media.name]) }
         }
         caretaker?.start()
     }

@@ -110,6 +110,20 @@ struct StoreTests {
             ])
     }
 
+    @Test("What has been used since it was listed stays, as does what has come under its name")
+    func used() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        for number in 0..<3 { try write(name(number), 100, used: 1000, in: folder) }
+        let listed = Dictionary(uniqueKeysWithValues: store.entries().map { ($0.name, $0) })
+        let entries = try (0..<3).map { try #require(listed[name($0)]) }
+        try #require(utimensat(AT_FDCWD, "\(folder.path)/\(name(0))", nil, 0) == 0)
+        try store.begin().name(name(1))
+        #expect(entries.map(store.remove) == [false, false, true])
+        #expect(folder.names == [name(0), name(1)])
+        #expect(store.remove(entries[2]))
+    }
+
     @Test("What the folder has lost is fetched again")
     func lost() async throws {
         let shelf = try Shelf()

@@ -76,6 +76,8 @@ final class MediaFolder: Sendable {
         guard fsync(folder) == 0 else { throw FileFailure(path: path, errno) }
     }
 
+    func has(_ media: Media) -> Bool { access("\(path)/\(media.name)", F_OK) == 0 }
+
     /// Notes on another thread that media is in use; tells if it is gone.
     func touch(_ media: Media, ifGone: @escaping @Sendable () -> Void) {
         queues[0].async { [path] in
