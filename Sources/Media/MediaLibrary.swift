@@ -50,7 +50,4 @@ package final class MediaLibrary: MediaSource {
         }
         return try result.get()
     }
-
-    /// Their files are gone.
-    func forget(_ names: Set<String>) { requests.forget(names) }
 }

@@ -124,16 +124,46 @@ struct StoreTests {
         #expect(store.remove(entries[2]))
     }
 
-    @Test("What the folder has lost is fetched again")
+    @Test("What comes makes room for itself, and what went for it is told")
+    func caretaker() async throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        try write(name(0), 100, used: time(nil) - 60, in: folder)
+        try write(name(1), 100, used: time(nil), in: folder)
+        var settings = MediaSettings.sample(folder.path)
+        settings.capacity = 150
+        let (gone, continuation) = AsyncStream.makeStream(of: Set<String>.self)
+        let caretaker = Caretaker(store, settings) { continuation.yield($0) }
+        caretaker.note(try #require(Media(name: name(1), size: 100)))
+        #expect(await gone.first { _ in true } == [name(0)])
+        #expect(folder.names == [name(1)])
+    }
+
+    @Test("What the folder has lost is found out when it is used, and fetched again")
     func lost() async throws {
-        let shelf = try Shelf()
-        let path = "/fast/lost-\(UInt64.random(in: 0 ... .max)).jpg"
-        let media = try await shelf.media(server.url(path))
-        _ = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 1)
-        shelf.library.forget([media.name])
-        _ = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 2)
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        let requests = Requests()
+        let media = try #require(Media(name: name(0)))
+        /// The fetch that is to be started for it; nil where it is known.
+        func join() -> Fetch? {
+            if case .first(_, let fetch) = requests.join("u", until: .never, now: .past) { fetch } else { nil }
+        }
+        requests.end(try #require(join()), .success(media), now: .past)
+        try write(media.name, 100, used: 1000, in: folder)
+        // One after the other: what tells comes last.
+        func touch(_ lost: Media) async {
+            await withCheckedContinuation { continuation in
+                store.touch(media) { requests.forget([media.name]) }
+                store.touch(lost) { continuation.resume() }
+            }
+        }
+        await touch(try #require(Media(name: name(1))))
+        #expect(join() === nil)
+        #expect(store.entries().allSatisfy { $0.used > 1000 })
+        folder.delete(media.name)
+        await touch(media)
+        #expect(join() !== nil)
     }
 
     @Test("TLS is verified", .enabled(if: access("/usr/bin/openssl", X_OK) == 0))
