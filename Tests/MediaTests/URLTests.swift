@@ -42,6 +42,16 @@ struct URLTests {
         #expect(failure(url) == expected)
     }
 
+    @Test(
+        "A URL is no longer than a notification",
+        arguments: [(4096, nil), (4097, .malformedURL)] as [(Int, MediaFailure?)])
+    func length(_ length: Int, _ expected: MediaFailure?) {
+        let start = "https://cdn.example.com/"
+        #expect(failure(start + String(repeating: "a", count: length - start.utf8.count)) == expected)
+        // What is not sent has to be remembered all the same.
+        #expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)) == expected)
+    }
+
     @Test("http has to be allowed")
     func plain() { #expect(failure("http://cdn.example.com/a.jpg") { $0.allowsHTTP = true } == nil) }
 

@@ -8,9 +8,12 @@ struct WebAddress: Sendable {
     let host: String
     let isSecure: Bool
 
+    /// No notification has room for a longer one.
+    private static let longest = 4096
+
     /// Absolute, with a host of these and nobody's credentials.
     init(_ text: String, _ settings: MediaSettings) throws(MediaFailure) {
-        guard let handle = curl_url() else { throw .malformedURL }
+        guard text.utf8.count <= Self.longest, let handle = curl_url() else { throw .malformedURL }
         defer { curl_url_cleanup(handle) }
         // A C string would end there.
         guard !text.utf8.contains(0),
@@ -18,7 +21,7 @@ struct WebAddress: Sendable {
             // The server does not see it, and what differs in it alone is the same.
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
-            let whole = Self.part(CURLUPART_URL, of: handle)
+            let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest
         else { throw .malformedURL }
         isSecure = scheme == "https"
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }
