@@ -18,8 +18,10 @@ final class Exchange {
     let handle: UnsafeMutableRawPointer
     let host: String
     fileprivate(set) var progress = Progress.begun
-    /// The address that the host's name led to is not to be connected to.
-    fileprivate(set) var isForbidden = false
+    /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
+    private var isAdmitted: Bool?
+    /// None of them may.
+    var isForbidden: Bool { isAdmitted == false }
     /// The part that was asked for begins there.
     let start: Int
     private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -117,9 +119,9 @@ final class Exchange {
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
         progress = .hasAddress
-        let isAdmitted = admits(address)
-        if !isAdmitted { isForbidden = true }
-        return isAdmitted
+        let isOpen = admits(address)
+        isAdmitted = isOpen || isAdmitted == true
+        return isOpen
     }
 }
 
