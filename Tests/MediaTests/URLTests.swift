@@ -52,6 +52,18 @@ struct URLTests {
         #expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)) == expected)
     }
 
+    @Test(
+        "A server is a host and a port",
+        arguments: [
+            ("https://CDN.example.com/a", "cdn.example.com:443"), ("http://cdn.example.com/a", "cdn.example.com:80"),
+            ("https://cdn.example.com:0443/a", "cdn.example.com:443"), ("https://[::1]:8/", "[::1]:8"),
+        ])
+    func servers(_ url: String, _ server: String) throws {
+        var settings = MediaSettings.sample("/nonexistent")
+        settings.hosts = ["*"].compactMap(HostPattern.init)
+        #expect(try WebAddress(url, settings).server == server)
+    }
+
     @Test("http has to be allowed")
     func plain() { #expect(failure("http://cdn.example.com/a.jpg") { $0.allowsHTTP = true } == nil) }
 

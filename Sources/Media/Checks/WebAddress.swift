@@ -6,6 +6,8 @@ struct WebAddress: Sendable {
     let text: String
     /// In lower case.
     let host: String
+    /// The host and the port.
+    let server: String
     let isSecure: Bool
 
     /// No notification has room for a longer one.
@@ -21,6 +23,7 @@ struct WebAddress: Sendable {
             // The server does not see it, and what differs in it alone is the same.
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
+            let port = Self.part(CURLUPART_PORT, of: handle, UInt32(CURLU_DEFAULT_PORT)),
             let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest
         else { throw .malformedURL }
         isSecure = scheme == "https"
@@ -28,12 +31,13 @@ struct WebAddress: Sendable {
         let name = host.lowercased()
         guard settings.hosts.contains(where: { $0.admits(name) }) else { throw .forbiddenHost }
         self.host = name
+        server = "\(name):\(port)"
         self.text = whole
     }
 
-    private static func part(_ part: CURLUPart, of handle: OpaquePointer) -> String? {
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32 = 0) -> String? {
         var found: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, part, &found, 0) == CURLUE_OK, let found else { return nil }
+        guard curl_url_get(handle, part, &found, flags) == CURLUE_OK, let found else { return nil }
         defer { curl_free(found) }
         return String(cString: found)
     }

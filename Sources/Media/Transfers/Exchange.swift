@@ -8,7 +8,7 @@ import Push
 /// Redirects are not followed; whoever follows them looks at them first.
 final class Exchange {
     enum Progress {
-        /// The host's address is not known yet.
+        /// The server's address is not known yet.
         case begun
         case hasAddress
         /// There was a connection already.
@@ -16,7 +16,7 @@ final class Exchange {
     }
 
     let handle: UnsafeMutableRawPointer
-    let host: String
+    let server: String
     fileprivate(set) var progress = Progress.begun
     /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
     private var isAdmitted: Bool?
@@ -37,7 +37,7 @@ final class Exchange {
     ) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
-        host = address.host
+        server = address.server
         self.start = start
         self.receive = receive
         admits = reach.admits

@@ -10,7 +10,7 @@ final class TransferLoop {
     /// The transfer of each exchange.
     private var owners: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
-    /// Those that ask for their hosts' addresses.
+    /// Those that ask for their servers' addresses.
     private var asking: [Exchange] = []
     /// Those that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
@@ -69,7 +69,7 @@ final class TransferLoop {
     }
 
     private func begin(_ exchange: Exchange) {
-        switch gate.admit(exchange, to: exchange.host, now: TimeSource.system.now) {
+        switch gate.admit(exchange, to: exchange.server, now: TimeSource.system.now) {
         case .waits: return
         case .asks: asking.append(exchange)
         case .goes: break
@@ -82,12 +82,15 @@ final class TransferLoop {
         for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
             asking.removeAll { $0 === exchange }
             if exchange.progress == .hasAddress {
-                let waiting = gate.found(exchange.host, now: TimeSource.system.now)
+                let waiting = gate.found(exchange.server, now: TimeSource.system.now)
                 for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
-            } else if let next = gate.ended(exchange.host, isWanted: isWanted) {
-                asking.append(next)
-                multiplexer.add(next)
+            } else {
+                gate.ended(exchange.server)
             }
+        }
+        while let next = gate.next(isWanted: isWanted) {
+            asking.append(next)
+            multiplexer.add(next)
         }
     }
 
