@@ -24,6 +24,7 @@ class Server:
         self.log = log
         self.counts = {}
         self.events = {}
+        self.together = {}
 
     async def serve(self, reader, writer):
         try:
@@ -76,6 +77,16 @@ class Server:
 
     def event(self, name):
         return self.events.setdefault(name, asyncio.Event())
+
+    async def on_together(self, writer, path, query, headers, number):
+        """Answers when as many of its run are asked for as its path says: `/together/COUNT/RUN/NAME`."""
+        _, _, count, run, _ = path.split("/")
+        paths = self.together.setdefault(run, set())
+        paths.add(path)
+        if len(paths) == int(count):
+            self.event(run).set()
+        await self.event(run).wait()
+        return await self.send(writer, picture(path))
 
     async def on_slow(self, writer, path, query, headers, number):
         body = picture(path)
