@@ -20,7 +20,7 @@ struct WebAddress: Sendable {
         // A C string would end there.
         guard !text.utf8.contains(0),
             curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK,
-            // The server does not see it, and what differs in it alone is the same.
+            // The server does not see it.
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
             let port = Self.part(CURLUPART_PORT, of: handle, UInt32(CURLU_DEFAULT_PORT)),
