@@ -3,7 +3,8 @@ import Glibc
 import Push
 import Synchronization
 
-/// Where media is kept. What waits for the disk waits on threads of its own; how long depends on nothing else.
+/// Where media is kept. What waits until a file is on the disk waits on threads of its own. Its bytes are written on the
+/// transfers' thread as they come: a disk that takes none holds up transfers, and no message beyond its time.
 final class MediaFolder: Sendable {
     typealias Done = @Sendable (FileFailure?) -> Void
 
