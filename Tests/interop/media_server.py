@@ -114,6 +114,14 @@ class Server:
         more = ['ETag: "2"', f"Content-Range: bytes 10000-{len(body) - 1}/{len(body)}"]
         return await self.send(writer, b"x" * 20_000, "206 Partial Content", more=more)
 
+    async def on_stalls(self, writer, path, query, headers, number):
+        """The first time it sends so many bytes and stops."""
+        if number > 1:
+            return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=0)
+        if int(query):
+            await self.send(writer, picture(f"{path} 1", 30_000)[: int(query)], length=30_000, more=['ETag: "1"'])
+        await asyncio.sleep(HANG)
+
     async def on_broken_for_good(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path)[:1000], length=2000, more=['ETag: "1"'], keeps=False)
 
