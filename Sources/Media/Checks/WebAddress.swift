@@ -18,7 +18,9 @@ struct WebAddress: Sendable {
             // The server does not see it, and what differs in it alone is the same.
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
-            let whole = Self.part(CURLUPART_URL, of: handle)
+            let whole = Self.part(CURLUPART_URL, of: handle),
+            // As name servers are asked for it: what other letters become could be another host, or end it.
+            host.utf8.allSatisfy({ $0 < 0x80 })
         else { throw .malformedURL }
         isSecure = scheme == "https"
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }

@@ -34,6 +34,7 @@ final class URLTarget: FuzzTarget {
         let again = try WebAddress(address.text, settings)
         try promise(again.text == address.text && again.host == address.host, "another URL when it is read again")
         try promise(address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }, "a URL that ends before its end")
+        try promise(address.host.utf8.allSatisfy { $0 < 0x80 }, "a host that libcurl would rewrite")
         try promise(settings.hosts.contains { $0.admits(address.host) }, "a host that nobody has named")
         let scheme = address.isSecure ? "https://" : "http://"
         try promise(settings.allowsHTTP || address.isSecure, "not encrypted")
