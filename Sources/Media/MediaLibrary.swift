@@ -32,7 +32,10 @@ package final class MediaLibrary: MediaSource {
         try await media(at: url, until: context.limit)
     }
 
-    func media(at url: String, until limit: Instant) async throws(MediaFailure) -> Media {
+    /// Does not leave the caller's isolation: a way through the system's pool of threads costs two of them a wake-up.
+    func media(
+        at url: String, until limit: Instant, isolation: isolated (any Actor)? = #isolation
+    ) async throws(MediaFailure) -> Media {
         let waiter: Waiter
         switch requests.join(url, until: limit, now: TimeSource.system.now) {
         case .known(let media, let isDue):
@@ -44,7 +47,8 @@ package final class MediaLibrary: MediaSource {
             transfers.start(fetch)
         }
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter.wait($0) }
+            _ = isolation
+            return await withUnsafeContinuation { waiter.wait($0) }
         } onCancel: {
             if let fetch = requests.leave(url, waiter) { transfers.cancel(fetch) }
         }

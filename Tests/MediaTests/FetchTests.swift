@@ -42,7 +42,8 @@ struct FetchTests {
             ("/endless/a?audio", .tooLarge), ("/endless/a?video", .tooLarge), ("/loop/a", .redirects),
             ("/hops/6/a.jpg", .redirects), ("/to/a?ftp%3A//127.0.0.1/a", .redirects),
             ("/to/b?http%3A//user:word@127.0.0.1/a", .redirects), ("/to/c?http%3A//elsewhere.example/", .forbiddenHost),
-            ("/later/a", .status), ("/wordy/a", .redirects),
+            ("/later/a", .status), ("/wordy/a", .redirects), ("/bomb/a", .tooLarge), ("/wordless/a", .broken),
+            ("/long-line/a", .broken),
         ] as [(String, MediaFailure)])
     func failures(_ path: String, _ failure: MediaFailure) async throws {
         await #expect(throws: failure) { try await shelf.media(server.url(path)) }

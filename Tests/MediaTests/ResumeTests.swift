@@ -75,6 +75,18 @@ struct ResumeTests {
         ])
     func noParts(_ text: String) { #expect(ContentRange(text) == nil) }
 
+    @Test(
+        "What brings nothing for long is begun again, or its rest is",
+        arguments: [(0, ""), (10_000, " range=bytes=10000- if-range=\"1\"")])
+    func stalled(_ count: Int, _ again: String) async throws {
+        let path = "/stalls/\(UInt64.random(in: 0 ... .max)).jpg"
+        let shelf = try Shelf(reach: { $0.patience = .milliseconds(50) })
+        let media = try await shelf.media(server.url("\(path)?\(count)"))
+        let requests = server.requests(for: "\(path)?\(count)")
+        #expect(requests.map { $0.drop { $0 != " " }.prefix { $0 != "u" } } == [" ", "\(again) "])
+        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+    }
+
     /// As the server makes it.
     private func whole(_ path: String, version: Int) throws -> [UInt8] {
         let hash = try ContentHash()

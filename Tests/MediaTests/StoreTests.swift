@@ -165,25 +165,4 @@ struct StoreTests {
         await touch(media)
         #expect(join() !== nil)
     }
-
-    @Test("TLS is verified", .enabled(if: access("/usr/bin/openssl", X_OK) == 0))
-    func certificates() async throws {
-        let folder = try TemporaryFolder()
-        let (key, certificate) = ("\(folder.path)/key.pem", "\(folder.path)/certificate.pem")
-        let make =
-            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost "
-            + "-addext subjectAltName=DNS:localhost -keyout '\(key)' -out '\(certificate)' 2>/dev/null "
-            + "&& cat '\(key)' >> '\(certificate)'"
-        try #require(system(make) == 0)
-        let server = try MediaServer(certificate: certificate)
-        let url = server.url("/fast/secure.jpg", host: "localhost", scheme: "https")
-        let stranger = try Shelf()
-        await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
-        let friend = try Shelf({ $0.allowsHTTP = false }, reach: { $0.authorities = certificate })
-        #expect(try await friend.media(url).size == 2000)
-        // Of the same server, under a name that its certificate does not have.
-        await #expect(throws: MediaFailure.certificate) {
-            try await friend.media(server.url("/fast/secure.jpg", scheme: "https"))
-        }
-    }
 }

@@ -36,6 +36,12 @@ struct URLTests {
             ("https://evil.example\\@cdn.example.com/", .malformedURL),
             ("https://cdn.example.com.evil.example/", .forbiddenHost), ("https://img.example/", .forbiddenHost),
             ("https://eimg.example/", .forbiddenHost), ("https://cdn.example.com./", .forbiddenHost),
+            ("https://%63dn.example.com/", nil), ("https://cdn%2eexample.com/", nil),
+            ("https://evil.example%2f.img.example/", .malformedURL), ("https://evil%00.img.example/", .malformedURL),
+            ("https://xn--bcher-kva.img.example/", nil), ("https://b\u{FC}cher.img.example/", .malformedURL),
+            ("https://evil.example\u{FF0F}.img.example/", .malformedURL),
+            ("https://\u{212A}.img.example/", .malformedURL),
+            ("https://cdn\u{3002}example\u{3002}com/", .malformedURL), ("https://%ff.img.example/", .malformedURL),
             ("https://127.0.0.1/", .forbiddenHost), ("https://[::1]/", .forbiddenHost),
         ] as [(String, MediaFailure?)])
     func urls(_ url: String, _ expected: MediaFailure?) {

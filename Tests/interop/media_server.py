@@ -6,7 +6,7 @@
 Prints its port and its process, then serves until its parent is gone. Each request is a line of the log: the path, and
 the headers that matter, as `name=value`.
 """
-import argparse, asyncio, hashlib, os, ssl, urllib.parse
+import argparse, asyncio, hashlib, os, ssl, urllib.parse, zlib
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01"
 TOLD = ("range", "if-range", "accept-encoding", "authorization", "cookie", "user-agent", "host")
@@ -152,6 +152,14 @@ class Server:
         more = ['ETag: "2"', f"Content-Range: bytes 10000-{len(body) - 1}/{len(body)}"]
         return await self.send(writer, b"x" * 20_000, "206 Partial Content", more=more)
 
+    async def on_stalls(self, writer, path, query, headers, number):
+        """The first time it sends so many bytes and stops."""
+        if number > 1:
+            return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=0)
+        if int(query):
+            await self.send(writer, picture(f"{path} 1", 30_000)[: int(query)], length=30_000, more=['ETag: "1"'])
+        await asyncio.sleep(HANG)
+
     async def on_broken_for_good(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path)[:1000], length=2000, more=['ETag: "1"'], keeps=False)
 
@@ -185,6 +193,30 @@ class Server:
 
     async def on_packed(self, writer, path, query, headers, number):
         return await self.send(writer, b"\x1f\x8b" + bytes(100), more=["Content-Encoding: gzip"])
+
+    async def on_bomb(self, writer, path, query, headers, number):
+        """A gigabyte in a megabyte, in an encoding that nobody has asked for and a client may undo all the same."""
+        packer = zlib.compressobj(wbits=31)
+        await self.send(writer, b"", length=False, more=["Transfer-Encoding: gzip, chunked"])
+        for piece in (JPEG, *[bytes(1 << 20)] * 1024):
+            packed = packer.compress(piece)
+            if packed:
+                writer.write(b"%x\r\n" % len(packed) + packed + b"\r\n")
+                await writer.drain()
+
+    async def on_wordless(self, writer, path, query, headers, number):
+        """Headers without an end."""
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            writer.write(b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(64)))
+            await writer.drain()
+
+    async def on_long_line(self, writer, path, query, headers, number):
+        """A header without an end."""
+        writer.write(b"HTTP/1.1 200 OK\r\nX: ")
+        while True:
+            writer.write(b"x" * (1 << 16))
+            await writer.drain()
 
     async def on_empty(self, writer, path, query, headers, number):
         return await self.send(writer, b"")

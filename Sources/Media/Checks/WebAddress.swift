@@ -24,7 +24,9 @@ struct WebAddress: Sendable {
             curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0) == CURLUE_OK,
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
             let port = Self.part(CURLUPART_PORT, of: handle, UInt32(CURLU_DEFAULT_PORT)),
-            let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest
+            let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest,
+            // As name servers are asked for it: what other letters become could be another host, or end it.
+            host.utf8.allSatisfy({ $0 < 0x80 })
         else { throw .malformedURL }
         isSecure = scheme == "https"
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }

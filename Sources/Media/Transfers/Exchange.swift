@@ -22,6 +22,8 @@ final class Exchange {
     private var isAdmitted: Bool?
     /// None of them may.
     var isForbidden: Bool { isAdmitted == false }
+    /// Nothing has come since the last look. libcurl's own limit of speed would look at each transfer once a second.
+    var isQuiet = false
     /// The part that was asked for begins there.
     let start: Int
     private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -66,8 +68,7 @@ final class Exchange {
     private static let numbers: [(CURLoption, Int)] = [
         (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
         (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-        (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 15),
-        (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
+        (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
         // A name server that does not answer keeps a thread of libcurl's, and not this one.
         (CURLOPT_QUICK_EXIT, 1),
     ]
@@ -115,7 +116,10 @@ final class Exchange {
         return found.pointee.value.map { String(cString: $0) }
     }
 
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool { receive(self, bytes) }
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        isQuiet = false
+        return receive(self, bytes)
+    }
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
         progress = .hasAddress
