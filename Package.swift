@@ -92,7 +92,8 @@ let package = Package(
             path: "Tests/EndToEndService",
             swiftSettings: house),
         tests("EndToEndTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
-        fuzzTests(["Pushmill", "Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+        fuzzTests(
+            ["Pushmill", "Replay", "Worker", "Stores", "Media", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

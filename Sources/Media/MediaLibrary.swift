@@ -22,6 +22,8 @@ package final class MediaLibrary: MediaSource {
         transfers = try TransferThread(means) { [requests] fetch, result in
             if case .success(let media) = result { caretaker?.note(media) }
             requests.end(fetch, result, now: TimeSource.system.now)
+            // The caretaker may have told that it is gone before it was remembered.
+            if case .success(let media) = result, folder?.has(media) == false { requests.forget([media.name]) }
         }
         caretaker?.start()
     }
@@ -30,7 +32,10 @@ package final class MediaLibrary: MediaSource {
         try await media(at: url, until: context.limit)
     }
 
-    func media(at url: String, until limit: Instant) async throws(MediaFailure) -> Media {
+    /// Does not leave the caller's isolation: a way through the system's pool of threads costs two of them a wake-up.
+    func media(
+        at url: String, until limit: Instant, isolation: isolated (any Actor)? = #isolation
+    ) async throws(MediaFailure) -> Media {
         let waiter: Waiter
         switch requests.join(url, until: limit, now: TimeSource.system.now) {
         case .known(let media, let isDue):
@@ -42,13 +47,11 @@ package final class MediaLibrary: MediaSource {
             transfers.start(fetch)
         }
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter.wait($0) }
+            _ = isolation
+            return await withUnsafeContinuation { waiter.wait($0) }
         } onCancel: {
             if let fetch = requests.leave(url, waiter) { transfers.cancel(fetch) }
         }
         return try result.get()
     }
-
-    /// Their files are gone.
-    func forget(_ names: Set<String>) { requests.forget(names) }
 }

@@ -13,9 +13,9 @@ extension EndToEnd {
             server = try #require(MediaServer.shared)
         }
 
-        private func configuration(deadline: String) -> ServiceConfiguration {
+        private func configuration(deadline: String, store: String? = nil) -> ServiceConfiguration {
             let options =
-                "store: \(media.path), public-base: https://m.example, allow-hosts: 127.0.0.1, allow-http: true"
+                "store: \(store ?? media.path), public-base: https://m.example, allow-hosts: 127.0.0.1, allow-http: true"
             return ServiceConfiguration(delivery: [("deadline", deadline)], stages: ["attachment: { \(options) }"])
         }
 
@@ -27,10 +27,14 @@ extension EndToEnd {
             try await scene.feeder.publish([(key: "anna", value: Array(payload(server.url(path)).utf8))])
         }
 
-        @Test("Media is kept before its notification leaves")
-        func kept() async throws {
+        @Test(
+            "Media is kept before its notification leaves, by no proxy that the environment names",
+            arguments: [[], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1"]])
+        func kept(_ environment: [String]) async throws {
             try await Scene.play(partitions: 1) { scene in
-                let service = try scene.start(configuration(deadline: "20s"))
+                var configuration = configuration(deadline: "20s")
+                configuration.environment = environment
+                let service = try scene.start(configuration)
                 let values = try scene.readValues()
                 try await feed("/fast/kept.jpg", scene)
                 let value = try await values.wait(count: 1)[0].value
@@ -53,10 +57,15 @@ extension EndToEnd {
                 try await media.wait { $0.count == 1 }
                 service.send(SIGKILL)
                 try await service.expectEnd(.signalled(SIGKILL))
-                #expect(media.names.allSatisfy { $0.hasPrefix(".partial-") })
+                let left = try #require(media.names.first)
+                #expect(left.hasPrefix(".partial-"))
+                // Whoever began it so long ago is not at it any more.
+                var times = [timespec](repeating: timespec(tv_sec: time(nil) - 3 * 3600, tv_nsec: 0), count: 2)
+                try #require(utimensat(AT_FDCWD, "\(media.path)/\(left)", &times, 0) == 0)
 
                 let next = try scene.start(configuration(deadline: "1s"))
                 let values = try scene.readValues()
+                try await media.wait { !$0.contains(left) }
                 let value = try await values.wait(count: 1)[0].value
                 values.stop()
                 #expect(value == payload(server.url(path), note: " 📷"))
@@ -66,23 +75,66 @@ extension EndToEnd {
                 #expect(media.names.allSatisfy { $0.hasPrefix(".partial-") })
             }
         }
-    }
-}
 
-extension TemporaryFolder {
-    /// Waits until what is in it is as it should be: the system tells of every change.
-    fileprivate func wait(_ isRight: @escaping @Sendable ([String]) -> Bool) async throws {
-        try await elsewhere { [self] in
-            let watch = inotify_init1(Int32(IN_CLOEXEC))
-            defer { close(watch) }
-            guard inotify_add_watch(watch, path, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
-                throw SystemFailure(errno)
+        @Test(
+            "On a full disk notifications leave in time with a note, and with their media when there is room",
+            .enabled(if: SmallDisk.mayMount))
+        func full() async throws {
+            let disk = try SmallDisk()
+            try disk.fill()
+            try await loseAndRegain(disk.folder.path, "No space left on device") {
+                #expect(disk.folder.names == ["ballast"])
+                disk.makeRoom()
             }
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            while !isRight(names) {
-                var descriptor = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
-                guard poll(&descriptor, 1, 60_000) == 1 else { throw SystemFailure(ETIMEDOUT) }
-                _ = read(watch, &buffer, buffer.count)
+            #expect(disk.folder.names.count == 1)
+        }
+
+        @Test("Without their folder notifications leave in time with a note, and with their media when it is back")
+        func gone() async throws {
+            try await loseAndRegain(media.path, "No such file or directory") { [media] in
+                #expect(mkdir(media.path, 0o700) == 0)
+            } before: { [media] in
+                #expect(rmdir(media.path) == 0)
+            }
+            #expect(media.names.count == 1)
+        }
+
+        /// The same event twice: while nothing can be kept for that reason, and after `mend`.
+        private func loseAndRegain(
+            _ store: String, _ reason: String, mend: @escaping @Sendable () -> Void,
+            before: @escaping @Sendable () -> Void = {}
+        ) async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let service = try scene.start(configuration(deadline: "20s", store: store))
+                try await service.wait(forLine: "partitions are read")
+                before()
+                let values = try scene.readValues()
+                let path = "/fast/regained-\(UInt64.random(in: 0 ... .max)).jpg?20000"
+                let begin = ContinuousClock.now
+                try await feed(path, scene)
+                #expect(try await values.wait(count: 1)[0].value == payload(server.url(path), note: " 📷"))
+                #expect(begin.duration(to: .now) < .seconds(20))
+                try await service.wait(forLine: "media cannot be kept: \(store): \(reason)")
+                mend()
+                try await feed(path, scene)
+                let value = try await values.wait(count: 2)[1].value
+                values.stop()
+                let stages = try await scene.outputs.wait(count: 2).map(\.stages)
+                #expect(stages == ["attachment=failed:storage", "attachment=ok"])
+                #expect(server.requests(for: path).count == 2)
+                #expect(value.contains("https://m.example/") && !value.contains("📷"))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("A service whose folder cannot be made says so and ends")
+        func unusable() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let file = try media.write("", to: "file")
+                let service = try scene.start(configuration(deadline: "20s", store: "\(file)/store"))
+                try await service.expectEnd(.exited(78))
+                #expect(service.lines(with: "\(file)/store: Not a directory").count == 1)
             }
         }
     }

@@ -57,6 +57,12 @@ struct AddressTests {
         #expect(!PublicAddress.contains(UnsafeRawBufferPointer(start: nil, count: 0)))
     }
 
+    /// Whether it is 127.0.0.`last`.
+    private static func isMachine(_ address: UnsafeRawBufferPointer, _ last: UInt32) -> Bool {
+        guard address.count == MemoryLayout<sockaddr_in>.size else { return false }
+        return address.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr == (0x7F00_0000 | last).bigEndian
+    }
+
     private let server: MediaServer
 
     init() throws { server = try #require(MediaServer.shared) }
@@ -80,6 +86,22 @@ struct AddressTests {
     }
 
     @Test(
+        "One closed address among a host's keeps nobody from the others",
+        arguments: ["127.0.0.2,127.0.0.3", "127.0.0.3,127.0.0.2", "[::1],127.0.0.3"])
+    func several(_ addresses: String) async throws {
+        let shelf = try Shelf {
+            $0.hosts = ["*"].compactMap(HostPattern.init)
+        } reach: {
+            // Nobody listens there.
+            $0.admits = { Self.isMachine($0, 3) }
+            $0.names = ["several.example:\(server.port):\(addresses)"]
+        }
+        await #expect(throws: MediaFailure.unreachable) {
+            try await shelf.media(server.url("/fast/several.jpg", host: "several.example"), for: .milliseconds(1))
+        }
+    }
+
+    @Test(
         "Nor is it by a redirect",
         arguments: ["http://127.0.0.2:PORT/fast/r", "http://[::1]:PORT/fast/r", "//inside.example:PORT/fast/r"])
     func redirects(_ target: String) async throws {
@@ -87,10 +109,7 @@ struct AddressTests {
             $0.hosts = ["*"].compactMap(HostPattern.init)
         } reach: {
             // Only the server's own address is taken for a public one.
-            $0.admits = { bytes in
-                guard bytes.count == MemoryLayout<sockaddr_in>.size else { return false }
-                return bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr == UInt32(0x7F00_0001).bigEndian
-            }
+            $0.admits = { Self.isMachine($0, 1) }
             $0.names = ["inside.example:\(server.port):127.0.0.3"]
         }
         let port = target.replacing("PORT", with: "\(server.port)")

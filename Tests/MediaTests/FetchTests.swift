@@ -42,7 +42,8 @@ struct FetchTests {
             ("/endless/a?audio", .tooLarge), ("/endless/a?video", .tooLarge), ("/loop/a", .redirects),
             ("/hops/6/a.jpg", .redirects), ("/to/a?ftp%3A//127.0.0.1/a", .redirects),
             ("/to/b?http%3A//user:word@127.0.0.1/a", .redirects), ("/to/c?http%3A//elsewhere.example/", .forbiddenHost),
-            ("/later/a", .status), ("/wordy/a", .redirects),
+            ("/later/a", .status), ("/wordy/a", .redirects), ("/bomb/a", .tooLarge), ("/wordless/a", .broken),
+            ("/long-line/a", .broken),
         ] as [(String, MediaFailure)])
     func failures(_ path: String, _ failure: MediaFailure) async throws {
         await #expect(throws: failure) { try await shelf.media(server.url(path)) }
@@ -69,12 +70,24 @@ struct FetchTests {
     func abandoned() async throws {
         let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
         let waiting = Task { [shelf] in try await shelf.media(url) }
-        while shelf.names == [] { await Task.yield() }
+        try await shelf.folder.wait { $0 != [] }
         #expect(shelf.names.allSatisfy { $0.hasPrefix(".partial-") })
         waiting.cancel()
         let result = await waiting.result
         #expect(throws: MediaFailure.abandoned) { try result.get() }
-        while shelf.names != [] { await Task.yield() }
+        try await shelf.folder.wait { $0 == [] }
+    }
+
+    @Test("What is to come anew keeps no file until then")
+    func waiting() async throws {
+        let path = "/broken-for-now/\(UInt64.random(in: 0 ... .max))"
+        let waiting = Task { [shelf] in try await shelf.media(shelf.server.url(path), for: .seconds(7200)) }
+        try await shelf.folder.wait { $0 != [] }
+        await shelf.release(path)
+        try await shelf.folder.wait { $0 == [] }
+        waiting.cancel()
+        let result = await waiting.result
+        #expect(throws: MediaFailure.abandoned) { try result.get() }
     }
 
     @Test("Nothing is tried again that would come too late")

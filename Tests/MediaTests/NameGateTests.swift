@@ -25,13 +25,44 @@ struct NameGateTests {
         var gate = NameGate<Int>()
         let first = (1...5).map { gate.admit($0, to: "h", now: start) }
         #expect(first == [.asks, .waits, .waits, .waits, .waits])
-        let next = gate.ended("h") { $0 > 3 }
-        #expect(next == 4)
+        gate.ended("h")
+        let next = [gate.next { $0 > 3 }, gate.next { _ in true }]
+        #expect(next == [4, nil])
         let more = gate.admit(6, to: "h", now: start)
         #expect(more == .waits)
-        let last = [gate.ended("h") { $0 > 5 }, gate.ended("h") { _ in true }]
-        #expect(last == [6, nil])
+        gate.ended("h")
+        let last = gate.next { $0 > 5 }
+        #expect(last == 6)
+        gate.ended("h")
+        let none = gate.next { _ in true }
+        #expect(none == nil)
         let again = gate.admit(7, to: "h", now: start)
         #expect(again == .asks)
+    }
+
+    @Test("Only so many ask at once; the others ask in their turn, or go when somebody has asked for them")
+    func bounded() {
+        var gate = NameGate<Int>(mostAsking: 2)
+        let first = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "c"), (6, "e"), (7, "a")].map {
+            gate.admit($0, to: $1, now: start)
+        }
+        #expect(first == [.asks, .asks, .waits, .waits, .waits, .waits, .waits])
+        let early = gate.next { _ in true }
+        #expect(early == nil)
+
+        gate.ended("a")
+        let second = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
+        #expect(second == [3, nil])
+        let found = gate.found("b", now: start)
+        #expect(found == [])
+        // Nobody wants 4 any more, and 7 has to wait for its turn as it had not asked before.
+        let third = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
+        #expect(third == [6, nil])
+        let waited = gate.found("c", now: start)
+        #expect(waited == [5])
+        let last = [gate.next { _ in true }, gate.next { _ in true }]
+        #expect(last == [7, nil])
+        let known = gate.admit(8, to: "c", now: start)
+        #expect(known == .goes)
     }
 }

@@ -15,6 +15,7 @@ struct ResumeTests {
         "The rest is asked for, if it is still the rest of the same",
         arguments: [
             ("/broken/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
+            ("/broken-in-pieces/", ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=20000- if-range=\"1\""]),
             (
                 "/broken-dated/",
                 [
@@ -51,6 +52,41 @@ struct ResumeTests {
         await #expect(throws: MediaFailure.broken) { try await shelf.media(server.url(path)) }
         #expect(server.requests(for: path).contains { $0.contains("range=") })
         #expect(shelf.names == [])
+    }
+
+    @Test(
+        "A part is the last one if it ends where the whole does, and the bytes with it",
+        arguments: [
+            ("bytes 10-29/30", 30, true), ("Bytes 10-29/30", 30, true), ("bytes 10-19/30", 20, false),
+            ("bytes 10-29/30", 29, false), ("bytes 10-29/30", 31, false), ("bytes 10-19/20", 30, false),
+            ("bytes 10-29/*", 30, false), ("bytes 10-28/30", 30, false),
+        ])
+    func parts(_ text: String, _ count: Int, _ isWhole: Bool) throws {
+        let range = try #require(ContentRange(text))
+        #expect(range.first == 10)
+        #expect(range.completes(count) == isWhole)
+    }
+
+    @Test(
+        "What names no part is none",
+        arguments: [
+            "", "bytes", "bytes ", "bytes */30", "bytes 10-/30", "bytes -29/30", "bytes 29-10/30", "bytes 10-29",
+            "bytes 10-29/30/30", "lines 10-29/30", "bytes 10-99999999999999999999/30", "bytes 10--29/30",
+        ])
+    func noParts(_ text: String) { #expect(ContentRange(text) == nil) }
+
+    @Test(
+        "What brings nothing for long is begun again, or its rest is",
+        arguments: [(0, ""), (10_000, " range=bytes=10000- if-range=\"1\"")])
+    func stalled(_ count: Int, _ again: String) async throws {
+        let path = "/stalls/\(UInt64.random(in: 0 ... .max)).jpg"
+        let shelf = try Shelf(reach: { $0.patience = .seconds(1) })
+        // The one of all tests may take that long to answer.
+        let server = try MediaServer()
+        let media = try await shelf.media(server.url("\(path)?\(count)"))
+        let requests = server.requests(for: "\(path)?\(count)")
+        #expect(requests.map { $0.drop { $0 != " " }.prefix { $0 != "u" } } == [" ", "\(again) "])
+        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
     }
 
     /// As the server makes it.

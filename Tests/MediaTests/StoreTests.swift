@@ -53,15 +53,34 @@ struct StoreTests {
     @Test("A file has no name of its own before it is whole, and none when it is given up")
     func partial() throws {
         let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
         do {
-            let file = try PartialFile(in: folder.path)
+            let file = try store.begin()
             try Array("half".utf8).withUnsafeBytes { try file.write($0) }
             #expect(folder.names.count == 1)
             #expect(folder.names.allSatisfy { $0.hasPrefix(".partial-") })
         }
         #expect(folder.names == [])
-        try PartialFile(in: folder.path).name("whole")
+        try store.begin().name("whole")
         #expect(folder.names == ["whole"])
+    }
+
+    @Test("No more files are open than the process has room for, those that wait for the disk among them")
+    func room() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path, files: 2)
+        do {
+            let first = try store.begin()
+            for _ in 0..<3 { _ = try store.begin() }
+            let second = try store.begin()
+            for _ in 0..<3 {
+                #expect(throws: FileFailure(path: folder.path, EMFILE)) { try store.begin() }
+            }
+            try first.name("first")
+            try second.name("second")
+        }
+        #expect(Set(folder.names) == ["first", "second"])
+        for _ in 0..<3 { _ = try store.begin() }
     }
 
     /// A name of media, by its first digit.
@@ -91,36 +110,59 @@ struct StoreTests {
             ])
     }
 
-    @Test("What the folder has lost is fetched again")
-    func lost() async throws {
-        let shelf = try Shelf()
-        let path = "/fast/lost-\(UInt64.random(in: 0 ... .max)).jpg"
-        let media = try await shelf.media(server.url(path))
-        _ = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 1)
-        shelf.library.forget([media.name])
-        _ = try await shelf.media(server.url(path))
-        #expect(server.requests(for: path).count == 2)
+    @Test("What has been used since it was listed stays, as does what has come under its name")
+    func used() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        for number in 0..<3 { try write(name(number), 100, used: 1000, in: folder) }
+        let listed = Dictionary(uniqueKeysWithValues: store.entries().map { ($0.name, $0) })
+        let entries = try (0..<3).map { try #require(listed[name($0)]) }
+        try #require(utimensat(AT_FDCWD, "\(folder.path)/\(name(0))", nil, 0) == 0)
+        try store.begin().name(name(1))
+        #expect(entries.map(store.remove) == [false, false, true])
+        #expect(folder.names == [name(0), name(1)])
+        #expect(store.remove(entries[2]))
     }
 
-    @Test("TLS is verified", .enabled(if: access("/usr/bin/openssl", X_OK) == 0))
-    func certificates() async throws {
+    @Test("What comes makes room for itself, and what went for it is told")
+    func caretaker() async throws {
         let folder = try TemporaryFolder()
-        let (key, certificate) = ("\(folder.path)/key.pem", "\(folder.path)/certificate.pem")
-        let make =
-            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost "
-            + "-addext subjectAltName=DNS:localhost -keyout '\(key)' -out '\(certificate)' 2>/dev/null "
-            + "&& cat '\(key)' >> '\(certificate)'"
-        try #require(system(make) == 0)
-        let server = try MediaServer(certificate: certificate)
-        let url = server.url("/fast/secure.jpg", host: "localhost", scheme: "https")
-        let stranger = try Shelf()
-        await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
-        let friend = try Shelf({ $0.allowsHTTP = false }, reach: { $0.authorities = certificate })
-        #expect(try await friend.media(url).size == 2000)
-        // Of the same server, under a name that its certificate does not have.
-        await #expect(throws: MediaFailure.certificate) {
-            try await friend.media(server.url("/fast/secure.jpg", scheme: "https"))
+        let store = try MediaFolder(path: folder.path)
+        try write(name(0), 100, used: time(nil) - 60, in: folder)
+        try write(name(1), 100, used: time(nil), in: folder)
+        var settings = MediaSettings.sample(folder.path)
+        settings.capacity = 150
+        let (gone, continuation) = AsyncStream.makeStream(of: Set<String>.self)
+        let caretaker = Caretaker(store, settings) { continuation.yield($0) }
+        caretaker.note(try #require(Media(name: name(1), size: 100)))
+        #expect(await gone.first { _ in true } == [name(0)])
+        #expect(folder.names == [name(1)])
+    }
+
+    @Test("What the folder has lost is found out when it is used, and fetched again")
+    func lost() async throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        let requests = Requests()
+        let media = try #require(Media(name: name(0)))
+        /// The fetch that is to be started for it; nil where it is known.
+        func join() -> Fetch? {
+            if case .first(_, let fetch) = requests.join("u", until: .never, now: .past) { fetch } else { nil }
         }
+        requests.end(try #require(join()), .success(media), now: .past)
+        try write(media.name, 100, used: 1000, in: folder)
+        // One after the other: what tells comes last.
+        func touch(_ lost: Media) async {
+            await withCheckedContinuation { continuation in
+                store.touch(media) { requests.forget([media.name]) }
+                store.touch(lost) { continuation.resume() }
+            }
+        }
+        await touch(try #require(Media(name: name(1))))
+        #expect(join() === nil)
+        #expect(store.entries().allSatisfy { $0.used > 1000 })
+        folder.delete(media.name)
+        await touch(media)
+        #expect(join() !== nil)
     }
 }

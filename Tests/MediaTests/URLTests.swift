@@ -36,10 +36,38 @@ struct URLTests {
             ("https://evil.example\\@cdn.example.com/", .malformedURL),
             ("https://cdn.example.com.evil.example/", .forbiddenHost), ("https://img.example/", .forbiddenHost),
             ("https://eimg.example/", .forbiddenHost), ("https://cdn.example.com./", .forbiddenHost),
+            ("https://%63dn.example.com/", nil), ("https://cdn%2eexample.com/", nil),
+            ("https://evil.example%2f.img.example/", .malformedURL), ("https://evil%00.img.example/", .malformedURL),
+            ("https://xn--bcher-kva.img.example/", nil), ("https://b\u{FC}cher.img.example/", .malformedURL),
+            ("https://evil.example\u{FF0F}.img.example/", .malformedURL),
+            ("https://\u{212A}.img.example/", .malformedURL),
+            ("https://cdn\u{3002}example\u{3002}com/", .malformedURL), ("https://%ff.img.example/", .malformedURL),
             ("https://127.0.0.1/", .forbiddenHost), ("https://[::1]/", .forbiddenHost),
         ] as [(String, MediaFailure?)])
     func urls(_ url: String, _ expected: MediaFailure?) {
         #expect(failure(url) == expected)
+    }
+
+    @Test(
+        "A URL is no longer than a notification",
+        arguments: [(4096, nil), (4097, .malformedURL)] as [(Int, MediaFailure?)])
+    func length(_ length: Int, _ expected: MediaFailure?) {
+        let start = "https://cdn.example.com/"
+        #expect(failure(start + String(repeating: "a", count: length - start.utf8.count)) == expected)
+        // What is not sent has to be remembered all the same.
+        #expect(failure(start + "#" + String(repeating: "a", count: length - start.utf8.count - 1)) == expected)
+    }
+
+    @Test(
+        "A server is a host and a port",
+        arguments: [
+            ("https://CDN.example.com/a", "cdn.example.com:443"), ("http://cdn.example.com/a", "cdn.example.com:80"),
+            ("https://cdn.example.com:0443/a", "cdn.example.com:443"), ("https://[::1]:8/", "[::1]:8"),
+        ])
+    func servers(_ url: String, _ server: String) throws {
+        var settings = MediaSettings.sample("/nonexistent")
+        settings.hosts = ["*"].compactMap(HostPattern.init)
+        #expect(try WebAddress(url, settings).server == server)
     }
 
     @Test("http has to be allowed")

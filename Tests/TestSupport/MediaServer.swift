@@ -12,10 +12,24 @@ package final class MediaServer: Sendable {
     package static let shared = try? MediaServer()
 
     /// `certificate`: with its key, for TLS.
-    package init(certificate: String? = nil) throws {
+    package convenience init(certificate: String? = nil) throws {
+        let options = certificate.map { " --certificate '\($0)'" } ?? ""
+        try self.init("python3 '\(Self.scripts)/media_server.py'\(options)")
+    }
+
+    /// Speaks HTTP/2 and answers, but for the first, when so many requests are open on a connection:
+    /// `Tests/interop/h2_server.py`.
+    package convenience init(certificate: String, together count: Int) throws {
+        try self.init(
+            "'\(Self.python)' '\(Self.scripts)/h2_server.py' --certificate '\(certificate)' --together \(count)")
+    }
+
+    /// Whether there is one that speaks HTTP/2: `deploy/test` installs what it needs.
+    package static var speaksHTTP2: Bool { system("'\(python)' -c 'import h2' 2>/dev/null") == 0 }
+
+    private init(_ program: String) throws {
         let folder = try TemporaryFolder()
-        var command = "exec python3 '\(Self.script)' --log '\(folder.path)/log'"
-        if let certificate { command += " --certificate '\(certificate)'" }
+        let command = "exec \(program) --log '\(folder.path)/log'"
         guard let output = popen(command, "r") else { throw SystemFailure(errno) }
         self.output = output
         var line = [CChar](repeating: 0, count: 64)
@@ -37,10 +51,9 @@ package final class MediaServer: Sendable {
         close(log)
     }
 
-    private static let script: String = {
-        let parts = #filePath.split(separator: "/").dropLast(2)
-        return "/" + parts.joined(separator: "/") + "/interop/media_server.py"
-    }()
+    private static let tests = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
+    private static let scripts = "\(tests)/interop"
+    private static let python = "\(tests)/../.venv/bin/python3"
 
     package func url(_ path: String, host: String = "127.0.0.1", scheme: String = "http") -> String {
         "\(scheme)://\(host):\(port)\(path)"

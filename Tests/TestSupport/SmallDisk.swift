@@ -15,7 +15,8 @@ package final class SmallDisk: Sendable {
     deinit { umount2(folder.path, Int32(MNT_DETACH)) }
 
     package func fill() throws {
-        let descriptor = open(ballast, O_WRONLY | O_CREAT, 0o600)
+        // A child of another test would keep its room.
+        let descriptor = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemFailure(errno) }
         defer { close(descriptor) }
         let block = [UInt8](repeating: 0, count: 4096)

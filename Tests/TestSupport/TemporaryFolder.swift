@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// A folder of a test's own, removed with the value and everything in it.
@@ -57,6 +58,30 @@ package final class TemporaryFolder: Sendable {
 
     package func makeFolder(_ name: String) throws {
         guard mkdir("\(path)/\(name)", 0o700) == 0 else { throw SystemFailure(errno) }
+    }
+
+    /// Waits until its names are as they should be: the system tells of every change.
+    package func wait(_ isRight: @escaping @Sendable ([String]) -> Bool) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            // Tests share few threads: what blocks has one of its own.
+            DispatchQueue(label: "pushmill.test.folder").async {
+                continuation.resume(with: Result { try self.watch(until: isRight) })
+            }
+        }
+    }
+
+    private func watch(until isRight: ([String]) -> Bool) throws {
+        let watch = inotify_init1(Int32(IN_CLOEXEC))
+        defer { close(watch) }
+        guard inotify_add_watch(watch, path, UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE)) >= 0 else {
+            throw SystemFailure(errno)
+        }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while !isRight(names) {
+            var descriptor = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, 60_000) == 1 else { throw SystemFailure(ETIMEDOUT) }
+            _ = read(watch, &buffer, buffer.count)
+        }
     }
 
     package func delete(_ name: String) { unlink("\(path)/\(name)") }

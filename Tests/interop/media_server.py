@@ -6,7 +6,7 @@
 Prints its port and its process, then serves until its parent is gone. Each request is a line of the log: the path, and
 the headers that matter, as `name=value`.
 """
-import argparse, asyncio, hashlib, os, ssl, urllib.parse
+import argparse, asyncio, hashlib, os, ssl, urllib.parse, zlib
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01"
 TOLD = ("range", "if-range", "accept-encoding", "authorization", "cookie", "user-agent", "host")
@@ -23,6 +23,8 @@ class Server:
     def __init__(self, log):
         self.log = log
         self.counts = {}
+        self.events = {}
+        self.together = {}
 
     async def serve(self, reader, writer):
         try:
@@ -59,6 +61,33 @@ class Server:
     async def on_fast(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path, int(query or 2000)))
 
+    async def on_held(self, writer, path, query, headers, number):
+        """Goes on when it is released."""
+        body = picture(path)
+        await self.send(writer, body[:500], length=len(body))
+        await self.event(path).wait()
+        writer.write(body[500:])
+        await writer.drain()
+        return True
+
+    async def on_release(self, writer, path, query, headers, number):
+        """Is not there, and releases the path behind `/release`."""
+        self.event(path[len("/release") :]).set()
+        return await self.send(writer, b"", status="404 Not Found")
+
+    def event(self, name):
+        return self.events.setdefault(name, asyncio.Event())
+
+    async def on_together(self, writer, path, query, headers, number):
+        """Answers when as many of its run are asked for as its path says: `/together/COUNT/RUN/NAME`."""
+        _, _, count, run, _ = path.split("/")
+        paths = self.together.setdefault(run, set())
+        paths.add(path)
+        if len(paths) == int(count):
+            self.event(run).set()
+        await self.event(run).wait()
+        return await self.send(writer, picture(path))
+
     async def on_slow(self, writer, path, query, headers, number):
         body = picture(path)
         await self.send(writer, body[:100], length=len(body))
@@ -77,16 +106,16 @@ class Server:
 
     # Broken connections: each breaks a third further on.
 
-    async def part(self, writer, path, headers, number, more, breaks=2, ranges=True, version=1):
+    async def part(self, writer, path, headers, number, more, breaks=2, ranges=True, version=1, most=30_000):
         body = picture(f"{path} {version}", 30_000)
-        start, status = 0, "200 OK"
+        start, end, status = 0, len(body), "200 OK"
         asked = headers.get("range", "")
         tag = f'"{version}"'
         if ranges and asked.startswith("bytes=") and headers.get("if-range") in (tag, "Mon, 02 Nov 2026 10:00:00 GMT"):
             start = int(asked[len("bytes=") :].split("-")[0])
-            status = "206 Partial Content"
-            more = [*more, f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}"]
-        rest = body[start:]
+            end, status = min(start + most, len(body)), "206 Partial Content"
+            more = [*more, f"Content-Range: bytes {start}-{end - 1}/{len(body)}"]
+        rest = body[start:end]
         if number <= breaks:
             return await self.send(writer, rest[:10_000], status, len(rest), more, keeps=False)
         return await self.send(writer, rest, status, more=more)
@@ -97,8 +126,17 @@ class Server:
     async def on_broken_dated(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ["Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT"])
 
+    async def on_broken_in_pieces(self, writer, path, query, headers, number):
+        """The rest comes in parts that are whole, each less than was asked for."""
+        return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=1, most=10_000)
+
     async def on_broken_unversioned(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, [])
+
+    async def on_broken_for_now(self, writer, path, query, headers, number):
+        """Breaks when it is released, and wants to be left alone for long then."""
+        await self.send(writer, picture(path)[:1000], length=2000, more=["Retry-After: 3000"])
+        await self.event(path).wait()
 
     async def on_broken_without_ranges(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ['ETag: "1"'], ranges=False)
@@ -113,6 +151,14 @@ class Server:
             return await self.send(writer, body[:10_000], length=len(body), more=['ETag: "1"'], keeps=False)
         more = ['ETag: "2"', f"Content-Range: bytes 10000-{len(body) - 1}/{len(body)}"]
         return await self.send(writer, b"x" * 20_000, "206 Partial Content", more=more)
+
+    async def on_stalls(self, writer, path, query, headers, number):
+        """The first time it sends so many bytes and stops."""
+        if number > 1:
+            return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=0)
+        if int(query):
+            await self.send(writer, picture(f"{path} 1", 30_000)[: int(query)], length=30_000, more=['ETag: "1"'])
+        await asyncio.sleep(HANG)
 
     async def on_broken_for_good(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path)[:1000], length=2000, more=['ETag: "1"'], keeps=False)
@@ -147,6 +193,30 @@ class Server:
 
     async def on_packed(self, writer, path, query, headers, number):
         return await self.send(writer, b"\x1f\x8b" + bytes(100), more=["Content-Encoding: gzip"])
+
+    async def on_bomb(self, writer, path, query, headers, number):
+        """A gigabyte in a megabyte, in an encoding that nobody has asked for and a client may undo all the same."""
+        packer = zlib.compressobj(wbits=31)
+        await self.send(writer, b"", length=False, more=["Transfer-Encoding: gzip, chunked"])
+        for piece in (JPEG, *[bytes(1 << 20)] * 1024):
+            packed = packer.compress(piece)
+            if packed:
+                writer.write(b"%x\r\n" % len(packed) + packed + b"\r\n")
+                await writer.drain()
+
+    async def on_wordless(self, writer, path, query, headers, number):
+        """Headers without an end."""
+        writer.write(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            writer.write(b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(64)))
+            await writer.drain()
+
+    async def on_long_line(self, writer, path, query, headers, number):
+        """A header without an end."""
+        writer.write(b"HTTP/1.1 200 OK\r\nX: ")
+        while True:
+            writer.write(b"x" * (1 << 16))
+            await writer.drain()
 
     async def on_empty(self, writer, path, query, headers, number):
         return await self.send(writer, b"")

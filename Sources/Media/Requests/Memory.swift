@@ -1,6 +1,6 @@
 import Push
 
-/// What was behind a URL a little while ago. Bounded: what was not asked for the longest is forgotten.
+/// What was behind a URL a little while ago. Bounded, as URLs are: what was not asked for the longest is forgotten.
 struct Memory {
     private struct Entry {
         let media: Media

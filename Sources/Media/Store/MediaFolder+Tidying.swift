@@ -2,11 +2,23 @@ import Glibc
 import Push
 
 extension MediaFolder {
-    private struct Entry {
+    /// A file as it was at some time.
+    struct Entry: Equatable {
         let name: String
         let size: Int
-        /// In seconds since 1970.
+        /// In seconds since 1970, and the rest of the last one.
         let used: Int
+        let nanoseconds: Int
+
+        /// Nil where there is none.
+        fileprivate init?(_ name: String, in folder: String) {
+            var status = stat()
+            guard lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            self.name = name
+            size = Int(status.st_size)
+            used = status.st_mtim.tv_sec
+            nanoseconds = status.st_mtim.tv_nsec
+        }
     }
 
     /// A file that was begun so long ago was left behind by a process that died.
@@ -22,7 +34,7 @@ extension MediaFolder {
             if entry.name.hasPrefix(PartialFile.prefix) {
                 if now - entry.used > Self.patience { unlink("\(path)/\(entry.name)") }
             } else if .seconds(now - entry.used) > age {
-                remove(entry, &gone)
+                if remove(entry) { gone.insert(entry.name) }
             } else {
                 kept.append(entry)
                 total += entry.size
@@ -30,17 +42,20 @@ extension MediaFolder {
         }
         guard total > capacity else { return gone }
         for entry in kept.sorted(by: { $0.used < $1.used }) where total > capacity {
-            remove(entry, &gone)
+            guard remove(entry) else { continue }
+            gone.insert(entry.name)
             total -= entry.size
         }
         return gone
     }
 
-    private func remove(_ entry: Entry, _ gone: inout Set<String>) {
-        if unlink("\(path)/\(entry.name)") == 0 || errno == ENOENT { gone.insert(entry.name) }
+    /// Whether it is gone now. What has been used or kept anew since it was looked at stays.
+    func remove(_ entry: Entry) -> Bool {
+        guard let current = Entry(entry.name, in: path) else { return true }
+        return current == entry && (unlink("\(path)/\(entry.name)") == 0 || errno == ENOENT)
     }
 
-    private func entries() -> [Entry] {
+    func entries() -> [Entry] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var entries: [Entry] = []
@@ -49,9 +64,7 @@ extension MediaFolder {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard Media(name: name) != nil || name.hasPrefix(PartialFile.prefix) else { continue }
-            var status = stat()
-            guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-            entries.append(Entry(name: name, size: Int(status.st_size), used: status.st_mtim.tv_sec))
+            if let entry = Entry(name, in: path) { entries.append(entry) }
         }
         return entries
     }

@@ -3,18 +3,23 @@ import Glibc
 import Push
 import Synchronization
 
-/// Where media is kept. What waits for the disk waits on threads of its own; how long depends on nothing else.
+/// Where media is kept. What waits until a file is on the disk waits on threads of its own. Its bytes are written on the
+/// transfers' thread as they come: a disk that takes none holds up transfers, and no message beyond its time.
 final class MediaFolder: Sendable {
     typealias Done = @Sendable (FileFailure?) -> Void
 
     let path: String
+    /// So many files may be open: those of transfers, and those that wait for the disk.
+    private let limit: Int
+    private let files = Atomic<Int>(0)
     private let complete = Mutex<[(file: PartialFile, media: Media, done: Done)]>([])
     private let queues = (0..<4).map { DispatchQueue(label: "pushmill.media.\($0)", qos: .utility) }
     private let turn = Atomic<Int>(0)
 
     /// Makes it where it is missing.
-    init(path: String) throws(FileFailure) {
+    init(path: String, files limit: Int = Descriptors.share) throws(FileFailure) {
         self.path = path
+        self.limit = limit
         try make()
         guard access(path, W_OK | X_OK) == 0 else { throw FileFailure(path: path, errno) }
     }
@@ -29,7 +34,12 @@ final class MediaFolder: Sendable {
         }
     }
 
-    func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: path) }
+    func begin() throws(FileFailure) -> PartialFile { try PartialFile(in: self) }
+
+    /// Whether one more file may be open; `giveRoom` is to be called in either case.
+    func takeRoom() -> Bool { files.add(1, ordering: .relaxed).newValue <= limit }
+
+    func giveRoom() { files.subtract(1, ordering: .relaxed) }
 
     /// Keeps a complete file; tells when that is done, on another thread.
     func keep(_ file: PartialFile, as media: Media, _ done: @escaping Done) {
@@ -66,6 +76,8 @@ final class MediaFolder: Sendable {
         defer { close(folder) }
         guard fsync(folder) == 0 else { throw FileFailure(path: path, errno) }
     }
+
+    func has(_ media: Media) -> Bool { access("\(path)/\(media.name)", F_OK) == 0 }
 
     /// Notes on another thread that media is in use; tells if it is gone.
     func touch(_ media: Media, ifGone: @escaping @Sendable () -> Void) {

@@ -6,17 +6,19 @@ final class PartialFile: Sendable {
     static let prefix = ".partial-"
 
     let descriptor: Int32
-    private let folder: String
+    private let folder: MediaFolder
     private let path: String
 
-    init(in folder: String) throws(FileFailure) {
+    init(in folder: MediaFolder) throws(FileFailure) {
         self.folder = folder
-        path = "\(folder)/\(Self.prefix)\(String(UInt64.random(in: 0 ... .max), radix: 16))"
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw FileFailure(path: folder, errno) }
+        path = "\(folder.path)/\(Self.prefix)\(String(UInt64.random(in: 0 ... .max), radix: 16))"
+        let hasRoom = folder.takeRoom()
+        descriptor = hasRoom ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644) : -1
+        guard descriptor >= 0 else { throw FileFailure(path: folder.path, hasRoom ? errno : EMFILE) }
     }
 
     deinit {
+        folder.giveRoom()
         guard descriptor >= 0 else { return }
         unlink(path)
         close(descriptor)
@@ -29,7 +31,7 @@ final class PartialFile: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                throw FileFailure(path: folder, errno)
+                throw FileFailure(path: folder.path, errno)
             }
         }
     }
@@ -37,8 +39,8 @@ final class PartialFile: Sendable {
     /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The
     /// name itself is on the disk when the folder is.
     func name(_ name: String) throws(FileFailure) {
-        guard fdatasync(descriptor) == 0, rename(path, "\(folder)/\(name)") == 0 else {
-            throw FileFailure(path: folder, errno)
+        guard fdatasync(descriptor) == 0, rename(path, "\(folder.path)/\(name)") == 0 else {
+            throw FileFailure(path: folder.path, errno)
         }
     }
 }

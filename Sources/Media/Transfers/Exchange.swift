@@ -8,7 +8,7 @@ import Push
 /// Redirects are not followed; whoever follows them looks at them first.
 final class Exchange {
     enum Progress {
-        /// The host's address is not known yet.
+        /// The server's address is not known yet.
         case begun
         case hasAddress
         /// There was a connection already.
@@ -16,10 +16,14 @@ final class Exchange {
     }
 
     let handle: UnsafeMutableRawPointer
-    let host: String
+    let server: String
     fileprivate(set) var progress = Progress.begun
-    /// The address that the host's name led to is not to be connected to.
-    fileprivate(set) var isForbidden = false
+    /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
+    private var isAdmitted: Bool?
+    /// None of them may.
+    var isForbidden: Bool { isAdmitted == false }
+    /// Nothing has come since the last look. libcurl's own limit of speed would look at each transfer once a second.
+    var isQuiet = false
     /// The part that was asked for begins there.
     let start: Int
     private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -35,7 +39,7 @@ final class Exchange {
     ) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
-        host = address.host
+        server = address.server
         self.start = start
         self.receive = receive
         admits = reach.admits
@@ -64,8 +68,7 @@ final class Exchange {
     private static let numbers: [(CURLoption, Int)] = [
         (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
         (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
-        (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 15),
-        (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
+        (CURLOPT_CONNECTTIMEOUT_MS, 10_000), (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 8192),
         // A name server that does not answer keeps a thread of libcurl's, and not this one.
         (CURLOPT_QUICK_EXIT, 1),
     ]
@@ -99,10 +102,11 @@ final class Exchange {
         return header("Last-Modified")
     }
 
-    /// Whether it is the part that was asked for, and not another one.
-    var isContinuation: Bool {
-        start > 0 && status == 206 && header("Content-Range")?.lowercased().hasPrefix("bytes \(start)-") == true
-    }
+    /// Nil for the whole.
+    var range: ContentRange? { status == 206 ? header("Content-Range").flatMap(ContentRange.init) : nil }
+
+    /// Whether it begins where it was asked to. A server need not give all that was asked for.
+    var isContinuation: Bool { start > 0 && range?.first == start }
 
     private func header(_ name: String) -> String? {
         var found: UnsafeMutablePointer<curl_header>?
@@ -112,13 +116,16 @@ final class Exchange {
         return found.pointee.value.map { String(cString: $0) }
     }
 
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool { receive(self, bytes) }
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        isQuiet = false
+        return receive(self, bytes)
+    }
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
         progress = .hasAddress
-        let isAdmitted = admits(address)
-        if !isAdmitted { isForbidden = true }
-        return isAdmitted
+        let isOpen = admits(address)
+        isAdmitted = isOpen || isAdmitted == true
+        return isOpen
     }
 }
 

@@ -18,7 +18,7 @@ final class Multiplexer {
         self.waker = waker
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         curl_multi_set_callbacks(multi, watchSocket, moveTimer, Unmanaged.passUnretained(self).toOpaque())
-        let connections = Self.descriptors / 3
+        let connections = Descriptors.share
         curl_multi_set_number(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
         // One host that hangs leaves some to the others.
         curl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections - connections / 8)
@@ -28,13 +28,6 @@ final class Multiplexer {
     deinit {
         curl_multi_cleanup(multi)
         close(poll)
-    }
-
-    /// A transfer has a socket and a file; the rest of the process has some of its own.
-    private static var descriptors: Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
-        return Int(clamping: min(limit.rlim_cur, 1 << 20))
     }
 
     func add(_ exchange: Exchange) { curl_multi_add_handle(multi, exchange.handle) }

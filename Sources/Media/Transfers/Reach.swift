@@ -1,4 +1,5 @@
-/// What transfers can reach: the public internet, in the names of its authorities. Tests have another one.
+/// What transfers can reach, and how patiently: the public internet, in the names of its authorities. Tests have another
+/// one.
 package struct Reach: Sendable {
     /// Whether a socket's address may be connected to.
     package var admits: @Sendable (UnsafeRawBufferPointer) -> Bool = PublicAddress.contains
@@ -6,6 +7,8 @@ package struct Reach: Sendable {
     package var names: [String] = []
     /// A file of certificates instead of the system's.
     package var authorities: String?
+    /// What brings nothing for so long is begun again.
+    package var patience = Duration.seconds(15)
 
     package init() {}
 }

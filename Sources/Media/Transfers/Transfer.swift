@@ -49,7 +49,6 @@ final class Transfer {
     private func exchange(with address: WebAddress) throws(MediaFailure) -> Step {
         isAccepted = nil
         ignored = 0
-        if validator == nil { download = nil }
         let start = download?.count ?? 0
         let exchange = Exchange(address, from: start, ifStill: start > 0 ? validator : nil, means.reach) {
             [unowned self] in receive($1, in: $0)
@@ -130,7 +129,9 @@ final class Transfer {
 
     private func complete(_ exchange: Exchange, _ now: Instant) -> Step {
         if exchange.status == 200, isAccepted == nil { return .failed(.unsupportedType) }
-        guard isAccepted == true, let download else { return retry(exchange, .broken, now) }
+        guard isAccepted == true, let download,
+            exchange.status == 200 || exchange.range?.completes(download.count) == true
+        else { return retry(exchange, .broken, now) }
         do throws(Download.Problem) {
             return .keep(try download.finish())
         } catch {
@@ -144,6 +145,8 @@ final class Transfer {
             now: now, limit: fetch.limit, progressed: count > most, atLeast: exchange.retryAfter,
             jitter: .random(in: 0...1))
         most = max(most, count)
+        // It begins anew: nobody needs the file until then.
+        if validator == nil { download = nil }
         return next.map { .wait($0) } ?? .failed(failure)
     }
 }

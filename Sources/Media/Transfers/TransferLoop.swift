@@ -10,10 +10,12 @@ final class TransferLoop {
     /// The transfer of each exchange.
     private var owners: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
-    /// Those that ask for their hosts' addresses.
+    /// Those that ask for their servers' addresses.
     private var asking: [Exchange] = []
     /// Those that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
+    /// When to look again for exchanges of which nothing has come since the last look.
+    private var nextLook = Instant.never
 
     /// `report` is called on this thread or, for what was kept, on another one.
     init(_ means: Means, _ multiplexer: Multiplexer, report: @escaping @Sendable (Fetch, FetchResult) -> Void) {
@@ -40,13 +42,14 @@ final class TransferLoop {
     /// Goes on with whatever can; waits for it if there is nothing.
     func turn() {
         openGate()
-        multiplexer.wait(until: waiting.last?.time ?? .never)
+        multiplexer.wait(until: min(waiting.last?.time ?? .never, nextLook))
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
             guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
             take(transfer.ended(code, now: TimeSource.system.now), of: transfer)
         }
         let now = TimeSource.system.now
+        if nextLook <= now { endQuiet(now) }
         while let next = waiting.last, next.time <= now {
             waiting.removeLast()
             // It may have been cancelled.
@@ -55,10 +58,27 @@ final class TransferLoop {
         }
     }
 
+    /// Exchanges of which nothing has come between two looks are broken; those that have no address yet have a limit of
+    /// their own.
+    private func endQuiet(_ now: Instant) {
+        nextLook = .never
+        for transfer in Array(owners.values) {
+            guard let exchange = transfer.exchange, exchange.progress != .begun else { continue }
+            guard exchange.isQuiet else {
+                exchange.isQuiet = true
+                continue
+            }
+            detach(transfer)
+            take(transfer.ended(CURLE_OPERATION_TIMEDOUT, now: now), of: transfer)
+        }
+        if !owners.isEmpty { nextLook = now + means.reach.patience }
+    }
+
     private func take(_ step: Transfer.Step, of transfer: Transfer) {
         switch step {
         case .exchange(let exchange):
             owners[ObjectIdentifier(exchange)] = transfer
+            if nextLook == .never { nextLook = TimeSource.system.now + means.reach.patience }
             begin(exchange)
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
@@ -69,7 +89,7 @@ final class TransferLoop {
     }
 
     private func begin(_ exchange: Exchange) {
-        switch gate.admit(exchange, to: exchange.host, now: TimeSource.system.now) {
+        switch gate.admit(exchange, to: exchange.server, now: TimeSource.system.now) {
         case .waits: return
         case .asks: asking.append(exchange)
         case .goes: break
@@ -82,12 +102,15 @@ final class TransferLoop {
         for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
             asking.removeAll { $0 === exchange }
             if exchange.progress == .hasAddress {
-                let waiting = gate.found(exchange.host, now: TimeSource.system.now)
+                let waiting = gate.found(exchange.server, now: TimeSource.system.now)
                 for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
-            } else if let next = gate.ended(exchange.host, isWanted: isWanted) {
-                asking.append(next)
-                multiplexer.add(next)
+            } else {
+                gate.ended(exchange.server)
             }
+        }
+        while let next = gate.next(isWanted: isWanted) {
+            asking.append(next)
+            multiplexer.add(next)
         }
     }
 

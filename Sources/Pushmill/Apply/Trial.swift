@@ -8,7 +8,8 @@ struct Trial {
     let configuration: Configuration
     let console: Console
 
-    /// The chain, with the counts to begin with. Media is fetched, and not kept, unless it is recorded. `log` gets what stages say of single messages.
+    /// The chain, with the counts to begin with. Media is fetched, and not kept, unless it is recorded. `log` gets what
+    /// stages say of single messages.
     func candidate(
         counts: BadgeCounts?, time: TimeSource = .system, lateness: LateStages? = nil, media: RecordedMedia? = nil,
         explanation: Explanation? = nil, log: @escaping Chain.Log

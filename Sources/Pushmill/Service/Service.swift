@@ -25,6 +25,7 @@ final class Service: Sendable {
         _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
+        Startup.raiseDescriptorLimit()
         var settings = WorkerSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {

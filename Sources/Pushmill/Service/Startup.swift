@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 import Telemetry
 import Worker
@@ -9,6 +10,15 @@ enum Startup {
     private static let reachPatience: Int32 = 1000
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
+
+    /// Connections and files of media are as many as the process may have open. What counts descriptors by the old limit,
+    /// as `select` does, is not in this process.
+    static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
 
     /// Gives the identity of the cluster.
     static func check(

@@ -68,7 +68,7 @@ final class Scene: Sendable {
                 bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
                 deadLetters: deadLetterTopic)
             let file = try folder.write(text, to: "service-\(services.count).yaml")
-            let service = try ServiceProcess(["run", "--config", file])
+            let service = try ServiceProcess(["run", "--config", file], environment: configuration.environment)
             services.append(service)
             return service
         }

@@ -12,6 +12,8 @@ struct ServiceConfiguration: Sendable {
     var logLevel = "info"
     /// Beside the configuration unless it begins with a slash.
     var state = "state.sqlite"
+    /// Variables as `NAME=VALUE`, beside the tests' own.
+    var environment: [String] = []
 
     func text(bootstrapServers: String, group: String, input: String, output: String, deadLetters: String) -> String {
         """

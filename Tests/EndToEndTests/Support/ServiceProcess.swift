@@ -31,7 +31,7 @@ final class ServiceProcess: Sendable {
         return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
     }()
 
-    init(_ arguments: [String], executable: String = "EndToEndService") throws {
+    init(_ arguments: [String], executable: String = "EndToEndService", environment: [String] = []) throws {
         let (output, input) = (try Self.pipe(), try Self.pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -50,8 +50,15 @@ final class ServiceProcess: Sendable {
         let path = executable.hasPrefix("/") ? executable : "\(Self.folder)/\(executable)"
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
+        var variables = environment.map { strdup($0) }
+        defer { for variable in variables.prefix(environment.count) { free(variable) } }
+        var inherited = environ
+        repeat {
+            variables.append(inherited.pointee)
+            inherited += 1
+        } while variables.last != .some(nil)
         var identifier: pid_t = 0
-        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, environ)
+        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, &variables)
         close(input.reading)
         close(output.writing)
         leash = input.writing

@@ -1,6 +1,9 @@
+import Push
+
 @testable import Stores
 
-/// A line of contacts is an id with a name, or is refused with a reason.
+/// A line of contacts, or the key and the value of a record, is an id with a name that is found again, or is refused with
+/// a reason.
 final class ContactTarget: FuzzTarget {
     static let names = ["contacts"]
 
@@ -12,15 +15,27 @@ final class ContactTarget: FuzzTarget {
             try bytes.withUnsafeBytes { try members.read($0) }
             let key = try members.key()
             let name = try members.name()
-            try members.withKey(key) { (_, id) throws(BrokenPromise) in
+            try members.withKey(key) { (owner, id) throws(BrokenPromise) in
                 try promise(id.byteCount > 0, "a contact without an id")
-            }
-            try members.withText(of: name) { (name) throws(BrokenPromise) in
-                let text = name.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
-                try promise(text != nil, "a name that is no text")
+                try members.withText(of: name) { (name) throws(BrokenPromise) in try keep(owner, id, name) }
             }
         } catch let error as ContactMembers.Malformed {
             try promise(!error.what.isEmpty, "refused without a reason")
         }
+    }
+
+    private func keep(_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(BrokenPromise) {
+        let text = name.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+        try promise(text != nil, "a name that is no text")
+        let name = ContactName.clean(name)
+        var record: [UInt8] = [0]
+        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return }
+        try promise(ContactRecord.matches(record, at: 1, owner: owner, id: id), "a contact that is not found")
+        var found: [UInt8] = []
+        let isNamed = ContactRecord.giveName(of: record, at: 1) { name, _ in
+            found = name.withUnsafeBufferPointer { Array($0) }
+        }
+        try promise(isNamed != name.isEmpty && found == name, "found under another name")
+        try promise(String(validating: found, as: UTF8.self) != nil, "a cleaned name that is no text")
     }
 }

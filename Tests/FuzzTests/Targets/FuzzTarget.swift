@@ -23,7 +23,7 @@ enum FuzzTargets {
         [
             PayloadTarget.self, CiphertextTarget.self, SealingTarget.self, KeySetTarget.self, CatalogTarget.self,
             EnvelopeTarget.self, ContactTarget.self, ConfigurationTarget.self, OffsetTarget.self, RequestTarget.self,
-            StatisticsTarget.self,
+            StatisticsTarget.self, URLTarget.self, MediaTarget.self, ChangelogTarget.self, CaptureTarget.self,
         ]
     }
 

@@ -43,6 +43,11 @@ final class Shelf: Sendable {
         try await library.media(at: url, until: TimeSource.system.now + patience)
     }
 
+    /// The server holds the path until then.
+    func release(_ path: String) async {
+        await #expect(throws: MediaFailure.status) { try await media(server.url("/release\(path)")) }
+    }
+
     func bytes(of media: Media) throws -> [UInt8] { try FileBytes(path: "\(folder.path)/\(media.name)").bytes }
 
     /// Everything in the folder.

@@ -52,6 +52,18 @@ struct RecordedMediaTests {
         #expect(found.summary.records == 5)
     }
 
+    @Test("What had no room for its media has none again")
+    func noRoom() async throws {
+        let filler = String(repeating: "x", count: 3950)
+        let event = RecordEnvelope(
+            #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":"picture","filler":"\#(filler)"}"#, key: "k",
+            offset: 0)
+        let golden = try await scene(recorded: nil).outputs([event])
+        #expect(golden.map { $0.text("pushmill-outcome") } == ["original"])
+        #expect(golden[0].text("pushmill-stages")?.hasSuffix("attachment=ok") == true)
+        #expect(try await scene(recorded: RecordedMedia()).replay([event], against: golden).summary.isSame)
+    }
+
     @Test("Another base and another note show where media was, and where there was none")
     func changed() async throws {
         let golden = try await scene(recorded: nil).outputs(events)

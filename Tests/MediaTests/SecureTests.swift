@@ -1,0 +1,77 @@
+import Glibc
+import Push
+import TestSupport
+import Testing
+
+@testable import Media
+
+@Suite("TLS", .enabled(if: Certificate.mayMake))
+struct SecureTests {
+    private let certificate: Certificate
+
+    init() throws { certificate = try Certificate() }
+
+    private func shelf() throws -> Shelf {
+        try Shelf({ $0.allowsHTTP = false }, reach: { [certificate] in $0.authorities = certificate.path })
+    }
+
+    @Test("It is verified")
+    func verified() async throws {
+        let server = try MediaServer(certificate: certificate.path)
+        let url = server.url("/fast/secure.jpg", host: "localhost", scheme: "https")
+        let stranger = try Shelf()
+        await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
+        let friend = try shelf()
+        #expect(try await friend.media(url).size == 2000)
+        // Of the same server, under a name that its certificate does not have.
+        await #expect(throws: MediaFailure.certificate) {
+            try await friend.media(server.url("/fast/secure.jpg", scheme: "https"))
+        }
+    }
+
+    @Test("No redirect leads out of it")
+    func redirected() async throws {
+        let server = try MediaServer(certificate: certificate.path)
+        let plain = try #require(MediaServer.shared)
+        let path = "/fast/\(UInt64.random(in: 0 ... .max)).jpg"
+        let shelf = try shelf()
+        await #expect(throws: MediaFailure.redirects) {
+            try await shelf.media(server.url("/to/a?\(plain.url(path))", host: "localhost", scheme: "https"))
+        }
+        #expect(plain.requests(for: path) == [])
+    }
+
+    @Test("Where HTTP/2 is spoken, many transfers share a connection", .enabled(if: MediaServer.speaksHTTP2))
+    func shared() async throws {
+        let server = try MediaServer(certificate: certificate.path, together: 90)
+        let shelf = try shelf()
+        func fetch(_ number: Int) async throws -> String {
+            try await shelf.media(server.url("/\(number)", host: "localhost", scheme: "https")).name
+        }
+        var names: Set<String> = [try await fetch(0)]
+        let tasks = (1...90).map { number in Task { try await fetch(number) } }
+        for task in tasks { names.insert(try await task.value) }
+        #expect(names.count == 91)
+        #expect(server.requests(for: "connection").count == 1)
+        #expect(server.requests.count == 92)
+    }
+}
+
+/// For `localhost`, made for a test, with its key in the same file.
+private final class Certificate: Sendable {
+    private let folder: TemporaryFolder
+    let path: String
+
+    static let mayMake = access("/usr/bin/openssl", X_OK) == 0
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = "\(folder.path)/certificate.pem"
+        let key = "\(folder.path)/key.pem"
+        let make =
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost "
+            + "-addext subjectAltName=DNS:localhost -keyout '\(key)' -out '\(path)' 2>/dev/null "
+            + "&& cat '\(key)' >> '\(path)'"
+        guard system(make) == 0 else { throw SystemFailure(EINVAL) }
+    }
+}
