@@ -3,7 +3,8 @@ import Push
 import Stores
 import Telemetry
 
-/// Reads a topic of contacts: from where the store has it, or from its beginning, and on until it is told to end.
+/// Reads partitions of a topic of contacts: each from where the store has it, or from its beginning, and on until it is
+/// released or the thread is told to end.
 struct ContactFollowing {
     private static let batchSize = 10_000
     /// Milliseconds for an answer of the brokers.
@@ -12,46 +13,58 @@ struct ContactFollowing {
     private static let tellsEvery = Duration.seconds(5)
     private static let looksEvery = Duration.seconds(60)
 
-    /// The topic is not the one that was read before.
-    private struct OtherTopic: Error {}
+    /// The partitions are not those that were read before.
+    private struct OtherTopic: Error {
+        let partitions: Set<Int32>
+    }
 
     private let properties: ClientProperties
     private let topic: String
     private let cluster: String
+    /// Only the partitions that are asked for are followed.
+    private let isCoPartitioned: Bool
     private let state: StateFile
     private let progress: ContactProgress
     private let log: Log
-    private let end: Mailbox<Void>
+    private let requests: Mailbox<ContactRequest>
     private var isEnding = false
-    /// What a partition must still hold, or something newer, if it is the one that was read before.
-    private var expected: [Int32: RecordPosition] = [:]
-    /// Partitions that have not been read to their ends.
-    private var unread: Set<Int32> = []
+    private var followed = FollowedPartitions()
+    /// Others are to be read, or from elsewhere.
+    private var isChanged = false
+    /// The topic's partitions.
+    private var count = 0
     private var begin = Instant.past
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
 
     init(
-        _ properties: ClientProperties, topic: String, of cluster: String, _ state: StateFile,
-        _ progress: ContactProgress, _ log: Log, end: Mailbox<Void>
+        _ properties: ClientProperties, topic: String, of cluster: String, isCoPartitioned: Bool, _ state: StateFile,
+        _ progress: ContactProgress, _ log: Log, _ requests: Mailbox<ContactRequest>
     ) {
         var properties = properties
         // Nothing is skipped unnoticed.
         properties["auto.offset.reset"] = "error"
         // Contacts trickle in; what has piled up is written more slowly than it is fetched.
         properties["queued.max.messages.kbytes"] = "8192"
+        // Events wait for the end of a partition, which is known when a fetch has waited in vain.
+        if isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
         self.properties = properties
         self.topic = topic
         self.cluster = cluster
+        self.isCoPartitioned = isCoPartitioned
         self.state = state
         self.progress = progress
         self.log = log
-        self.end = end
+        self.requests = requests
     }
+
+    // MARK: The thread
+
+    private var isIdle: Bool { isCoPartitioned && followed.isEmpty }
 
     /// The thread's life.
     mutating func serve() {
-        while !hasEnded(until: .past) {
+        while !hasEnded(until: isIdle ? .never : .past) {
             do {
                 try follow()
             } catch {
@@ -61,57 +74,119 @@ struct ContactFollowing {
         }
     }
 
-    /// Throws what may be over when it is tried again.
+    /// Until there is nothing to follow. Throws what may be over when it is tried again.
     private mutating func follow() throws {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
-        let count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        let contacts = try TopicContacts(state, topic: topic, cluster: cluster)
-        let positions = try contacts.resume(partitions: count, now: SystemTime.milliseconds)
-        do {
-            try start(reader, positions, count)
-            while !hasEnded(until: .past) { try read(reader, contacts, partitions: count) }
-        } catch is OtherTopic {
-            log.warning("the topic of contacts is not what it was: they are all read anew", [.topic(topic)])
-            try contacts.startOver(now: SystemTime.milliseconds)
+        let contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
+        isChanged = true
+        while !hasEnded(until: .past) {
+            do {
+                if isChanged { try start(reader, contacts) }
+                guard !isIdle else { return }
+                try read(reader, contacts)
+            } catch let other as OtherTopic {
+                let places = other.partitions.map { TopicPartition(topic, $0) }
+                log.warning(
+                    "the topic of contacts is not what it was: they are all read anew",
+                    [.topic(topic), .partitions(places.summary)])
+                try contacts.startOver(other.partitions)
+                _ = followed.forget(other.partitions)
+                isChanged = true
+            }
         }
     }
 
-    private mutating func start(_ reader: PartitionReader, _ positions: [RecordPosition], _ count: Int) throws {
-        expected = Dictionary(uniqueKeysWithValues: positions.map { ($0.partition, $0) })
-        unread = Set(0..<Int32(count))
-        let places = (0..<Int32(count)).map { TopicPartition(topic, $0) }
-        var total: Int64 = 0
-        for place in places {
-            let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
-            total += max(0, high - (expected[place.partition]?.offset ?? low))
+    /// Does what was asked for until that time.
+    private mutating func hasEnded(until limit: Instant) -> Bool {
+        guard !isEnding else { return true }
+        var asked: [ContactRequest] = []
+        requests.take(into: &asked, until: limit)
+        for request in asked {
+            switch request {
+            case .follow(let partitions, let whenWhole): follow(partitions, whenWhole)
+            case .release(let partitions): release(partitions)
+            case .stop: isEnding = true
+            }
         }
-        // The last record is read again, to see whether it is the same.
-        try reader.read(
-            from: places.map { Position($0, offset: expected[$0.partition]?.offset ?? Position.beginning) })
-        progress.begin(total: Int(total), isAnew: positions.isEmpty)
+        return isEnding
+    }
+
+    private mutating func follow(_ partitions: Set<Int32>, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
+        for partition in partitions {
+            if followed.insert(partition) { isChanged = true }
+            followed.wait(for: partition, whenWhole)
+        }
+        if !followed.areWhole { progress.begin(total: 0, isRestored: false) }
+    }
+
+    private mutating func release(_ partitions: Set<Int32>) {
+        for partition in partitions where followed.remove(partition) { isChanged = true }
+        if followed.areWhole { progress.end() }
+    }
+
+    // MARK: Beginning to read
+
+    private mutating func start(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
+        try contacts.serve(only: followed.whole)
+        count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        if !isCoPartitioned { followed.become(0..<Int32(clamping: count)) }
+        try discardStale(contacts)
+        let known = try contacts.positions()
+        var positions: [Position] = []
+        var total: Int64 = 0
+        var others: Set<Int32> = []
+        for partition in followed.all.sorted() where partition < count {
+            let place = TopicPartition(topic, partition)
+            let last = known[partition]
+            let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
+            if let last, !(low..<max(low, high)).contains(last.offset) { others.formUnion(alike(partition)) }
+            total += max(0, high - (last?.offset ?? low))
+            followed.expect(last, in: partition)
+            // The last record is read again, to see whether it is the same.
+            positions.append(Position(place, offset: last?.offset ?? Position.beginning))
+        }
+        guard others.isEmpty else { throw OtherTopic(partitions: others) }
+        try reader.read(from: positions)
+        isChanged = false
+        progress.begin(total: Int(total), isRestored: followed.areWhole)
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
         nextLook = begin + Self.looksEvery
-        log.info("contacts are read from their topic", [.topic(topic), .count(Int(total))])
+        guard !followed.isEmpty else { return }
+        log.info(
+            "contacts are read from their topic",
+            [.topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
+        let missing = followed.all.filter { $0 >= count }.sorted().map { TopicPartition(topic, $0) }
+        guard !missing.isEmpty else { return }
+        log.error(
+            "the topic of contacts has fewer partitions than the input: events of the others wait",
+            [.topic(topic), .partitions(missing.summary)])
     }
 
-    private mutating func read(_ reader: PartitionReader, _ contacts: borrowing TopicContacts, partitions: Int) throws {
+    private mutating func discardStale(_ contacts: borrowing TopicContacts) throws(StoreError) {
+        let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
+        if followed.forget(stale) { isChanged = true }
+    }
+
+    // MARK: Reading
+
+    private mutating func read(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
         var batch = RecordBatch(capacity: Self.batchSize)
         let errors = reader.poll(milliseconds: 100, into: &batch)
         let records = batch.records
         defer { for record in records { record.destroy() } }
         try apply(records, contacts)
-        for end in batch.ends { try reach(end) }
-        if let error = errors.first { throw error.isOffsetOutOfLog ? OtherTopic() : error }
-        try look(reader, contacts, partitions: partitions)
+        try reach(batch.ends, contacts)
+        if let error = errors.first { throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error }
+        try look(reader, contacts)
     }
 
     private mutating func apply(_ records: [Record], _ contacts: borrowing TopicContacts) throws {
+        let records = records.filter { followed.contains($0.partition) }.map { TopicRecord($0) }
         guard !records.isEmpty else { return }
-        let records = records.map { TopicRecord($0) }
-        for record in records where !expected.isEmpty { try compare(record.position) }
+        for record in records { try compare(record.position) }
         for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
             log.warning(
                 "a record of the topic of contacts is none",
@@ -124,14 +199,32 @@ struct ContactFollowing {
     }
 
     private mutating func compare(_ position: RecordPosition) throws {
-        guard let last = expected.removeValue(forKey: position.partition) else { return }
+        guard let last = followed.expected(in: position.partition) else { return }
+        followed.expect(nil, in: position.partition)
         // Compaction may have put a later one in its place.
-        if position.offset == last.offset, position.timestamp != last.timestamp { throw OtherTopic() }
+        guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
+        throw OtherTopic(partitions: alike(position.partition))
     }
 
-    private mutating func reach(_ end: PartitionEnd) throws {
-        if let last = expected[end.partition], end.offset <= last.offset { throw OtherTopic() }
-        guard unread.remove(end.partition) != nil, unread.isEmpty else { return }
+    /// What is begun again with a partition: all, where contacts are not told apart.
+    private func alike(_ partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
+
+    private mutating func reach(_ ends: [PartitionEnd], _ contacts: borrowing TopicContacts) throws {
+        for end in ends {
+            guard let last = followed.expected(in: end.partition), end.offset <= last.offset else { continue }
+            throw OtherTopic(partitions: alike(end.partition))
+        }
+        let before = followed.whole
+        let reached = Set(ends.lazy.map(\.partition)).intersection(followed.all).subtracting(before)
+        guard !reached.isEmpty else { return }
+        try contacts.see(reached, now: SystemTime.milliseconds)
+        try contacts.serve(only: before.union(reached))
+        let waiting = followed.complete(reached)
+        if followed.areWhole { tellEnd() }
+        for (partition, whenWhole) in waiting { whenWhole(partition) }
+    }
+
+    private func tellEnd() {
         progress.end()
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
@@ -140,26 +233,19 @@ struct ContactFollowing {
     }
 
     /// What is due by the clock.
-    private mutating func look(_ reader: PartitionReader, _ contacts: borrowing TopicContacts, partitions: Int) throws {
+    private mutating func look(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
         let now = TimeSource.system.now
-        if !unread.isEmpty, now >= nextTelling {
+        if !progress.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
             let (read, total) = progress.records
             log.info("contacts are being read", [.topic(topic), .count(read), .total(total)])
         }
         guard now >= nextLook else { return }
         nextLook = now + Self.looksEvery
-        try contacts.see(now: SystemTime.milliseconds)
-        let count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        guard count == partitions else { throw PartitionsChanged(from: partitions, to: count) }
-    }
-
-    private mutating func hasEnded(until limit: Instant) -> Bool {
-        guard !isEnding else { return true }
-        var told: [Void] = []
-        end.take(into: &told, until: limit)
-        isEnding = !told.isEmpty
-        return isEnding
+        try discardStale(contacts)
+        try contacts.see(followed.whole, now: SystemTime.milliseconds)
+        let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        guard current == count else { throw PartitionsChanged(from: count, to: current) }
     }
 }
 

@@ -18,7 +18,7 @@ package final class Worker: Sendable {
     private let watches: [LaneWatch]
     private let end: @Sendable () -> Void
 
-    /// Joins the group, once the contacts are there, and works until `terminate`.
+    /// Joins the group, once the contacts are there unless they come with its partitions, and works until `terminate`.
     package init(
         _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
         changelog: Changelog? = nil, metrics: ServiceMetrics, log: Log
@@ -89,9 +89,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics,
-                log: log,
-                status: status
+                changelog: changelog, contacts: contacts.flatMap { $0.isCoPartitioned ? $0 : nil }, lanes: mailboxes,
+                messages: messages, settings: settings, metrics: metrics, log: log, status: status
             ).serve()
         }
         self.log = log
