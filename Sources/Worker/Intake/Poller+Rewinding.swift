@@ -1,15 +1,6 @@
 import Kafka
 import Telemetry
 
-/// A partition that waits for what it needs.
-struct Restoring {
-    let start: PartitionStart
-    /// Of the assignment: it may have come and gone before.
-    let number: Int
-    /// What is not whole yet: counts, contacts.
-    var missing: Int
-}
-
 /// Partitions that cannot be read at once: counts or contacts are restored, or they go back to the last commit.
 extension Poller {
     var transactions: Mailbox<Transactor.Request>? { outputs.transactions?.requests }
@@ -69,16 +60,11 @@ extension Poller {
     func readReturning() {
         guard !returning.isEmpty, flow.isSettled(returning.map(\.place)) else { return }
         guard shutdown.isRunning else { return returning.removeAll() }
-        // Where nothing is committed librdkafka knows where to begin, and has not begun.
-        let known = returning.filter { $0.offset >= 0 }
-        let results =
-            known.isEmpty
-            ? []
-            : consumer.seek(
-                to: known.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
-        let failed = Set(results.filter { $0.error != nil }.map(\.position.partition))
-        let starts = returning.filter { !failed.contains($0.place) }
-        returning.removeAll { !failed.contains($0.place) }
+        let results = consumer.seek(
+            to: returning.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
+        let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
+        let starts = returning.filter { sought.contains($0.place) }
+        returning.removeAll { sought.contains($0.place) }
         for start in starts { intake.serve(start) }
         let places = starts.map(\.place)
         consumer.resume(places.filter { !paused.contains($0) })

@@ -61,9 +61,11 @@ package final class Worker: Sendable {
             shard: acknowledgerShard, onRoom: onRoom)
         let watchdog = Watchdog(
             lanes: lanes, chain: chain, outputs: outputs, flow: flow, metrics: metrics.shard(watchdogShard), log: log)
+        let coPartitioned = contacts.flatMap { $0.isCoPartitioned ? $0 : nil }
         let committer = Committer(
-            consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings, metrics: metrics,
-            status: status, log: log, tell: { messages.post($0) })
+            consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings,
+            knowsStarts: settings.isTransactional || coPartitioned != nil, metrics: metrics, status: status, log: log,
+            tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
         var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
@@ -89,8 +91,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                changelog: changelog, contacts: contacts.flatMap { $0.isCoPartitioned ? $0 : nil }, lanes: mailboxes,
-                messages: messages, settings: settings, metrics: metrics, log: log, status: status
+                changelog: changelog, contacts: coPartitioned, lanes: mailboxes, messages: messages, settings: settings,
+                metrics: metrics, log: log, status: status
             ).serve()
         }
         self.log = log
