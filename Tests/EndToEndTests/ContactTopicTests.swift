@@ -112,7 +112,7 @@ extension EndToEnd {
                 ("UPDATE contact_position SET offset=offset+1", true),
                 ("UPDATE contact_position SET offset=offset+1000", true),
                 ("UPDATE contact_position SET partition=partition+3", true),
-                ("UPDATE contact_source SET cluster='another'", true), ("UPDATE contact_source SET seen=0", true),
+                ("UPDATE contact_source SET cluster='another'", true), ("UPDATE contact_position SET seen=0", true),
             ])
         func otherTopic(change: String, isAnew: Bool) async throws {
             let folder = try TemporaryFolder()
@@ -130,7 +130,7 @@ extension EndToEnd {
             try await elsewhere {
                 #expect(try Self.follow(topic, brokers, path).count == 100)
                 let database = try Database.open(path: path)
-                try database.execute("INSERT INTO contact VALUES(x'61', x'62', x'63'); \(change)")
+                try database.execute("INSERT INTO contact VALUES(-1, x'61', x'62', x'63'); \(change)")
             }
             let ghost = #"{"owner":"a","id":"b","name":"c"}"#
             let contacts = try await elsewhere { try Self.follow(topic, brokers, path) }
@@ -158,7 +158,7 @@ extension EndToEnd {
             let progress = ContactProgress(topic: "contacts")
             let status = WorkerStatus(contacts: progress)
             status.joined()
-            progress.begin(total: 200, isAnew: true)
+            progress.begin(total: 200, isRestored: false)
             progress.add(50)
             #expect(status.reasons.map(\.word) == ["contacts-not-restored"])
             #expect(
@@ -166,9 +166,9 @@ extension EndToEnd {
             )
             progress.end()
             #expect(status.reasons.isEmpty && status.isPrepared)
-            progress.begin(total: 1, isAnew: false)
+            progress.begin(total: 1, isRestored: true)
             #expect(status.isPrepared)
-            progress.begin(total: 1, isAnew: true)
+            progress.begin(total: 1, isRestored: false)
             #expect(!status.isPrepared)
         }
     }

@@ -21,10 +21,19 @@ extension ContactSource: CustomStringConvertible {
 extension ConfiguredStage {
     /// Nil for a stage without contacts.
     package var contactSource: ContactSource? {
+        contactSetting("source").flatMap { try? SettingFormat.contactSource.parse($0, "") }
+    }
+
+    /// A recipient's contacts lie in the topic's partition of the number that the recipient's events have.
+    package var hasCoPartitionedContacts: Bool {
+        contactSetting("co-partitioned").flatMap { try? SettingFormat.bool.parse($0, "") } ?? false
+    }
+
+    private func contactSetting(_ key: String) -> String? {
         guard name == "contact", case .map(let members) = settings.value,
-            case .scalar(let text)? = members.first(where: { $0.key == "source" })?.value.value
+            case .scalar(let text)? = members.first(where: { $0.key == key })?.value.value
         else { return nil }
-        return try? SettingFormat.contactSource.parse(text, "")
+        return text
     }
 }
 

@@ -65,7 +65,7 @@ extension Invocation {
     /// The state, to change its contacts; refused where they are a copy.
     fileprivate func ownContacts(creating: Bool = false) throws(ProgramError) -> StateFile {
         if let topic = try configuration().contactTopic {
-            throw .badData("the contacts are a copy of the topic \(topic): publish there what is to change")
+            throw .badData("the contacts are a copy of the topic \(topic.name): publish there what is to change")
         }
         return try stateFile(.shared, creating: creating)
     }

@@ -18,48 +18,33 @@ struct ChangelogTopic {
 
     let name: String
     let input: String
-    /// Asks without creating what it asks for.
-    private let reader: PartitionReader
+    private let topics: TopicPartitions
 
     init(_ name: String, beside input: String, _ consumer: ClientProperties) throws(ProgramError) {
         self.name = name
         self.input = input
-        do throws(KafkaError) {
-            reader = try PartitionReader(consumer, log: { _, _, _ in })
-        } catch {
-            throw .unreadableConfiguration("librdkafka refuses the configuration of the consumer: \(error.message)")
-        }
+        topics = try TopicPartitions(consumer)
     }
 
     /// Creates it where it is missing.
     func prepare(_ client: Producer, _ log: Log) throws(ProgramError) {
-        guard let wanted = try count(of: input) else {
-            throw .unreadableConfiguration("the brokers know no topic \(input): create it, or correct it under topics")
-        }
-        if try count(of: name) == nil {
+        let wanted = try topics.count(of: input, named: "topics")
+        if try topics.count(of: name) == nil {
             try create(wanted, client)
             log.info("the changelog of badge counts is created", [.topic(name), .count(wanted)])
         }
         // Other brokers may not know it at once.
         for _ in 0..<Self.attempts {
-            guard let found = try count(of: name) else {
+            guard let found = try topics.count(of: name) else {
                 usleep(Self.pause)
                 continue
             }
-            try compare(found, wanted)
+            try TopicPartitions.compare(
+                (name, found), with: (input, wanted), why: "a recipient's counts live",
+                remedy: "create another and name it under topics.badge-changelog")
             return try checkCompaction(client)
         }
         throw .internalFailure("the topic \(name) was created, and the brokers do not know it")
-    }
-
-    private func compare(_ found: Int, _ wanted: Int) throws(ProgramError) {
-        guard found != wanted else { return }
-        throw .unreadableConfiguration(
-            """
-            the topic \(name) has \(found) partitions and \(input) has \(wanted): a recipient's counts live at the \
-            number of its events' partition, so both need as many; create another and name it under \
-            topics.badge-changelog
-            """)
     }
 
     private func checkCompaction(_ client: Producer) throws(ProgramError) {
@@ -80,16 +65,6 @@ struct ChangelogTopic {
                 the brokers know no topic \(name), and do not let it be created (\(error)): create it with \
                 \(partitions) partitions and cleanup.policy=compact, or correct it under topics.badge-changelog
                 """)
-        }
-    }
-
-    /// nil for a topic that is not there.
-    private func count(of topic: String) throws(ProgramError) -> Int? {
-        do throws(KafkaError) {
-            return try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        } catch {
-            if error.isUnknownTopic { return nil }
-            throw .internalFailure("nothing can be learned of the topic \(topic): \(error)")
         }
     }
 }

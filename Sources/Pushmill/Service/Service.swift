@@ -89,7 +89,9 @@ final class Service: Sendable {
     ) throws(ProgramError) -> ContactFollower? {
         guard let topic = configuration.contactTopic, let state else { return nil }
         do throws(TelemetryError) {
-            return try ContactFollower(settings.consumer, topic: topic, of: cluster, into: state, log: log)
+            return try ContactFollower(
+                settings.consumer, topic: topic.name, of: cluster, isCoPartitioned: topic.isCoPartitioned, into: state,
+                log: log)
         } catch {
             throw .internalFailure("contacts cannot be followed: \(error)")
         }

@@ -22,7 +22,7 @@ enum Startup {
 
     /// Gives the identity of the cluster.
     static func check(
-        _ settings: WorkerSettings, contacts: String?, changelog: String?, _ log: Log
+        _ settings: WorkerSettings, contacts: ContactTopic?, changelog: String?, _ log: Log
     ) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
@@ -34,7 +34,10 @@ enum Startup {
         for name in settings.input + [settings.output, settings.deadLetters] {
             try find(name, client, setting: "topics")
         }
-        if let contacts { try find(contacts, client, setting: "stages.contact.source") }
+        if let contacts {
+            try find(contacts.name, client, setting: "stages.contact.source")
+            try contacts.check(beside: settings.input, settings.consumer)
+        }
         if let changelog, let input = settings.input.first {
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
         }

@@ -22,9 +22,10 @@ package struct Configuration: Sendable {
     }
 
     /// The topic of which the embedded store's contacts are a copy.
-    package var contactTopic: String? {
+    package var contactTopic: ContactTopic? {
         for stage in stages {
-            if case .topic(let name)? = stage.contactSource { return name }
+            guard case .topic(let name)? = stage.contactSource else { continue }
+            return ContactTopic(name: name, isCoPartitioned: stage.hasCoPartitionedContacts)
         }
         return nil
     }

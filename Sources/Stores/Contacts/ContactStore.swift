@@ -4,6 +4,8 @@ import Push
 package struct ContactStore: ~Copyable {
     /// Contacts of one transaction: no writer beside this one waits longer than for that many.
     private static let batchSize = 10_000
+    /// Of contacts that no partition of a topic stands for: they are served wherever the file is.
+    package static let noPartition: Int32 = -1
 
     let database: Database
     private let putName: Statement
@@ -12,9 +14,9 @@ package struct ContactStore: ~Copyable {
     package init(_ state: StateFile) throws(StoreError) {
         let database = try state.connect()
         let putName = try database.prepare(
-            "INSERT INTO contact VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
+            "INSERT INTO contact VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
                 + "WHERE name<>excluded.name")
-        let removeName = try database.prepare("DELETE FROM contact WHERE owner=? AND id=?")
+        let removeName = try database.prepare("DELETE FROM contact WHERE partition=? AND owner=? AND id=?")
         self.database = database
         self.putName = putName
         self.removeName = removeName
@@ -29,16 +31,20 @@ package struct ContactStore: ~Copyable {
         }
     }
 
-    package func put(owner: RawSpan, id: RawSpan, name: RawSpan) throws(StoreError) {
-        try putName.bind(1, owner)
-        try putName.bind(2, id)
-        try putName.bind(3, name)
+    package func put(
+        owner: RawSpan, id: RawSpan, name: RawSpan, in partition: Int32 = noPartition
+    ) throws(StoreError) {
+        try putName.bind(1, Int64(partition))
+        try putName.bind(2, owner)
+        try putName.bind(3, id)
+        try putName.bind(4, name)
         try putName.run()
     }
 
-    package func remove(owner: RawSpan, id: RawSpan) throws(StoreError) {
-        try removeName.bind(1, owner)
-        try removeName.bind(2, id)
+    package func remove(owner: RawSpan, id: RawSpan, in partition: Int32 = noPartition) throws(StoreError) {
+        try removeName.bind(1, Int64(partition))
+        try removeName.bind(2, owner)
+        try removeName.bind(3, id)
         try removeName.run()
     }
 
@@ -74,13 +80,14 @@ extension ContactStore {
         }
     }
 
-    /// Gives all contacts, or one owner's, by owner and identifier, as of one moment.
+    /// Gives all contacts that are served, or one owner's, by owner and identifier, as of one moment.
     package func forEach(
         owner: RawSpan? = nil, _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
         try database.snapshot { () throws(StoreError) in
             let rows = try database.prepare(
-                "SELECT owner, id, name FROM contact" + (owner == nil ? "" : " WHERE owner=?") + " ORDER BY owner, id")
+                "SELECT owner, id, name, min(partition) FROM contact WHERE partition IN contact_served"
+                    + (owner == nil ? "" : " AND owner=?") + " GROUP BY owner, id ORDER BY owner, id")
             if let owner { try rows.bind(1, owner) }
             while try rows.step() { try body(rows.bytes(0).bytes, rows.bytes(1).bytes, rows.bytes(2).bytes) }
         }

@@ -59,7 +59,10 @@ extension StoredContacts {
 
         init(_ state: StateFile, capacity: Int) throws(StoreError) {
             let database = try state.connect()
-            let nameQuery = try database.prepare("SELECT name FROM contact WHERE owner=? AND id=?")
+            // A contact of the shared directory may stand in several partitions.
+            let nameQuery = try database.prepare(
+                "SELECT name FROM contact WHERE owner=? AND id=? AND partition IN contact_served "
+                    + "ORDER BY partition LIMIT 1")
             let revisionQuery = try database.prepare("SELECT revision FROM contact_revision")
             self.database = database
             self.nameQuery = nameQuery

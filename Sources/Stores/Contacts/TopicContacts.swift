@@ -2,7 +2,9 @@ import Push
 
 /// The contacts of a state file as the copy of a compacted topic, and how far that was read. For one thread.
 ///
-/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact.
+/// A record's key is `{"owner": "anna", "id": "c1"}`, its value `{"name": "Zoë"}`; no value deletes the contact. Where
+/// the topic is co-partitioned with the input, its partitions come and go: each has contacts of its own, which no record
+/// of another changes, and only those of partitions that are served are found.
 package struct TopicContacts: ~Copyable {
     /// Compaction may drop a deletion a day after it was written, unless configured otherwise: who has seen nothing for
     /// so long may have missed one.
@@ -10,63 +12,111 @@ package struct TopicContacts: ~Copyable {
 
     private let topic: String
     private let cluster: String
+    private let isCoPartitioned: Bool
     private let store: ContactStore
     private let putPosition: Statement
     private let putSeen: Statement
 
-    package init(_ state: StateFile, topic: String, cluster: String) throws(StoreError) {
+    package init(
+        _ state: StateFile, topic: String, cluster: String, isCoPartitioned: Bool = false
+    ) throws(StoreError) {
         let store = try ContactStore(state)
         let putPosition = try store.database.prepare(
-            "INSERT INTO contact_position VALUES(?, ?, ?) "
+            "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
                 + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
-        let putSeen = try store.database.prepare("UPDATE contact_source SET seen=? WHERE cluster=? AND topic=?")
+        let putSeen = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
         self.topic = topic
         self.cluster = cluster
+        self.isCoPartitioned = isCoPartitioned
         self.store = store
         self.putPosition = putPosition
         self.putSeen = putSeen
     }
 
-    /// The last record of each partition that the contacts contain. Empty where they are another source's, or may have
-    /// missed something: then they are forgotten, to be read anew. `now` is in milliseconds since 1970.
-    package func resume(partitions: Int, now: Int64) throws(StoreError) -> [RecordPosition] {
-        let positions = try positions()
-        guard let seen = try seen(), now &- seen < Self.longestAbsence,
-            positions.allSatisfy({ $0.partition < partitions })
-        else {
-            try startOver(now: now)
-            return []
+    /// Forgets the contacts of another source, and those that may have missed a deletion. Gives the partitions, of so many
+    /// that the topic has, that are to be read anew. `now` is in milliseconds since 1970.
+    package func discardStale(partitions count: Int, now: Int64) throws(StoreError) -> Set<Int32> {
+        let all = Set(0..<Int32(clamping: count))
+        guard try isSource() else {
+            try claim()
+            return all
+        }
+        let query = try store.database.prepare("SELECT partition FROM contact_position WHERE seen<=? OR partition>=?")
+        try query.bind(1, now &- Self.longestAbsence)
+        try query.bind(2, Int64(count))
+        var stale: Set<Int32> = []
+        while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
+        guard !stale.isEmpty else { return [] }
+        try startOver(stale)
+        return isCoPartitioned ? stale : all
+    }
+
+    /// The last record of each partition that the contacts contain.
+    package func positions() throws(StoreError) -> [Int32: RecordPosition] {
+        let query = try store.database.prepare("SELECT partition, offset, timestamp FROM contact_position")
+        var positions: [Int32: RecordPosition] = [:]
+        while try query.step() {
+            let partition = Int32(truncatingIfNeeded: query.integer(0))
+            positions[partition] = RecordPosition(
+                partition: partition, offset: query.integer(1), timestamp: query.integer(2))
         }
         return positions
     }
 
-    /// Forgets all contacts, of whatever source.
-    package func startOver(now: Int64) throws(StoreError) {
-        let putSource = try store.database.prepare("INSERT INTO contact_source VALUES(1, ?, ?, ?)")
-        try putSource.bind(1, cluster)
-        try putSource.bind(2, topic)
-        try putSource.bind(3, now)
+    /// Forgets the contacts of these partitions; where they cannot be told apart, all.
+    package func startOver(_ partitions: Set<Int32>) throws(StoreError) {
+        guard isCoPartitioned else {
+            return try store.change { () throws(StoreError) in
+                try store.database.execute("DELETE FROM contact; DELETE FROM contact_position")
+            }
+        }
+        let removeContacts = try store.database.prepare("DELETE FROM contact WHERE partition=?")
+        let removePosition = try store.database.prepare("DELETE FROM contact_position WHERE partition=?")
         try store.change { () throws(StoreError) in
-            try store.database.execute(
-                "DELETE FROM contact; DELETE FROM contact_position; DELETE FROM contact_source")
-            try putSource.run()
+            for partition in partitions {
+                try removeContacts.bind(1, Int64(partition))
+                try removeContacts.run()
+                try removePosition.bind(1, Int64(partition))
+                try removePosition.run()
+            }
+        }
+    }
+
+    /// From now on contacts of these partitions are found, and of no others. The contacts of a whole topic always are.
+    package func serve(only partitions: Set<Int32>) throws(StoreError) {
+        guard isCoPartitioned else { return }
+        let put = try store.database.prepare("INSERT INTO contact_served VALUES(?)")
+        try store.change { () throws(StoreError) in
+            try store.database.execute("DELETE FROM contact_served WHERE partition>=0")
+            for partition in partitions {
+                try put.bind(1, Int64(partition))
+                try put.run()
+            }
         }
     }
 
     /// Puts what the records say into the contacts, all in one transaction. Gives those that say nothing of a contact.
     package func apply(_ records: [TopicRecord], now: Int64) throws(StoreError) -> [RefusedRecord] {
-        var refused: [RefusedRecord] = []
         try store.change { () throws(StoreError) in
-            refused = try apply(records)
-            try putSeen(now)
+            try checkSource()
+            return try put(records, now)
         }
-        return refused
     }
 
-    /// Nothing new has come.
-    package func see(now: Int64) throws(StoreError) { try putSeen(now) }
+    /// These partitions have been read to their ends. Until they have, deletions may be missed that were written since
+    /// their reading began.
+    package func see(_ partitions: Set<Int32>, now: Int64) throws(StoreError) {
+        try store.database.transaction { () throws(StoreError) in
+            try checkSource()
+            for partition in partitions {
+                try putSeen.bind(1, now)
+                try putSeen.bind(2, Int64(partition))
+                try putSeen.run()
+            }
+        }
+    }
 
-    private func apply(_ records: [TopicRecord]) throws(StoreError) -> [RefusedRecord] {
+    private func put(_ records: [TopicRecord], _ now: Int64) throws(StoreError) -> [RefusedRecord] {
         var refused: [RefusedRecord] = []
         var last: [Int32: RecordPosition] = [:]
         var key = ContactMembers()
@@ -81,14 +131,15 @@ package struct TopicContacts: ~Copyable {
                 refused.append(RefusedRecord(position: record.position, what: error.what))
                 continue
             }
+            let partition = isCoPartitioned ? record.position.partition : ContactStore.noPartition
             try key.withKey(contact) { (owner, id) throws(StoreError) in
-                guard let name else { return try store.remove(owner: owner, id: id) }
+                guard let name else { return try store.remove(owner: owner, id: id, in: partition) }
                 try value.withText(of: name) { (name) throws(StoreError) in
-                    try store.put(owner: owner, id: id, name: name)
+                    try store.put(owner: owner, id: id, name: name, in: partition)
                 }
             }
         }
-        for position in last.values { try put(position) }
+        for position in last.values { try put(position, now) }
         return refused
     }
 
@@ -104,41 +155,44 @@ package struct TopicContacts: ~Copyable {
         return (contact, try value.name())
     }
 
-    private func put(_ position: RecordPosition) throws(StoreError) {
+    private func put(_ position: RecordPosition, _ now: Int64) throws(StoreError) {
         try putPosition.bind(1, Int64(position.partition))
         try putPosition.bind(2, position.offset)
         try putPosition.bind(3, position.timestamp)
+        try putPosition.bind(4, now)
         try putPosition.run()
     }
 
+    private func claim() throws(StoreError) {
+        let putSource = try store.database.prepare("INSERT INTO contact_source VALUES(1, ?, ?, ?)")
+        try bindSource(to: putSource)
+        try store.change { () throws(StoreError) in
+            try store.database.execute(
+                """
+                DELETE FROM contact; DELETE FROM contact_position; DELETE FROM contact_source;
+                DELETE FROM contact_served WHERE partition>=0
+                """)
+            try putSource.run()
+        }
+    }
+
     /// Throws when contacts were changed by hand meanwhile.
-    private func putSeen(_ now: Int64) throws(StoreError) {
-        try putSeen.bind(1, now)
-        try putSeen.bind(2, cluster)
-        try putSeen.bind(3, topic)
-        try putSeen.run()
-        guard store.database.changes == 1 else {
+    private func checkSource() throws(StoreError) {
+        guard try isSource() else {
             throw .damaged(path: store.database.path, what: "its contacts are no longer those of the topic \(topic)")
         }
     }
 
-    /// When the topic was last read for these contacts; nil if they are not its.
-    private func seen() throws(StoreError) -> Int64? {
-        let query = try store.database.prepare("SELECT seen FROM contact_source WHERE cluster=? AND topic=?")
-        try query.bind(1, cluster)
-        try query.bind(2, topic)
-        return try query.step() ? query.integer(0) : nil
+    private func isSource() throws(StoreError) -> Bool {
+        let query = try store.database.prepare(
+            "SELECT 1 FROM contact_source WHERE cluster=? AND topic=? AND is_copartitioned=?")
+        try bindSource(to: query)
+        return try query.step()
     }
 
-    private func positions() throws(StoreError) -> [RecordPosition] {
-        let query = try store.database.prepare("SELECT partition, offset, timestamp FROM contact_position")
-        var positions: [RecordPosition] = []
-        while try query.step() {
-            positions.append(
-                RecordPosition(
-                    partition: Int32(truncatingIfNeeded: query.integer(0)), offset: query.integer(1),
-                    timestamp: query.integer(2)))
-        }
-        return positions
+    private func bindSource(to statement: borrowing Statement) throws(StoreError) {
+        try statement.bind(1, cluster)
+        try statement.bind(2, topic)
+        try statement.bind(3, isCoPartitioned ? 1 : 0)
     }
 }

@@ -32,6 +32,22 @@ enum Schema {
         CREATE TABLE changelog_position(
             partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL, seen INTEGER NOT NULL);
         """,
+        // Contacts of one partition of a topic beside those of another; what belongs to none is in -1, always served. When
+        // a partition was last known to its end is its own.
+        """
+        ALTER TABLE contact RENAME TO former_contact;
+        CREATE TABLE contact(
+            partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL,
+            PRIMARY KEY(owner, id, partition)) WITHOUT ROWID;
+        INSERT INTO contact SELECT -1, owner, id, name FROM former_contact;
+        DROP TABLE former_contact;
+        CREATE TABLE contact_served(partition INTEGER PRIMARY KEY);
+        INSERT INTO contact_served VALUES(-1);
+        ALTER TABLE contact_position ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+        UPDATE contact_position SET seen=coalesce((SELECT seen FROM contact_source), 0);
+        ALTER TABLE contact_source DROP COLUMN seen;
+        ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
+        """,
     ]
 
     static func prepare(

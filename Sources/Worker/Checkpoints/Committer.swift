@@ -34,15 +34,15 @@ final class Committer: Sendable {
     private let tell: @Sendable (PollerMessage) -> Void
 
     init(
-        consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, settings: WorkerSettings, metrics: ServiceMetrics,
-        status: WorkerStatus, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
+        consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, settings: WorkerSettings, knowsStarts: Bool,
+        metrics: ServiceMetrics, status: WorkerStatus, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
     ) {
         self.consumer = consumer
         self.flow = flow
         self.checkpoint = checkpoint
         interval = settings.checkpointInterval
         isAskingOnly = settings.isTransactional
-        reset = settings.isTransactional ? OffsetReset(settings.consumer["auto.offset.reset"]) : nil
+        reset = knowsStarts ? OffsetReset(settings.consumer["auto.offset.reset"]) : nil
         self.metrics = metrics
         self.status = status
         self.log = log
@@ -102,7 +102,7 @@ final class Committer: Sendable {
         return true
     }
 
-    /// A partition that may have to go back to where it began must know that.
+    /// A partition that waits before it is read, or may have to go back to where it began, must know that.
     private func begin(_ start: PartitionStart) throws(KafkaError) -> PartitionStart {
         guard start.offset < 0, let reset else { return start }
         let marks = try consumer.watermarks(of: start.place, milliseconds: Self.endPatience)

@@ -43,7 +43,7 @@ extension Poller {
         case .lastCommitEnded(let outcome):
             perform(shutdown.commitEnded(outcome, now: now))
         case .rewind: rewind()
-        case .restored(let partition): restored(partition)
+        case .restored(let partition, let number): restored(partition, number: number)
         case .cannotGoOn(let error):
             status.fail(error)
             if shutdown.isRunning { perform(shutdown.terminate(now: now)) }
@@ -56,7 +56,7 @@ extension Poller {
 
     private func start(_ starts: [PartitionStart]) {
         let places = starts.map(\.place)
-        if changelog == nil { for start in starts { intake.serve(start) } }
+        if !isRestoring { for start in starts { intake.serve(start) } }
         tell { () throws(KafkaError) in
             try self.consumer.assign(starts.map { Position($0.place, offset: $0.offset) })
         }
@@ -64,7 +64,7 @@ extension Poller {
             intake.drain(places)
             return consumer.pause(places)
         }
-        if let changelog { return restore(starts, from: changelog) }
+        if isRestoring { return restore(starts) }
         log.info("partitions are read", [.count(starts.count), .partitions(places.summary)])
     }
 

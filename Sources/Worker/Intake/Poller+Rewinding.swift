@@ -1,28 +1,44 @@
 import Kafka
 import Telemetry
 
-/// Partitions that cannot be read at once: their counts are restored, or they go back to the last commit.
+/// Partitions that cannot be read at once: counts or contacts are restored, or they go back to the last commit.
 extension Poller {
     var transactions: Mailbox<Transactor.Request>? { outputs.transactions?.requests }
 
+    /// Partitions that are assigned need something before they are read.
+    var isRestoring: Bool { changelog != nil || contacts != nil }
+
     /// The group need not wait for that: they are assigned, and not read.
-    func restore(_ starts: [PartitionStart], from changelog: Changelog) {
+    func restore(_ starts: [PartitionStart]) {
         consumer.pause(starts.map(\.place))
-        restoring += starts
-        changelog.restore(starts.map(\.place.partition)) { [messages] in messages.post(.restored($0)) }
+        restores += 1
+        let missing = [changelog != nil, contacts != nil].count { $0 }
+        restoring += starts.map { Restoring(start: $0, number: restores, missing: missing) }
+        let partitions = Set(starts.map(\.place.partition))
+        let tell: @Sendable (Int32) -> Void = { [messages, restores] partition in
+            messages.post(.restored(partition, number: restores))
+        }
+        changelog?.restore(Array(partitions), whenWhole: tell)
+        contacts?.follow(partitions, whenWhole: tell)
     }
 
-    /// There is one input topic where counts are kept so.
-    func restored(_ partition: Int32) {
-        returning += restoring.filter { $0.place.partition == partition }
-        restoring.removeAll { $0.place.partition == partition }
+    func restored(_ partition: Int32, number: Int) {
+        for index in restoring.indices
+        where restoring[index].start.place.partition == partition && restoring[index].number == number {
+            restoring[index].missing -= 1
+        }
+        returning += restoring.filter { $0.missing == 0 }.map(\.start)
+        restoring.removeAll { $0.missing == 0 }
     }
 
     /// They go to others.
     func forget(_ places: [TopicPartition]) {
-        restoring.removeAll { places.contains($0.place) }
+        restoring.removeAll { places.contains($0.start.place) }
         returning.removeAll { places.contains($0.place) }
         changelog?.release(places.map(\.partition))
+        // One of another input topic may need the contacts of the same number.
+        let left = intake.served.places + restoring.map(\.start.place) + returning.map(\.place)
+        contacts?.release(Set(places.map(\.partition)).subtracting(left.map(\.partition)))
     }
 
     /// Back to the last commit: what was published since then has come to nothing. Partitions that are leaving go as they

@@ -29,17 +29,21 @@ final class Poller {
     /// Assigned and not read, until what is in flight of them from before has ended.
     var returning: [PartitionStart] = []
     let changelog: Changelog?
-    /// Assigned and not read, until their counts are restored.
-    var restoring: [PartitionStart] = []
+    /// Where contacts come and go with the partitions.
+    let contacts: ContactFollower?
+    /// Assigned and not read, until their counts and contacts are restored.
+    var restoring: [Restoring] = []
+    /// Assignments that waited for that.
+    var restores = 0
     private var blockedSince: Instant?
     private let topics: InputTopics
     private var knownTopics: UInt32 = 0
 
     init(
         consumer: Consumer, flow: Flow, committer: Mailbox<Committer.Request>, outputs: Outputs, topics: InputTopics,
-        changelog: Changelog?, lanes: [Mailbox<LaneMessage>], messages: Mailbox<PollerMessage>,
-        settings: WorkerSettings,
-        metrics: ServiceMetrics, log: Log, status: WorkerStatus
+        changelog: Changelog?, contacts: ContactFollower?, lanes: [Mailbox<LaneMessage>],
+        messages: Mailbox<PollerMessage>, settings: WorkerSettings, metrics: ServiceMetrics, log: Log,
+        status: WorkerStatus
     ) {
         self.consumer = consumer
         self.flow = flow
@@ -47,6 +51,7 @@ final class Poller {
         self.outputs = outputs
         self.topics = topics
         self.changelog = changelog
+        self.contacts = contacts
         self.messages = messages
         self.settings = settings
         self.metrics = metrics

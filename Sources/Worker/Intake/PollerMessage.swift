@@ -8,8 +8,8 @@ enum PollerMessage: Sendable {
     case commitEnded(CommitOutcome, attempt: Int)
     /// Answers `Committer.Request.commitAll`.
     case lastCommitEnded(CommitOutcome)
-    /// The counts of this partition are restored.
-    case restored(Int32)
+    /// Part of what a partition needs has been restored, its counts or its contacts, for the assignment of that number.
+    case restored(Int32, number: Int)
     /// A transaction was aborted: state and input go back to the last commit. Answered by `Transactor.Request.rewound`.
     case rewind
     /// No transaction can be made any more.

@@ -18,7 +18,7 @@ package final class Worker: Sendable {
     private let watches: [LaneWatch]
     private let end: @Sendable () -> Void
 
-    /// Joins the group, once the contacts are there, and works until `terminate`.
+    /// Joins the group, once the contacts are there unless they come with its partitions, and works until `terminate`.
     package init(
         _ settings: WorkerSettings, chain: Chain, checkpoint: any Checkpoint, contacts: ContactFollower? = nil,
         changelog: Changelog? = nil, metrics: ServiceMetrics, log: Log
@@ -61,9 +61,11 @@ package final class Worker: Sendable {
             shard: acknowledgerShard, onRoom: onRoom)
         let watchdog = Watchdog(
             lanes: lanes, chain: chain, outputs: outputs, flow: flow, metrics: metrics.shard(watchdogShard), log: log)
+        let coPartitioned = contacts.flatMap { $0.isCoPartitioned ? $0 : nil }
         let committer = Committer(
-            consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings, metrics: metrics,
-            status: status, log: log, tell: { messages.post($0) })
+            consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings,
+            knowsStarts: settings.isTransactional || coPartitioned != nil, metrics: metrics, status: status, log: log,
+            tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
         var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
@@ -91,9 +93,8 @@ package final class Worker: Sendable {
         poller = try Thread {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
-                changelog: changelog, lanes: mailboxes, messages: messages, settings: settings, metrics: metrics,
-                log: log,
-                status: status
+                changelog: changelog, contacts: coPartitioned, lanes: mailboxes, messages: messages, settings: settings,
+                metrics: metrics, log: log, status: status
             ).serve()
         }
         self.log = log

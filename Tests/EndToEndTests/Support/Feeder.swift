@@ -17,15 +17,17 @@ final class Feeder: Sendable {
         try await elsewhere { try self.publishAll(events.map { ($0.key, $0.payload) }, rate: rate) }
     }
 
-    /// All with the same headers.
+    /// All with the same headers, to one partition or to those of their keys.
     func publish(
-        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = [], rate: Int? = nil
+        _ records: [(key: String, value: [UInt8]?)], to partition: Int32? = nil,
+        headers: [(name: String, value: String)] = [], rate: Int? = nil
     ) async throws {
-        try await elsewhere { try self.publishAll(records, headers: headers, rate: rate) }
+        try await elsewhere { try self.publishAll(records, to: partition, headers: headers, rate: rate) }
     }
 
     private func publishAll(
-        _ records: [(key: String, value: [UInt8]?)], headers: [(name: String, value: String)] = [], rate: Int?
+        _ records: [(key: String, value: [UInt8]?)], to partition: Int32? = nil,
+        headers: [(name: String, value: String)] = [], rate: Int?
     ) throws {
         let begin = ContinuousClock.now
         var reports: [DeliveryReport] = []
@@ -40,7 +42,7 @@ final class Feeder: Sendable {
                 let due = begin + .nanoseconds(index * 1_000_000_000 / rate)
                 while due > .now { try poll(1) }
             }
-            while try !queue(record, headers) { try poll(100) }
+            while try !queue(record, partition, headers) { try poll(100) }
             awaited += 1
             if index % 64 == 0 { try poll(0) }
         }
@@ -48,7 +50,7 @@ final class Feeder: Sendable {
     }
 
     private func queue(
-        _ record: (key: String, value: [UInt8]?), _ named: [(name: String, value: String)]
+        _ record: (key: String, value: [UInt8]?), _ partition: Int32?, _ named: [(name: String, value: String)]
     ) throws -> Bool {
         var headers = Headers()
         for var (name, value) in named {
@@ -60,8 +62,8 @@ final class Feeder: Sendable {
         let result = key.withUTF8 { key in
             func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
                 producer.publish(
-                    to: topic, key: UnsafeRawBufferPointer(key), value: value, headers: &headers, timestamp: 0,
-                    opaque: 0)
+                    to: topic, partition: partition, key: UnsafeRawBufferPointer(key), value: value,
+                    headers: &headers, timestamp: 0, opaque: 0)
             }
             return record.value?.withUnsafeBytes(publish) ?? publish(nil)
         }

@@ -159,6 +159,32 @@ struct ConfigurationTests {
     }
 
     @Test(
+        "Contacts can be co-partitioned where they are a topic's",
+        arguments: [
+            (#"source: "topic:people""#, ContactTopic(name: "people", isCoPartitioned: false), []),
+            (
+                #"source: "topic:people", co-partitioned: true"#,
+                ContactTopic(name: "people", isCoPartitioned: true), []
+            ),
+            ("source: state, co-partitioned: false", nil, []),
+            ("co-partitioned: true", nil, ["37: only a topic has partitions, and the source is state"]),
+            (
+                "source: c.jsonl, co-partitioned: true", nil,
+                ["54: only a topic has partitions, and the source is /etc/pushmill/c.jsonl"]
+            ),
+            (#"source: "topic:people", co-partitioned: yes"#, nil, [#"61: expected true or false, found "yes""#]),
+        ])
+    func coPartitioned(settings: String, topic: ContactTopic?, problems: [String]) throws {
+        let reading = Reading("stages: [contact: { \(settings) }]", registry: StageRegistry())
+        let expected = problems.map { problem in
+            let parts = problem.split(separator: ": ", maxSplits: 1)
+            return "f.yaml:1:\(parts[0]): stages.contact.co-partitioned: \(parts[1])"
+        }
+        #expect(reading.problems == expected)
+        #expect(reading.configuration?.contactTopic == topic)
+    }
+
+    @Test(
         "Beyond loopback the admin endpoint wants a token",
         arguments: [
             ("127.0.0.1:9464", true), ("127.255.0.1:0", true), ("\"[::1]:1\"", true), ("localhost:9464", true),

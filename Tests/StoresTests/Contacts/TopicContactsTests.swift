@@ -21,47 +21,29 @@ struct TopicContactsTests {
         try TopicContacts(state, topic: topic, cluster: cluster)
     }
 
-    /// Records of one partition, the first at an offset of 10.
-    private func apply(
-        _ records: [(key: String?, value: String?)], partition: Int32 = 0, to contacts: borrowing TopicContacts
-    ) throws -> [RefusedRecord] {
-        var held: [UnsafeMutableRawBufferPointer] = []
-        defer { for bytes in held { bytes.deallocate() } }
-        func hold(_ text: String) -> UnsafeRawBufferPointer {
-            let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
-            bytes.copyBytes(from: text.utf8)
-            held.append(bytes)
-            return UnsafeRawBufferPointer(bytes)
-        }
-        let records = records.enumerated().map { index, record in
-            TopicRecord(
-                RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
-                key: record.key.map(hold), value: record.value.map(hold))
-        }
-        return try contacts.apply(records, now: Self.now)
-    }
-
     private static let anna = #"{"owner":"anna","id":"c1"}"#
     private static let zoe = #"{"name":"Zoë"}"#
 
     @Test("Records become contacts, those without a value delete them, and the last of each partition is remembered")
     func applying() throws {
         let contacts = try contacts()
-        #expect(try contacts.resume(partitions: 2, now: Self.now) == [])
-        let first = try apply(
+        #expect(try contacts.discardStale(partitions: 2, now: Self.now) == [0, 1])
+        let first = try contacts.apply(
             [
                 (Self.anna, Self.zoe), (#"{"id":"c9"}"#, #"{"name":"Public","more":[1]}"#),
                 (#"{"id":"c2","owner":"anna"}"#, #"{"id":"other","owner":"other","name":"Two"}"#),
                 (Self.anna, #"{"name":"Zoë Martin"}"#), (#"{"owner":"anna","id":"c2"}"#, nil),
-            ], to: contacts)
+            ], now: Self.now)
         #expect(first == [])
-        #expect(try apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], partition: 1, to: contacts) == [])
+        #expect(try contacts.apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], of: 1, now: Self.now) == [])
         #expect(try listed.list() == ["*/c9=Public", "anna/c1=Zoë Martin", "boris/c1=Zoë"])
-        let positions = [
-            RecordPosition(partition: 0, offset: 14, timestamp: 4),
-            RecordPosition(partition: 1, offset: 10, timestamp: 0),
-        ]
-        #expect(try self.contacts().resume(partitions: 2, now: Self.now) == positions)
+        let again = try self.contacts()
+        #expect(try again.discardStale(partitions: 2, now: Self.now) == [])
+        #expect(
+            try again.positions() == [
+                0: RecordPosition(partition: 0, offset: 14, timestamp: 4),
+                1: RecordPosition(partition: 1, offset: 10, timestamp: 0),
+            ])
         #expect(try listed.list().count == 3)
     }
 
@@ -74,12 +56,12 @@ struct TopicContactsTests {
         ])
     func refused(_ key: String?, _ value: String, _ what: String) throws {
         let contacts = try contacts()
-        _ = try contacts.resume(partitions: 1, now: Self.now)
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
         let position = RecordPosition(partition: 0, offset: 11, timestamp: 1)
-        let refused = try apply([(Self.anna, Self.zoe), (key, value)], to: contacts)
+        let refused = try contacts.apply([(Self.anna, Self.zoe), (key, value)], now: Self.now)
         #expect(refused == [RefusedRecord(position: position, what: what)])
         #expect(try listed.list() == ["anna/c1=Zoë"])
-        #expect(try contacts.resume(partitions: 1, now: Self.now) == [position])
+        #expect(try contacts.positions() == [0: position])
     }
 
     @Test(
@@ -91,20 +73,33 @@ struct TopicContactsTests {
         ])
     func resuming(_ topic: String, _ cluster: String, _ partitions: Int, _ later: Int64, _ isKept: Bool) throws {
         let contacts = try contacts()
-        _ = try contacts.resume(partitions: 1, now: Self.now)
-        _ = try apply([(Self.anna, Self.zoe)], to: contacts)
-        let positions = try self.contacts(topic, cluster).resume(partitions: partitions, now: Self.now + later)
-        #expect(positions == (isKept ? [RecordPosition(partition: 0, offset: 10, timestamp: 0)] : []))
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        let later = Self.now + later
+        let stale = try self.contacts(topic, cluster).discardStale(partitions: partitions, now: later)
+        #expect(stale == (isKept ? [] : Set(0..<Int32(partitions))))
+        #expect(try self.contacts(topic, cluster).positions().count == (isKept ? 1 : 0))
         #expect(try listed.list() == (isKept ? ["anna/c1=Zoë"] : []))
     }
 
     @Test("Who keeps looking has missed nothing")
     func seeing() throws {
         let contacts = try contacts()
-        _ = try contacts.resume(partitions: 1, now: Self.now)
-        _ = try apply([(Self.anna, Self.zoe)], to: contacts)
-        try contacts.see(now: Self.now + 12 * 3_600_000)
-        #expect(try contacts.resume(partitions: 1, now: Self.now + 20 * 3_600_000).count == 1)
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        try contacts.see([0], now: Self.now + 12 * 3_600_000)
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 20 * 3_600_000) == [])
+        #expect(try listed.list() == ["anna/c1=Zoë"])
+    }
+
+    @Test("Who has not come to the end may have missed a deletion since the beginning")
+    func unfinished() throws {
+        let contacts = try contacts()
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now + 11 * 3_600_000)
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 12 * 3_600_000) == [0])
+        #expect(try listed.list() == [])
     }
 
     @Test("Contacts changed by hand are the topic's no longer")
@@ -112,15 +107,17 @@ struct TopicContactsTests {
         let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
         _ = try listed.store.importLines(path)
         let contacts = try contacts()
-        #expect(try contacts.resume(partitions: 1, now: Self.now) == [])
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
         #expect(try listed.list() == [])
         _ = try listed.store.importLines(path)
-        let error = #expect(throws: StoreError.self) { try apply([(Self.anna, Self.zoe)], to: contacts) }
+        let error = #expect(throws: StoreError.self) {
+            try self.contacts().apply([(Self.anna, Self.zoe)], now: Self.now)
+        }
         #expect(error?.description.contains("no longer those of the topic contacts") == true)
         #expect(try listed.list() == ["anna/c5=Five"])
-        #expect(throws: StoreError.self) { try contacts.see(now: Self.now) }
-        #expect(try contacts.resume(partitions: 1, now: Self.now) == [])
-        #expect(try apply([(Self.anna, Self.zoe)], to: contacts) == [])
+        #expect(throws: StoreError.self) { try self.contacts().see([0], now: Self.now) }
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
+        #expect(try contacts.apply([(Self.anna, Self.zoe)], now: Self.now) == [])
         #expect(try listed.list() == ["anna/c1=Zoë"])
     }
 }

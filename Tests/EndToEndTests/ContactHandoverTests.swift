@@ -1,0 +1,128 @@
+import Glibc
+import Stores
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Two instances, each with the contacts of its partitions")
+    struct ContactHandoverTests {
+        private static let partitions = 4
+
+        /// What becomes of events in each partition, published to it one after the other.
+        private struct Texts {
+            let scene: Scene
+            let reader: TopicReader<OutputValue>
+
+            /// Publishes an event until its text begins so.
+            func expect(_ text: String, in partition: Int32) async throws {
+                let key = "o\(partition)"
+                let payload = #"{"aps":{"mutable-content":1,"alert":"{contact:c}, {contact:all}","badge":1}}"#
+                for _ in 0..<200 {
+                    let before = reader.all.count { $0.key == key }
+                    try await scene.feeder.publish([(key, Array(payload.utf8))], to: partition)
+                    try await reader.wait(for: "an output of \(key)") { all in
+                        all.count { $0.key == key } > before
+                    }
+                    if reader.all.last(where: { $0.key == key })?.value.contains("\"\(text)") == true { return }
+                }
+                Issue.record("the text of \(key) stays \(reader.all.last { $0.key == key }?.value ?? "unpublished")")
+            }
+
+            func expectUsual(besides other: Int32? = nil) async throws {
+                for partition in 0..<Int32(ContactHandoverTests.partitions) where partition != other {
+                    try await expect("Own \(partition), Shared ", in: partition)
+                }
+            }
+        }
+
+        @Test("What one has goes to the other with its partitions", arguments: [false, true])
+        func handover(isExactlyOnce: Bool) async throws {
+            try await Scene.play(partitions: Self.partitions) { scene in
+                let states = try TemporaryFolder()
+                let paths = ["\(states.path)/first.sqlite", "\(states.path)/second.sqlite"]
+                let people = try await prepare(scene)
+                let texts = Texts(scene: scene, reader: try scene.readValues())
+                defer { texts.reader.stop() }
+                let first = try start(0, paths[0], scene, isExactlyOnce)
+                try await first.wait(forLine: #""partitions assigned","count":4"#)
+                try await texts.expectUsual()
+                #expect(try PartitionedContacts.stored(in: paths[0]) == [0, 1, 2, 3])
+
+                let second = try start(1, paths[1], scene, isExactlyOnce)
+                try await second.wait(forLine: #""partitions assigned","count":2"#)
+                try await texts.expectUsual()
+                let stored = try PartitionedContacts.stored(in: paths[1])
+                #expect(stored.count == 2)
+                #expect(try own(in: paths[1]) == stored)
+                #expect(try own(in: paths[0]) == Set(0..<4).subtracting(stored))
+
+                // The first one has had it before.
+                let changed = try #require(stored.min())
+                try await people.publish([(PartitionedContacts.own(changed), nil)], to: changed)
+                try await texts.expect("Someone, Shared ", in: changed)
+                second.send(SIGTERM)
+                try await second.expectEnd(.exited(0))
+                try await texts.expectUsual(besides: changed)
+                try await texts.expect("Someone, Shared ", in: changed)
+                #expect(try own(in: paths[0]) == Set(0..<4).subtracting([changed]))
+                first.send(SIGTERM)
+                try await first.expectEnd(.exited(0))
+                for service in [first, second] { expectOrder(service, isExactlyOnce) }
+            }
+        }
+
+        /// Contacts and the topics that the mock creates for nobody.
+        private func prepare(_ scene: Scene) async throws -> Feeder {
+            let people = try await elsewhere {
+                for name in ["\(scene.input)-contacts", "\(scene.output)-badges"] {
+                    try scene.brokers.createTopic(
+                        name, partitions: scene.partitions, settings: [("cleanup.policy", "compact")])
+                }
+                return try Feeder(scene.brokers, topic: "\(scene.input)-contacts")
+            }
+            try await PartitionedContacts.fill(people, partitions: scene.partitions)
+            return people
+        }
+
+        private func start(
+            _ number: Int, _ state: String, _ scene: Scene, _ isExactlyOnce: Bool
+        ) throws -> ServiceProcess {
+            var configuration = isExactlyOnce ? .exactlyOnce(number, of: scene) : ServiceConfiguration()
+            configuration.state = state
+            configuration.stages = ["contact: { source: \"topic:\(scene.input)-contacts\", co-partitioned: true }"]
+            if isExactlyOnce { configuration.stages.append("badge: {}") }
+            return try scene.start(configuration)
+        }
+
+        /// The partitions of which contacts are found that belong to someone.
+        private func own(in path: String) throws -> Set<Int32> {
+            let names = try PartitionedContacts.found(in: path).filter { $0.hasPrefix("o") }
+            return Set(names.compactMap { $0.split(separator: " ").last.flatMap { Int32($0) } })
+        }
+
+        /// No partition is read before all that it needs is whole.
+        private func expectOrder(_ service: ServiceProcess, _ isExactlyOnce: Bool) {
+            let lines = service.lines
+            let read = lines.firstIndex { $0.contains("partitions are read") } ?? 0
+            var needs = ["contacts are read from their topic"]
+            if isExactlyOnce { needs.append("badge counts are read from their changelog") }
+            for need in needs {
+                #expect((lines.firstIndex { $0.contains(need) } ?? lines.count) < read)
+            }
+        }
+
+        @Test("A topic with another number of partitions than the input is refused at start, with both numbers")
+        func unequal() async throws {
+            try await Scene.play(partitions: 2) { scene in
+                let topic = "\(scene.input)-contacts"
+                try await elsewhere { try scene.brokers.createTopic(topic, partitions: 3) }
+                let service = try scene.start(
+                    ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\", co-partitioned: true }"]))
+                try await service.expectEnd(.exited(78))
+                #expect(
+                    service.lines.last?.contains("\(topic) has 3 partitions and \(scene.input) has 2: a recipient's")
+                        == true)
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Glibc
+import Kafka
+import Stores
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Worker
+
+extension EndToEnd {
+    @Suite("Contacts that come and go with partitions")
+    struct ContactPartitionTests {
+        private func play(
+            _ source: PartitionedContacts, _ body: (PartitionedContacts.Instance) async throws -> Void
+        ) async throws {
+            let instance = try await elsewhere { try source.instance() }
+            do {
+                try await body(instance)
+            } catch {
+                Issue.record("\(error)\n\(instance.log.messages.joined(separator: "\n"))")
+            }
+            try await elsewhere { instance.follower.stop() }
+        }
+
+        private func filled() async throws -> PartitionedContacts {
+            let source = try await elsewhere { try PartitionedContacts() }
+            try await PartitionedContacts.fill(source.people, partitions: 3)
+            return source
+        }
+
+        @Test("Contacts of a partition are there from its end to its release, and are followed in between")
+        func following() async throws {
+            let source = try await filled()
+            try await play(source) { instance in
+                #expect(instance.follower.progress.isRestored)
+                instance.follow([1])
+                try await instance.wait(for: ["1"])
+                #expect(instance.follower.progress.reason == nil)
+                #expect(try PartitionedContacts.found(in: source.state) == ["*/all=Shared 1", "o1/c=Own 1"])
+                #expect(try PartitionedContacts.stored(in: source.state) == [1])
+                instance.follow([0])
+                try await instance.wait(for: ["0", "1"])
+                // Who comes later is told at once.
+                instance.follow([0], as: "later ")
+                try await instance.wait(for: ["0", "1", "later 0"])
+                instance.follower.release([1])
+                try await source.people.publish([(PartitionedContacts.own(1), nil)], to: 1)
+                instance.follow([2])
+                try await instance.wait(for: ["0", "1", "2", "later 0"])
+                #expect(
+                    try PartitionedContacts.found(in: source.state) == [
+                        "*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2",
+                    ])
+                #expect(try PartitionedContacts.stored(in: source.state) == [0, 1, 2])
+                instance.follow([1], as: "again ")
+                try await instance.wait(for: ["0", "1", "2", "again 1", "later 0"])
+                #expect(
+                    try PartitionedContacts.found(in: source.state) == [
+                        "*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2",
+                    ])
+            }
+        }
+
+        @Test(
+            "A partition that is released before its end and comes again is told of once, to who waits now",
+            .enabled(if: Brokers.areMock, "others cannot be failed"))
+        func releasedBefore() async throws {
+            let source = try await filled()
+            try await play(source) { instance in
+                source.brokers.mock?.failRequests(.listOffsets, with: Array(repeating: 29, count: 1000))
+                instance.follow([0, 1], as: "first ")
+                try await instance.log.wait(for: "contacts cannot be read from their topic, trying again")
+                #expect(instance.follower.progress.reason?.word == "contacts-not-restored")
+                instance.follower.release([0, 1])
+                instance.follow([0], as: "second ")
+                source.brokers.mock?.clearFailures(of: .listOffsets)
+                try await instance.wait(for: ["second 0"])
+                #expect(instance.follower.progress.reason == nil)
+                #expect(try PartitionedContacts.found(in: source.state) == ["*/all=Shared 0", "o0/c=Own 0"])
+            }
+        }
+
+        @Test(
+            "A partition that is not the one read before, or was away for too long, is read anew, and no other is",
+            arguments: ["timestamp=timestamp+1", "offset=offset+1000", "seen=0"])
+        func otherTopic(change: String) async throws {
+            let source = try await filled()
+            try await play(source) { instance in
+                instance.follow([0, 1])
+                try await instance.wait(for: ["0", "1"])
+            }
+            try await elsewhere {
+                try Database.open(path: source.state).execute(
+                    """
+                    INSERT INTO contact VALUES(0, x'61', x'62', x'63'), (1, x'64', x'65', x'66');
+                    UPDATE contact_position SET \(change) WHERE partition=0
+                    """)
+            }
+            try await play(source) { instance in
+                instance.follow([0, 1])
+                try await instance.wait(for: ["0", "1"])
+                #expect(
+                    try PartitionedContacts.found(in: source.state) == [
+                        "*/all=Shared 0", "d/e=f", "o0/c=Own 0", "o1/c=Own 1",
+                    ])
+            }
+        }
+
+        @Test("A partition that the topic does not have is waited for, and keeps no other waiting")
+        func missing() async throws {
+            let source = try await filled()
+            try await play(source) { instance in
+                instance.follow([2, 7])
+                try await instance.wait(for: ["2"])
+                try await instance.log.wait(
+                    for: "the topic of contacts has fewer partitions than the input: events of the others wait")
+                #expect(instance.follower.progress.reason?.word == "contacts-not-restored")
+            }
+        }
+    }
+}

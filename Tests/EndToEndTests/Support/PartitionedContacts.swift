@@ -1,0 +1,80 @@
+import Kafka
+import Stores
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// A topic of contacts whose partitions have contacts of their own, and an instance that follows some of them.
+final class PartitionedContacts: Sendable {
+    let brokers: Brokers
+    let topic = "test-contacts-\(UInt64.random(in: 0 ... .max))"
+    let people: Feeder
+    private let folder: TemporaryFolder
+    var state: String { "\(folder.path)/state.sqlite" }
+
+    /// Blocks.
+    init(partitions: Int = 3) throws {
+        brokers = try Brokers()
+        folder = try TemporaryFolder()
+        try brokers.createTopic(topic, partitions: partitions, settings: [("cleanup.policy", "compact")])
+        people = try Feeder(brokers, topic: topic)
+    }
+
+    static func own(_ partition: Int32) -> String { #"{"owner":"o\#(partition)","id":"c"}"# }
+    static let shared = #"{"id":"all"}"#
+    static func name(_ name: String) -> [UInt8] { Array(#"{"name":"\#(name)"}"#.utf8) }
+
+    /// Two in each partition, one of which belongs to everyone.
+    static func fill(_ people: Feeder, partitions: Int) async throws {
+        for partition in 0..<Int32(partitions) {
+            try await people.publish(
+                [(own(partition), name("Own \(partition)")), (shared, name("Shared \(partition)"))], to: partition)
+        }
+    }
+
+    /// The contacts that are found, as `owner/id=name`.
+    static func found(in path: String) throws -> [String] {
+        let store = try ContactStore(try StateFile(path: path, access: .shared))
+        var texts: [String] = []
+        try store.forEach { owner, id, name in texts.append("\(owner.text)/\(id.text)=\(name.text)") }
+        return texts
+    }
+
+    /// The partitions that the state has anything of.
+    static func stored(in path: String) throws -> Set<Int32> {
+        let query = try Database.open(path: path).prepare("SELECT DISTINCT partition FROM contact")
+        var partitions: Set<Int32> = []
+        while try query.step() { partitions.insert(Int32(truncatingIfNeeded: query.integer(0))) }
+        return partitions
+    }
+
+    /// One that has the state file.
+    func instance() throws -> Instance { try Instance(self) }
+
+    final class Instance: Sendable {
+        let follower: ContactFollower
+        let log = Log()
+        let whole = Watched<[String]>([])
+
+        init(_ source: PartitionedContacts) throws {
+            follower = try ContactFollower(
+                source.brokers.properties(), topic: source.topic, of: "cluster", isCoPartitioned: true,
+                into: try StateFile(path: source.state, access: .alone), log: log)
+        }
+
+        /// Who is told has a name.
+        func follow(_ partitions: Set<Int32>, as name: String = "") {
+            follower.follow(partitions) { [whole] partition in whole.change { $0.append("\(name)\(partition)") } }
+        }
+
+        func wait(for told: [String]) async throws {
+            try await whole.wait(for: "the contacts of \(told)") { $0.sorted() == told }
+        }
+    }
+}
+
+extension RawSpan {
+    fileprivate var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}

@@ -1,0 +1,139 @@
+import Push
+import TestSupport
+import Testing
+
+@testable import Stores
+
+@Suite("Contacts as the copy of partitions of a topic")
+struct CoPartitionedContactsTests {
+    private static let now: Int64 = 1_700_000_000_000
+    private static let hour: Int64 = 3_600_000
+
+    let folder: TemporaryFolder
+    let state: StateFile
+    let listed: ContactStoreTests.StoreBox
+
+    init() throws {
+        folder = try TemporaryFolder()
+        state = try StateFile(path: folder.stateFile, access: .shared)
+        listed = try ContactStoreTests.StoreBox(state)
+    }
+
+    /// With three partitions, each of which has contacts of its own and one of the shared directory.
+    private func filled() throws -> TopicContacts {
+        let contacts = try contacts()
+        #expect(try contacts.discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
+        for partition in Int32(0)..<3 {
+            _ = try contacts.apply(
+                [
+                    (Self.own(partition), Self.name("Own \(partition)")),
+                    (Self.shared, Self.name("Shared \(partition)")),
+                ],
+                of: partition, now: Self.now)
+        }
+        return contacts
+    }
+
+    private func contacts(isCoPartitioned: Bool = true) throws -> TopicContacts {
+        try TopicContacts(state, topic: "contacts", cluster: "c", isCoPartitioned: isCoPartitioned)
+    }
+
+    private static let shared = #"{"id":"all"}"#
+    private static func own(_ partition: Int32) -> String { #"{"owner":"o\#(partition)","id":"c"}"# }
+    private static func name(_ name: String) -> String { #"{"name":"\#(name)"}"# }
+
+    @Test("Only contacts of partitions that are served are found, and what others have stays for when they come")
+    func serving() throws {
+        let contacts = try filled()
+        let time = ManualTime()
+        let book = try StoredContacts(state, time: .manual(time))
+        func found() throws -> [String?] {
+            time.advance(by: .seconds(1))
+            return try [book.name("c", for: "o0"), book.name("c", for: "o1"), book.name("all", for: "*")]
+        }
+        #expect(try found() == [nil, nil, nil])
+        #expect(try listed.list() == [])
+        try contacts.serve(only: [1, 2])
+        #expect(try found() == [nil, "Own 1", "Shared 1"])
+        #expect(try listed.list() == ["*/all=Shared 1", "o1/c=Own 1", "o2/c=Own 2"])
+        try contacts.serve(only: [0])
+        #expect(try found() == ["Own 0", nil, "Shared 0"])
+        #expect(try contacts.positions().count == 3)
+    }
+
+    @Test("What is deleted in one partition stays in another")
+    func deleting() throws {
+        let contacts = try filled()
+        try contacts.serve(only: [0, 1, 2])
+        _ = try contacts.apply([(Self.shared, nil), (Self.own(1), nil)], of: 0, now: Self.now)
+        #expect(try listed.list() == ["*/all=Shared 1", "o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+        for partition in Int32(1)..<3 { _ = try contacts.apply([(Self.shared, nil)], of: partition, now: Self.now) }
+        #expect(try listed.list() == ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+    }
+
+    @Test("A partition that was away for too long is forgotten, and no other is")
+    func away() throws {
+        let contacts = try filled()
+        try contacts.serve(only: [0, 1, 2])
+        try contacts.see([0, 2], now: Self.now + Self.hour)
+        #expect(try contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour) == [1])
+        #expect(try listed.list() == ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
+        #expect(try Set(contacts.positions().keys) == [0, 2])
+        #expect(try contacts.discardStale(partitions: 3, now: Self.now + 12 * Self.hour) == [])
+    }
+
+    @Test("A partition that the topic has no more is forgotten")
+    func fewer() throws {
+        #expect(try filled().discardStale(partitions: 2, now: Self.now) == [2])
+    }
+
+    @Test("What is begun again is of one partition")
+    func startingOver() throws {
+        let contacts = try filled()
+        try contacts.serve(only: [0, 1, 2])
+        try contacts.startOver([1])
+        #expect(try listed.list() == ["*/all=Shared 0", "o0/c=Own 0", "o2/c=Own 2"])
+        #expect(try Set(contacts.positions().keys) == [0, 2])
+    }
+
+    @Test("A topic that was read as a whole is read anew by partitions, and the other way round")
+    func otherWay() throws {
+        _ = try filled()
+        let whole = try contacts(isCoPartitioned: false)
+        #expect(try whole.discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
+        #expect(try whole.positions().isEmpty)
+        _ = try whole.apply([(Self.own(0), Self.name("Zoë"))], of: 2, now: Self.now)
+        #expect(try listed.list() == ["o0/c=Zoë"])
+        #expect(try contacts().discardStale(partitions: 3, now: Self.now) == [0, 1, 2])
+        #expect(try listed.list() == [])
+    }
+
+    @Test("One person's contacts are deleted in every partition")
+    func personalData() throws {
+        let contacts = try filled()
+        #expect(try "*".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) } == 3)
+        try contacts.serve(only: [0, 1, 2])
+        #expect(try listed.list() == ["o0/c=Own 0", "o1/c=Own 1", "o2/c=Own 2"])
+    }
+
+    @Test("Contacts of a file from before there were partitions are kept, with how far their topic was read")
+    func migration() throws {
+        let path = "\(folder.path)/old.sqlite"
+        do {
+            let database = try Database.open(path: path)
+            try Schema.prepare(database, steps: Array(Schema.steps.prefix(2)))
+            try database.execute(
+                """
+                INSERT INTO contact VALUES(CAST('anna' AS BLOB), CAST('c1' AS BLOB), CAST('Zoë' AS BLOB));
+                INSERT INTO contact_source VALUES(1, 'c', 'contacts', \(Self.now));
+                INSERT INTO contact_position VALUES(0, 7, 8)
+                """)
+        }
+        let old = try StateFile(path: path, access: .shared)
+        let contacts = try TopicContacts(old, topic: "contacts", cluster: "c")
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now + Self.hour) == [])
+        #expect(try contacts.positions() == [0: RecordPosition(partition: 0, offset: 7, timestamp: 8)])
+        #expect(try StoredContacts(old).name("c1", for: "anna") == "Zoë")
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now + 12 * Self.hour) == [0])
+    }
+}
