@@ -34,7 +34,7 @@ def kill(scene, instance, fault):
 
 
 def end(scene, instance, fault):
-    instance.send(signal.SIGTERM)
+    instance.end_soon()
     scene.await_end(instance)
     scene.rest(fault.length / 3)
     instance.start()

@@ -1,5 +1,5 @@
 """The processes of a run, all of which end with it."""
-import contextlib, os, pathlib, shutil, subprocess, sys, tempfile, threading, time
+import contextlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -107,6 +107,7 @@ class Instance:
         self.start()
 
     def start(self):
+        self.is_ending = False
         # What earlier lives have logged stays.
         self.born = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "ab") as log:
@@ -126,6 +127,10 @@ class Instance:
 
     def kill(self):
         self.process.clear()
+
+    def end_soon(self):
+        self.is_ending = True
+        self.send(signal.SIGTERM)
 
     def await_end(self):
         wait(f"the end of instance {self.number}", lambda: self.code is not None)

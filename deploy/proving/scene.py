@@ -1,5 +1,5 @@
 """Instances of the service on one broker, events that keep coming, and what became of them."""
-import json, os, shutil, signal, subprocess, time
+import json, os, shutil, subprocess, time
 
 from account import Account, arrivals
 from faults import befall, mount, schedule
@@ -141,7 +141,7 @@ class Scene:
 
     def end_all(self):
         for instance in self.instances:
-            instance.send(signal.SIGTERM)
+            instance.end_soon()
         for instance in self.instances:
             self.await_end(instance)
 
