@@ -11,10 +11,11 @@ def schedule(scene, seconds, chance):
     kinds = KINDS + (["full_disk"] if scene.counts_alone else [])
     at, faults = 2.0, []
     while at < seconds:
+        kind, number = chance.choice(kinds), chance.randrange(len(scene.instances))
         length = chance.uniform(0.5, 4)
         # Now and then longer than the session: the others go on with what it holds.
-        length += 6 if len(scene.instances) > 1 and chance.random() < 0.1 else 0
-        kind, number = chance.choice(kinds), chance.randrange(len(scene.instances))
+        is_long = chance.random() < (0.4 if kind in ("freeze", "partition") else 0.1)
+        length += 6 if len(scene.instances) > 1 and is_long else 0
         faults.append(Fault(at, kind, number, length, chance.random()))
         at += length + chance.uniform(0.3, 2)
     return faults

@@ -25,11 +25,15 @@ def compiled(source, *options):
     return made
 
 
+class Broken(Exception):
+    """A promise that was not kept, and nothing more can be seen of the others."""
+
+
 def wait(what, condition, pause=0.05):
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {PATIENCE} s for {what}")
+            raise Broken(f"waited {PATIENCE} s for {what}")
         time.sleep(pause)
 
 
@@ -107,7 +111,7 @@ class Instance:
         self.start()
 
     def start(self):
-        self.is_ending = False
+        self.is_leaving, self.started = False, time.monotonic()
         # What earlier lives have logged stays.
         self.born = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "ab") as log:
@@ -126,15 +130,17 @@ class Instance:
         self.process.send(number)
 
     def kill(self):
+        self.is_leaving = True
         self.process.clear()
 
     def end_soon(self):
-        self.is_ending = True
+        self.is_leaving, self.is_young = True, time.monotonic() - self.started < 5
         self.send(signal.SIGTERM)
 
     def await_end(self):
+        """Its code, which is 0 where the signal came before it listened to any."""
         wait(f"the end of instance {self.number}", lambda: self.code is not None)
-        return self.code
+        return 0 if self.code == -signal.SIGTERM and self.is_young else self.code
 
     def lines(self):
         """What this life has logged."""

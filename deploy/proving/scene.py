@@ -3,7 +3,7 @@ import json, os, shutil, subprocess, time
 
 from account import Account, arrivals
 from faults import befall, mount, schedule
-from processes import Broker, Instance, Process, ROOT, Topic, wait
+from processes import Broken, Broker, Instance, Process, ROOT, Topic, wait
 from surroundings import Surroundings
 
 RATE = 400
@@ -34,7 +34,7 @@ class Scene:
         self.title, self.badge, self.once, self.folder = title, badge, once, folder
         self.broken = []
         self.sent = self.restarts = 0
-        self.broker = Broker(broker, ["in:16", "out:16", "dead:1", "badges:16"])
+        self.broker = Broker(broker, ["in:16", "out:16", "dead:1"])
         self.disk = folder / "disk"
         if self.counts_alone:
             mount(self.disk)
@@ -104,11 +104,13 @@ class Scene:
             time.sleep(min(0.02, end - now))
 
     def revive(self):
-        """One whose transactions are no longer its own ends, to be started again."""
+        """One whose transactions are no longer its own ends, to be started again; none ends otherwise."""
         for instance in self.instances:
             if self.once and instance.code == os.EX_SOFTWARE:
                 self.restarts += 1
                 instance.start()
+            elif instance.code is not None and not instance.is_leaving:
+                raise Broken(f"instance {instance.number} ended with {instance.code}")
 
     def await_end(self, instance):
         code = instance.await_end()
@@ -150,7 +152,8 @@ class Scene:
         self.close_feeder()
         wait("the input", lambda: len(self.inputs.records) >= self.sent)
         wanted = {place for place, _, _ in self.inputs.records}
-        wait("every event", lambda: self.revive() or wanted <= {place for place, *_ in arrivals(self.outputs, self.letters)})
+        wait("every event", lambda: self.revive() or wanted <= {
+            place for place, *_ in arrivals(self.outputs, self.letters)})
 
     def count(self):
         account = Account(self.sent, self.inputs, self.outputs, self.letters, self.badge, self.once)

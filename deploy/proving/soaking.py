@@ -3,7 +3,7 @@ import collections, signal, sys, time
 
 import trend
 from load import Files, Flow, ciphertexts
-from processes import Broker, Instance, wait
+from processes import Broken, Broker, Instance, wait
 from watching import Life
 
 RECIPIENTS = 20_000
@@ -37,7 +37,7 @@ class Soak:
         self.once = once
         self.broken, self.samples, self.lives = [], [], []
         self.restarts = self.rate = 0
-        topics = [f"{name}:{PARTITIONS}" for name in ("in", "out", "badges")]
+        topics = [f"in:{PARTITIONS}", f"out:{PARTITIONS}"]
         address = Broker(broker, [*topics, "dead:1"]).address
         self.files = Files(folder, RECIPIENTS)
         self.flow = Flow(
@@ -87,7 +87,7 @@ class Soak:
             self.samples.clear()
             if self.backlog() < rate:
                 return rate
-        raise TimeoutError("no rate is sustained")
+        raise Broken("no rate is sustained")
 
     def backlog(self):
         last = self.flow.reports[-1]
@@ -99,7 +99,7 @@ class Soak:
         for second in range(1, int(seconds) + 1):
             time.sleep(max(0, begin + second - time.monotonic()))
             if self.flow.child.poll() is not None:
-                raise TimeoutError("events do not flow any more")
+                raise Broken("events do not flow any more")
             self.sample()
             if second % RELOAD_EVERY == 5:
                 self.reload()
@@ -113,7 +113,7 @@ class Soak:
         """Of the instance that stays."""
         report, state = self.flow.reports[-1], self.watched[0].state()
         if state is None:
-            raise TimeoutError(f"instance 0 ended with {self.instances[0].code}")
+            raise Broken(f"instance 0 ended with {self.instances[0].code}")
         memory, descriptors, threads, lag = state
         self.samples.append(dict(
             memory=memory, descriptors=descriptors, threads=threads, lag=lag, waiting=self.backlog(), p50=report["p50"], p99=report["p99"]))

@@ -29,7 +29,7 @@ class Life:
         """To the end of this life; when it ends without a pause, for what it says last counts."""
         while self.scrape():
             wait_until = time.monotonic() + 0.5
-            while not self.instance.is_ending and time.monotonic() < wait_until:
+            while not self.instance.is_leaving and time.monotonic() < wait_until:
                 time.sleep(0.02)
         self.ended = time.monotonic()
 
