@@ -21,7 +21,7 @@ extension EndToEnd {
             do {
                 try await body(instance, try LaneView(instance.changelog))
             } catch {
-                Issue.record("\(error)\n\(instance.texts.joined(separator: "\n"))")
+                Issue.record("\(error)\n\(instance.log.messages.joined(separator: "\n"))")
             }
             await ended(instance)
         }
@@ -63,8 +63,8 @@ extension EndToEnd {
             try await play(source, turn: 2) { instance, lane in
                 try await instance.take([0, 1, 2])
                 #expect(instance.whole.value.first == 0)
-                #expect(instance.texts.count { $0 == "badge counts are read from their changelog" } == 2)
-                #expect(instance.texts.count { $0 == Self.restored } == 1)
+                #expect(instance.log.messages.count { $0 == "badge counts are read from their changelog" } == 2)
+                #expect(instance.log.messages.count { $0 == Self.restored } == 1)
                 #expect(
                     [lane.count("anna", of: 0), lane.count("carl", of: 1), lane.count("dora", of: 2)] == [7, 9, 4])
                 #expect(instance.metrics.restoredRecords.value == 6)
@@ -154,7 +154,7 @@ extension EndToEnd {
                 let status = WorkerStatus(restores: instance.changelog.progress)
                 status.joined()
                 instance.restore([0, 1])
-                try await instance.waitForLine("badge counts cannot be restored, trying again")
+                try await instance.log.wait(for: "badge counts cannot be restored, trying again")
                 #expect(status.reasons.map(\.word) == ["restoring-counts"])
                 instance.changelog.release([1])
                 mock.clearFailures(of: .listOffsets)
@@ -185,7 +185,8 @@ extension EndToEnd {
             }
             try await play(source) { instance, lane in
                 instance.restore([0])
-                try await instance.waitForLine("a transaction is open in the badge changelog: its end is awaited")
+                try await instance.log.wait(
+                    for: "the end of the badge changelog is awaited: a transaction is open, or a replica late")
                 #expect(instance.whole.value.isEmpty)
                 try await elsewhere { try producer.commitTransaction(milliseconds: 30_000) }
                 try await instance.waitUntilWhole([0])

@@ -141,12 +141,13 @@ extension EndToEnd {
         /// Reads the topic to its end, and gives the contacts as lines.
         private static func follow(_ topic: String, _ brokers: Brokers, _ path: String) throws -> [Substring] {
             let state = try StateFile(path: path, access: .alone)
-            let follower = try ContactFollower(
-                brokers.properties(), topic: topic, of: "cluster", into: state, log: Log())
-            let limit = ContinuousClock.now + .seconds(30)
-            while !follower.progress.isRestored, limit > .now { usleep(1000) }
-            #expect(follower.progress.isRestored)
-            follower.stop()
+            let log = Log()
+            let follower = try ContactFollower(brokers.properties(), topic: topic, of: "cluster", into: state, log: log)
+            do {
+                defer { follower.stop() }
+                try log.block(until: "contacts are restored")
+                #expect(follower.progress.isRestored)
+            }
             var lines: [UInt8] = []
             _ = try ContactStore(state).exportLines { lines += $0 }
             return String(decoding: lines, as: UTF8.self).split(separator: "\n")

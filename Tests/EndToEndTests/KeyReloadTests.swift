@@ -44,13 +44,13 @@ extension EndToEnd {
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a file was read again")
 
-                _ = try folder.write("{", to: "keys.json")
+                try folder.write("{", to: "keys.json")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a file cannot be read again: what was read before stays")
                 #expect(!service.lines(with: "not a JWK Set: not JSON").isEmpty)
                 try await expectDecrypted(first, 2)
 
-                _ = try folder.write(second.text, to: "keys.json")
+                try folder.write(second.text, to: "keys.json")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a file was read again", count: 2)
                 try await expectDecrypted(second, 3)

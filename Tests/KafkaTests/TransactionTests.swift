@@ -61,6 +61,7 @@ struct TransactionTests {
         }
         try await aborted
         #expect(errors.allSatisfy { $0?.isOurOwnDoing ?? true })
+        #expect(errors.contains { $0 != nil })
     }
 
     @Test("Who one is in a group is the same until the group says otherwise")

@@ -6,13 +6,10 @@ import Testing
 
 @Suite("Fetching")
 struct FetchTests {
-    private let server: MediaServer
     private let shelf: Shelf
+    private var server: MediaServer { shelf.server }
 
-    init() throws {
-        server = try #require(MediaServer.shared)
-        shelf = try Shelf()
-    }
+    init() throws { shelf = try Shelf() }
 
     @Test(
         "Media is kept whole under its hash",

@@ -6,13 +6,10 @@ import Testing
 
 @Suite("Broken connections")
 struct ResumeTests {
-    private let server: MediaServer
     private let shelf: Shelf
+    private var server: MediaServer { shelf.server }
 
-    init() throws {
-        server = try #require(MediaServer.shared)
-        shelf = try Shelf()
-    }
+    init() throws { shelf = try Shelf() }
 
     @Test(
         "The rest is asked for, if it is still the rest of the same",

@@ -6,13 +6,10 @@ import Testing
 
 @Suite("Sharing")
 struct SharingTests {
-    private let server: MediaServer
     private let shelf: Shelf
+    private var server: MediaServer { shelf.server }
 
-    init() throws {
-        server = try #require(MediaServer.shared)
-        shelf = try Shelf()
-    }
+    init() throws { shelf = try Shelf() }
 
     @Test("A hundred thousand messages with one URL make one fetch")
     func one() async throws {
@@ -31,8 +28,8 @@ struct SharingTests {
     func many() async throws {
         let run = UInt64.random(in: 0 ... .max)
         let tasks = (0..<5_000).map { number in
-            Task { [shelf, server] in
-                try await shelf.media(server.url("/fast/\(run)/\(number).jpg"), for: .seconds(120))
+            Task { [shelf] in
+                try await shelf.media(shelf.server.url("/fast/\(run)/\(number).jpg"), for: .seconds(120))
             }
         }
         var media: Set<Media> = []

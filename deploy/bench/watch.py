@@ -1,6 +1,7 @@
-"""Watches a service as many would at once: watch.py ADDRESS PID, until that process has ended.
+"""Watches a service as many would at once: watch.py ADDRESS PID TALLY, until that process has ended.
 
-100 followers of /logs, of whom half never read what they are sent, and 10 scrapes of /metrics a second.
+100 followers of /logs, of whom half never read what they are sent, and 10 scrapes of /metrics a second. How many scrapes
+were answered goes to the file TALLY as a line.
 """
 import os, selectors, socket, sys, time
 
@@ -12,9 +13,8 @@ def connect(address, request):
     return connection
 
 
-def main():
-    host, port = sys.argv[1].rsplit(":", 1)
-    address, pid = (host, int(port)), int(sys.argv[2])
+def watch(address, pid):
+    """Gives the number of scrapes so far, after each."""
     while True:
         try:
             socket.create_connection(address, timeout=1).close()
@@ -29,7 +29,7 @@ def main():
         followers.append(follower)
         if number % 2:
             readers.register(follower, selectors.EVENT_READ)
-    due = time.monotonic()
+    due, scrapes = time.monotonic(), 0
     while True:
         os.kill(pid, 0)
         for key, _ in readers.select(max(0, due - time.monotonic())):
@@ -39,12 +39,24 @@ def main():
             due += 0.1
             scrape = connect(address, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             scrape.setblocking(True)
+            answer = scrape.recv(1 << 16)
             while scrape.recv(1 << 16):
                 pass
             scrape.close()
+            scrapes += answer.startswith(b"HTTP/1.1 200")
+            yield scrapes
 
 
-try:
-    main()
-except (ProcessLookupError, ConnectionError, TimeoutError):
-    pass
+def main():
+    host, port = sys.argv[1].rsplit(":", 1)
+    scrapes = 0
+    try:
+        for scrapes in watch((host, int(port)), int(sys.argv[2])):
+            pass
+    except (ProcessLookupError, ConnectionError):
+        pass
+    with open(sys.argv[3], "a") as tally:
+        print(scrapes, file=tally)
+
+
+main()

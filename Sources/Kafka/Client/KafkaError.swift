@@ -97,6 +97,9 @@ extension KafkaError {
                 RD_KAFKA_RESP_ERR__STATE)
     }
 
+    /// The producer or its transaction is in no state to take records.
+    package var isOfState: Bool { isAny(of: RD_KAFKA_RESP_ERR__STATE, RD_KAFKA_RESP_ERR__FATAL) }
+
     /// Says nothing about the record itself: no broker, no answer in time.
     package var isTimeOut: Bool {
         isAny(

@@ -5,6 +5,7 @@ public protocol Stage: Sendable {
     var name: String { get }
 
     /// True for a stage that never suspends and never blocks: it is then given the content in place and costs no copy.
+    /// Such a stage must not keep its context beyond `didReceive`: the record's bytes are only lent to it.
     var isImmediate: Bool { get }
 
     /// Changes the content. A thrown error counts as `failed:error` (or the reason of a `StageFailure`), and what the

@@ -37,7 +37,8 @@ extension Command {
         "bench", "Measures what a message costs in this process, stage by stage",
         details: """
             Times are of the thread's CPU, in the best of several batches; allocations are
-            those of the Swift runtime. Only a release build is worth measuring.
+            those of the Swift runtime. A catalog's loading and a restore are done once, and
+            timed by the clock. Only a release build is worth measuring.
             """,
         options: [names]
     ) { invocation throws(ProgramError) in

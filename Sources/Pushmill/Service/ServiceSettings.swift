@@ -25,15 +25,12 @@ extension WorkerSettings {
             producer["message.timeout.ms"] = "0"
         case .exactlyOnce:
             producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
-            producer["transaction.timeout.ms"] = producer["transaction.timeout.ms"] ?? Self.transactionTimeout
+            producer["transaction.timeout.ms"] = "\(configuration.kafka.transactionTimeout)"
         }
     }
 }
 
 extension WorkerSettings {
-    /// An instance that is gone holds up its partitions, and who reads the outputs, for so long.
-    private static let transactionTimeout = "10000"
-
     /// One of each instance, and the same when it comes again: what it has left open ends then.
     private var transactionalID: String {
         "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? Self.hostName)"

@@ -41,6 +41,7 @@ package struct Configuration: Sendable {
         checkProperties(checkProperty, &settings)
         checkTopics(&settings)
         checkOrder(&settings)
+        checkTransactions(&settings)
     }
 
     /// Asks librdkafka whether it knows a property and takes its value; answers with what is wrong.
@@ -96,5 +97,14 @@ extension Configuration {
                 at: ["topics", "input"],
                 "with exactly-once the badge stage takes one topic: its counts live at the number of a partition")
         }
+    }
+
+    /// Brokers abort a transaction that lasts longer than its time-out, and fence whoever made it.
+    private func checkTransactions(_ settings: inout SettingReader) {
+        let limit = kafka.transactionTimeout
+        guard delivery.guarantee == .exactlyOnce, delivery.checkpointInterval > .milliseconds(limit / 2) else { return }
+        settings.report(
+            at: ["delivery", "checkpoint-interval"],
+            "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")
     }
 }

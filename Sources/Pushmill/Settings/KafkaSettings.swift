@@ -37,6 +37,12 @@ package struct KafkaSettings: Sendable {
         }
     }
 
+    /// Milliseconds. An instance that is gone holds up its partitions, and who reads the outputs, for so long.
+    package var transactionTimeout: Int {
+        let own = properties(for: .producer).last { $0.name == "transaction.timeout.ms" }
+        return own.flatMap { Int($0.value) } ?? 10_000
+    }
+
     private static func format(_ name: String) -> SettingFormat<String> {
         let secrets = ["password", "secret", ".pem", "oauthbearer.config"]
         if secrets.contains(where: name.contains) { return .text.hidden }

@@ -50,7 +50,8 @@ struct ServiceFamilies {
         consumed = registry.counters(
             "pushmill_records_consumed_total", "Records taken from the input topics.", labels: .topic)
         published = registry.counters(
-            "pushmill_records_published_total", "Records whose output the brokers acknowledged.", labels: .outcome)
+            "pushmill_records_published_total",
+            "Records whose output the brokers acknowledged, again after an aborted transaction.", labels: .outcome)
         deadLetters = registry.counters(
             "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
         messageSeconds = registry.histograms(

@@ -81,10 +81,12 @@ final class Flow: Sendable {
             for slot in slots {
                 guard let partition = state[slot] else { continue }
                 state[slot] = nil
-                if partition.ledger.isDirty { noteLoss() }
+                let isUnanswered = state.table.slots.outstanding(slot) > 0
+                // What was published and is not acknowledged yet may be stored all the same.
+                if partition.ledger.isDirty || isUnanswered { noteLoss() }
                 guard changes != nil else { continue }
                 state.pending.add(partition.position)
-                if state.table.slots.outstanding(slot) > 0 { state.departed.append(partition) }
+                if isUnanswered { state.departed.append(partition) }
             }
         }
     }

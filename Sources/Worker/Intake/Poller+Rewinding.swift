@@ -42,12 +42,16 @@ extension Poller {
 
     /// Reads partitions from where they go on, as soon as they can be.
     func readReturning() {
-        guard !returning.isEmpty, flow.isSettled(returning.map(\.place)) else { return }
+        guard !returning.isEmpty else { return }
         guard shutdown.isRunning else { return returning.removeAll() }
+        // Those that are to be given back are read by others.
+        let leaving = rebalances.leaving
+        let ready = returning.filter { !leaving.contains($0.place) && flow.isSettled([$0.place]) }
+        guard !ready.isEmpty else { return }
         let results = consumer.seek(
-            to: returning.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
+            to: ready.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
         let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
-        let starts = returning.filter { sought.contains($0.place) }
+        let starts = ready.filter { sought.contains($0.place) }
         returning.removeAll { sought.contains($0.place) }
         for start in starts { intake.serve(start) }
         let places = starts.map(\.place)

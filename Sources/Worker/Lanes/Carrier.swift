@@ -5,7 +5,8 @@ import Stores
 /// One message on its way through a lane, with what it must not lose on the way. Used again for later messages.
 ///
 /// Unchecked because, like its delivery, it belongs to one thread at a time: the lane's, but for a message that another
-/// thread publishes because the lane's is stuck.
+/// thread publishes because the lane's is stuck. What is in a message decides only how long its stages take; who has it
+/// is decided by the delivery's claim, which a mutex gives away once.
 final class Carrier: DeliveryHost, @unchecked Sendable {
     let delivery = Delivery()
     private unowned let lane: Lane

@@ -27,14 +27,15 @@ extension Publisher {
     /// Publishes the output, or holds it. An error says that librdkafka itself does not take it for its size.
     func enter(
         _ topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
-        _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot, _ origin: Position
+        _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot,
+        _ origin: @autoclosure () -> Position
     ) -> KafkaError? {
         if held.isEmpty {
             switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
             case .through: return nil
             case .refused(let error) where error.isTooLarge: return error
-            // The transaction has failed and is going to be aborted.
-            case .closed, .refused: break
+            case .refused(let error): transactions?.refuse(error, log)
+            case .closed: break
             }
         }
         var taken = Headers()
@@ -42,7 +43,7 @@ extension Publisher {
         held.append(
             HeldOutput(
                 to: topic, key: key, value: value, headers: taken, timestamp: timestamp, tag: tag, slot: slot,
-                origin: origin))
+                origin: origin()))
         return nil
     }
 
@@ -56,7 +57,9 @@ extension Publisher {
             } else {
                 let passage = pass(output.slot, output.tag) { send(output) }
                 guard case .through = passage else {
-                    if case .refused(let error) = passage, error.isTooLarge { convict(output, error) }
+                    if case .refused(let error) = passage {
+                        if error.isTooLarge { convict(output, error) } else { transactions?.refuse(error, log) }
+                    }
                     break
                 }
             }

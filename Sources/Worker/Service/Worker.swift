@@ -80,6 +80,8 @@ package final class Worker: Sendable {
                     lanes: mailboxes, interval: settings.checkpointInterval, metrics: metrics, status: status,
                     log: log, tell: { messages.post($0) }
                 ).serve()
+                // Whatever ends a transaction waits for reports.
+                acknowledger.stop()
             }
         }
         others = try works.map { [ended] work in
@@ -101,9 +103,9 @@ package final class Worker: Sendable {
             watchdog.end()
             for mailbox in mailboxes { mailbox.post(.stop) }
             committer.requests.post(.stop)
-            outputs.transactions?.requests.post(.stop)
             refusals.stop()
-            acknowledger.stop()
+            guard let transactions = outputs.transactions else { return acknowledger.stop() }
+            transactions.requests.post(.stop)
         }
     }
 

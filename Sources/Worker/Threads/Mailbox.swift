@@ -3,7 +3,7 @@ import Push
 
 /// Hands values from any thread to one that waits for them, as many at once as there are.
 ///
-/// Unchecked because its state is guarded by a POSIX mutex, which a condition needs.
+/// Unchecked because a condition needs a POSIX mutex: every access to the state is under it, whatever is posted.
 final class Mailbox<Element: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)

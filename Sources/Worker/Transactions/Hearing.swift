@@ -31,7 +31,7 @@ struct Hearing {
         var unheard = Array(accused.indices)
         while !unheard.isEmpty {
             let heard = try hear(unheard.map { ($0, accused[$0]) })
-            guard !heard.isEmpty else { throw KafkaError("no answer about outputs that were refused") }
+            guard !heard.isEmpty else { throw .unanswered }
             guilty.merge(heard.compactMapValues(\.self)) { first, _ in first }
             unheard.removeAll { heard[$0] != nil }
         }

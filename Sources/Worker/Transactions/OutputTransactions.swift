@@ -1,6 +1,7 @@
 import Kafka
 import Push
 import Synchronization
+import Telemetry
 
 /// What those who publish, and those who hear how that ended, share with the `Transactor`.
 final class OutputTransactions: Sendable {
@@ -13,6 +14,7 @@ final class OutputTransactions: Sendable {
     private let publishedCount = Atomic<Int>(0)
     private let answeredCount = Atomic<Int>(0)
     private let failed = Atomic<Bool>(false)
+    private let refusing = Atomic<Bool>(false)
 
     init(chain: Chain) { self.chain = chain }
 
@@ -28,7 +30,8 @@ final class OutputTransactions: Sendable {
     /// The output was not stored, so that the whole transaction must come to nothing.
     func fail(_ returned: ReturnedRecord, _ tag: DeliveryTag, of origin: Position?, _ timestamp: Int64) {
         let error = returned.error
-        if let origin, error.blamesRecord {
+        // Also where it has gone: others of its batch must not be taken for the only one.
+        if error.blamesRecord {
             trial.accuse(
                 Trial.Accusation(
                     origin: origin, isLetter: tag.reason != nil, timestamp: timestamp, returned: returned))
@@ -37,6 +40,19 @@ final class OutputTransactions: Sendable {
         if error.isOurOwnDoing { return }
         failed.store(true, ordering: .relaxed)
         requests.post(.abort(error))
+    }
+
+    /// librdkafka itself takes no output: the transaction has failed, or the topic is not to be had for now, which those
+    /// that are held wait for.
+    func refuse(_ error: KafkaError, _ log: Log) {
+        if error.isOfState { return requests.post(.abort(error)) }
+        log.error("outputs are not taken for now: they wait", [.error(error)])
+        refusing.store(true, ordering: .relaxed)
+    }
+
+    /// Outputs are held that should be tried again.
+    func takeRefusal() -> Bool {
+        refusing.load(ordering: .relaxed) && refusing.exchange(false, ordering: .relaxed)
     }
 
     /// A record of the changelog was stored, or not.

@@ -14,7 +14,7 @@ package struct TransactionMachine: ~Copyable {
         /// Commit outputs, counts and offsets of this moment. It has failed as `abortable` if partitions were lost since
         /// `begin`: their outputs are another's to publish by now.
         case commit
-        /// Publish nothing more; close every slot, and await the end of everything that was published.
+        /// Publish nothing more, and answer whoever waits for a commit.
         case fence
         case abort
         /// Set counts and positions back to the last commit, and read on from there.

@@ -73,7 +73,7 @@ extension Transactor {
     private func judge(_ error: KafkaError, _ otherwise: TransactionMachine.Failure) -> TransactionMachine.Failure {
         if error.isFatal || outputs.producer.fatalError != nil { return .fatal }
         if error.requiresAbort { return .abortable }
-        return error.isRetriable ? .retriable : otherwise
+        return error.isRetriable || error.isTimeOut ? .retriable : otherwise
     }
 
     private func initialize() throws(KafkaError) {
@@ -95,9 +95,11 @@ extension Transactor {
         try outputs.producer.beginTransaction()
         (losses, total) = (flow.losses, transactions.total)
         transactions.open()
-        for lane in lanes { lane.post(.publishHeld) }
+        publishHeld()
         opened()
     }
+
+    func publishHeld() { for lane in lanes { lane.post(.publishHeld) } }
 
     /// False while answers are missing.
     private func close() -> Bool {

@@ -128,6 +128,7 @@ final class Transactor {
             wantAbort("partitions went away before their outputs were committed", KafkaError("partitions lost"))
         } else if now >= due {
             due = now + interval
+            if transactions.takeRefusal() { publishHeld() }
             guard !waiting.isEmpty || total != transactions.total || flow.isDirty else { return }
             guard !isJoining(now) else {
                 due = now + Self.pause
@@ -160,7 +161,7 @@ final class Transactor {
 
     func pauseBeforeNext() { isPausing = true }
 
-    func opened() { due = TimeSource.system.now + interval }
+    func opened() { due = waiting.isEmpty ? TimeSource.system.now + interval : .past }
 
     /// What is open then holds up whoever reads the outputs, until it is aborted or its time is over.
     private func leaveOpen() {

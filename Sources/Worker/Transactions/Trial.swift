@@ -5,8 +5,8 @@ import Synchronization
 /// the transaction is aborted. Those found guilty, alone, go to the dead letters when their records are done again.
 final class Trial: Sendable {
     struct Accusation: Sendable {
-        /// Of the record.
-        let origin: Position
+        /// Of the record; nil when its partition has gone.
+        let origin: Position?
         /// It was a dead letter already.
         let isLetter: Bool
         let timestamp: Int64
@@ -37,7 +37,8 @@ final class Trial: Sendable {
     }
 
     func convict(_ accusation: Accusation, _ error: KafkaError) {
-        convict(accusation.origin, Conviction(reason: error.name, isLetterRefused: accusation.isLetter))
+        guard let origin = accusation.origin else { return }
+        convict(origin, Conviction(reason: error.name, isLetterRefused: accusation.isLetter))
     }
 
     func convict(_ origin: Position, _ conviction: Conviction) {

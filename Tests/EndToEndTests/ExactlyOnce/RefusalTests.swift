@@ -49,6 +49,30 @@ extension EndToEnd {
             }
         }
 
+        @Test("A topic that is not to be had for a while is waited for", .enabled(if: Brokers.areMock))
+        func unavailable() async throws {
+            let events = Event.series(100, keys: 100)
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                configuration.producer += [("topic.metadata.refresh.interval.ms", "100")]
+                let service = try scene.start(configuration)
+                try await scene.feeder.publish(Array(events[..<50]))
+                try await scene.outputs.wait(count: 50)
+                // Not authorized.
+                mock.setTopicError(scene.output, code: 29)
+                try await service.wait(forLine: "TOPIC_AUTHORIZATION_FAILED")
+                try await scene.feeder.publish(Array(events[50...]))
+                try await service.wait(forLine: "outputs are not taken for now: they wait")
+                mock.setTopicError(scene.output, code: 0)
+                try await scene.outputs.wait(count: 100)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(Set(scene.outputs.all.map(\.event)) == Set(events))
+                #expect(scene.outputs.all.repeats.isEmpty && scene.deadLetters.all.isEmpty)
+            }
+        }
+
         @Test("One poison record in a busy partition is a dead letter, and everything else goes on", .needsTransactions)
         func poison() async throws {
             try await Scene.play(partitions: 1, outputSettings: [("max.message.bytes", "2000")]) { scene in

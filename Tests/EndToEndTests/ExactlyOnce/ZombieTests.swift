@@ -34,10 +34,10 @@ extension EndToEnd {
         func abandoned() async throws {
             let events = Event.series(1_000, keys: 100)
             try await Scene.play { scene in
-                // It commits nothing by itself.
+                // It commits nothing so soon.
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "60s")]
-                configuration.producer += [("transaction.timeout.ms", "8000")]
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "10s")]
+                configuration.producer += [("transaction.timeout.ms", "20000")]
                 let first = try scene.start(configuration)
                 try await first.wait(forLine: "the admin endpoint is up")
                 let admin = try #require(try AdminClient(of: first))
@@ -49,8 +49,8 @@ extension EndToEnd {
                 first.send(SIGKILL)
                 let begin = ContinuousClock.now
                 let second = try scene.start(.exactlyOnce(1, of: scene))
-                // The session of 6 s, the transaction's 8 s, and time for a busy machine.
-                try await scene.outputs.wait(count: events.count, within: .seconds(30))
+                // The session of 6 s, the transaction's 20 s, and time for a busy machine.
+                try await scene.outputs.wait(count: events.count, within: .seconds(45))
                 print("abandoned: read \(begin.duration(to: .now)) after the kill")
                 second.send(SIGTERM)
                 try await second.expectEnd(.exited(0))

@@ -19,7 +19,8 @@ struct AdminClient: Sendable {
         try request.ask(path, headers: [("Accept", accept), ("Authorization", "Bearer \(token)")])
     }
 
-    /// Asks for the metrics, or what else is named, again and again until the answer is as wanted.
+    /// Asks for the metrics, or what else is named, again and again until the answer is as wanted: over HTTP nobody is
+    /// told of a change.
     func wait(
         for what: String, at path: String = "/metrics", within limit: Duration = .seconds(60),
         until isMet: @escaping @Sendable (String) -> Bool

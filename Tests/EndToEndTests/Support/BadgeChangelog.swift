@@ -1,4 +1,3 @@
-import Glibc
 import Kafka
 import Push
 import Stores
@@ -95,19 +94,6 @@ final class BadgeChangelog: Sendable {
             whole.change { $0 = [] }
             restore(partitions)
             try await waitUntilWhole(partitions)
-        }
-
-        var texts: [String] {
-            var cursor = 0
-            return log.ring.read(from: &cursor).lines.map { "\($0.message)" }
-        }
-
-        func waitForLine(_ text: String) async throws {
-            try await elsewhere {
-                let limit = ContinuousClock.now + .seconds(30)
-                while !self.texts.contains(text), limit > .now { usleep(1000) }
-                #expect(self.texts.contains(text))
-            }
         }
     }
 }

@@ -70,10 +70,10 @@ struct SecretMaterial: Sendable {
 
     /// What is there now cannot be read, and errors may say why.
     func spoilFiles() throws {
-        _ = try folder.write(
+        try folder.write(
             #"{"keys":[{"kty":"oct","kid":"k1","alg":"A256GCM","k":"\#(Secret.newKeyMaterial.rawValue)"}]}"#,
             to: "keys.json")
-        _ = try folder.write(
+        try folder.write(
             #"{"owner":"x","id":"c1","name":"\#(Secret.contactName.rawValue)"\#n"# + "\n", to: "contacts.jsonl")
     }
 }

@@ -32,15 +32,28 @@ final class CiphertextTarget: FuzzTarget {
         try open(bytes, any) == Self.sealed || open(bytes, older, SampleKeys.draft) == Self.sealed
     }
 
+    /// With whichever of the keys that fit it.
     private func open(
         _ bytes: [UInt8], _ decryptor: Decryptor, _ draft: WebPushForm.Draft? = nil
+    ) throws -> [UInt8]? {
+        for key in 0..<Self.mostThatFit {
+            if let text = try open(bytes, decryptor, draft, key: key) { return text }
+        }
+        return nil
+    }
+
+    /// Raw ciphertexts say nothing of their cipher.
+    private static let mostThatFit = 3
+
+    private func open(
+        _ bytes: [UInt8], _ decryptor: Decryptor, _ draft: WebPushForm.Draft?, key number: Int
     ) throws -> [UInt8]? {
         try bytes.withUnsafeBytes { text in
             let opened: Decryptor.Opened
             do throws(DecryptFailure) {
                 opened = try decryptor.open(text, &scratch, SampleKeys.ring, []) {
                     (need, ring) throws(DecryptFailure) in
-                    guard let key = ring.keys.first(where: { need.fits($0) }) else { throw .noKey }
+                    guard let key = ring.keys.filter({ need.fits($0) }).dropFirst(number).first else { throw .noKey }
                     return key
                 } draft: {
                     draft

@@ -1,6 +1,6 @@
 @testable import Push
 
-/// The key set that the ciphertexts among the seeds were sealed with, one key for each use.
+/// The key set that the ciphertexts among the seeds were sealed with, at least one key for each use.
 enum SampleKeys {
     static let ring = KeyRing((try? KeySetReader(Array(text.utf8)).keys) ?? [])
 
@@ -21,6 +21,8 @@ enum SampleKeys {
              "y":"isHy9DjIQcaMS692BamXTnQqofs2izyurng51JZfqwM","kid":"ec",
              "d":"EZBLx_tVmSdE5rItuRcgzYgXigKbOdKqDPhSTXjP938","alg":"ECDH-ES"},
             {"kty":"oct","kid":"raw","alg":"A256GCM","k":"nt67R6qzJysHm1kO_Yy20WDoaK8LjF2ZJZg10Cmz0KU"},
+            {"kty":"oct","kid":"raw128","alg":"A128GCM","k":"94vre5-7XZzdesfzzZ54SA"},
+            {"kty":"oct","kid":"chacha","alg":"C20P","k":"9W07m3nRHIxe5oVkV6bFEasWVM70Ur92BmMnCi4bRL0"},
             {"kty":"oct","kid":"pw","alg":"openssl","k":"bXl2VXJ2UFluQllJUXhVRU55dG50Vk5yeTZpblBBQUw"},
             {"kty":"EC","crv":"P-256","x":"M8QBHsgu6j28Td8WLmyBwhQj37QcF4z8Qy-J0hEPmKw",
              "y":"IxRQbN0Ze5qKJQs7Z4vQAHJn3b1LUdnqRc03NfsbJmk","kid":"push",

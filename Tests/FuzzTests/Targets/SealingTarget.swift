@@ -16,7 +16,9 @@ final class SealingTarget: FuzzTarget {
     func run(_ bytes: [UInt8]) throws {
         let forms = SealingForm.allCases.filter { $0 != .rot13 }
         let form = forms[bytes.count % forms.count]
-        for key in SampleKeys.ring.keys where form.keyUses.contains(key.use) {
+        let keys = SampleKeys.ring.keys.filter { form.keyUses.contains($0.use) }
+        try promise(!keys.isEmpty, "no key for \(form)")
+        for key in keys {
             let sealed = try sealer.seal(bytes, as: form, SampleKeys.ring, keyName: key.name)
             let draft = try sealed.draft.flatMap {
                 WebPushForm.Draft(

@@ -2,13 +2,15 @@ import Glibc
 import Push
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import Media
 
-/// A library for tests, which may reach this machine, with its folder.
+/// A library for tests, which may reach this machine, with its folder and the server it fetches from.
 final class Shelf: Sendable {
     let folder: TemporaryFolder
     let library: MediaLibrary
+    let server: MediaServer
     private let told: Told
 
     final class Told: Sendable {
@@ -19,6 +21,7 @@ final class Shelf: Sendable {
         _ change: (inout MediaSettings) -> Void = { _ in }, reach change2: (inout Reach) -> Void = { _ in },
         in folder: TemporaryFolder? = nil, keeps: Bool = true
     ) throws {
+        server = try #require(MediaServer.shared)
         let folder = try folder ?? TemporaryFolder()
         self.folder = folder
         var settings = MediaSettings.sample(folder.path)

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import Push
 
 /// A decrypt stage with keys of its own, alone in a chain.
@@ -12,7 +14,7 @@ struct DecryptFixture {
         var options = DecryptOptions()
         change(&options)
         folder = try TemporaryFolder()
-        let path = try folder.write("keys.jwks.json", text)
+        let path = try folder.write(text, to: "keys.jwks.json")
         keys = try KeySetFile.open(path, StageResources { _, _ in })
         stage = DecryptStage(options, keys: keys)
         chain = Chain([ChainLink(stage)], time: .manual(ManualTime()))

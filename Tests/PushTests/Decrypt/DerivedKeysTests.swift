@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Push
@@ -62,7 +63,7 @@ struct DerivedKeysTests {
         choices.derivation = .iterated(10)
         let ring = KeyRing(try KeySetReader(Array(before.utf8)).keys)
         let sealed = try Sealer(choices).seal([UInt8](repeating: 0x41, count: 400), as: .openSSL, ring).text
-        try fixture.folder.write("keys.jwks.json", try set())
+        try fixture.folder.write(try set(), to: "keys.jwks.json")
         #expect(fixture.keys.reload(.request) == .reloaded)
         #expect(try await fixture.publish(sealed).stages == "decrypt=ok")
     }

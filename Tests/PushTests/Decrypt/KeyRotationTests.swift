@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push
@@ -63,7 +64,7 @@ struct KeyRotationTests {
             for number in 1...100 {
                 // A message outlives one change at most.
                 while progress.slowest < number - 1 { await Task.yield() }
-                try fixture.folder.write("keys.jwks.json", generations[number].text)
+                try fixture.folder.write(generations[number].text, to: "keys.jwks.json")
                 #expect(fixture.keys.reload(.request) == .reloaded)
                 progress.current.store(number, ordering: .releasing)
             }
@@ -77,7 +78,7 @@ struct KeyRotationTests {
     func unreadable() async throws {
         let generation = try Generation(0)
         let fixture = try DecryptFixture(keys: generation.text)
-        try fixture.folder.write("keys.jwks.json", "{")
+        try fixture.folder.write("{", to: "keys.jwks.json")
         let outcome = fixture.keys.reload(.request)
         #expect(outcome == .failed("not a JWK Set: not JSON: unexpected end at byte 1"))
         #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
@@ -110,7 +111,7 @@ struct KeyRotationTests {
         "Keys that others can read are warned of", arguments: [(0o600, 0), (0o640, 1), (0o644, 1)] as [(mode_t, Int)])
     func permissions(mode: mode_t, warnings: Int) throws {
         let folder = try TemporaryFolder()
-        let path = try folder.write("keys", DecryptKeys.text, mode: mode)
+        let path = try folder.write(DecryptKeys.text, to: "keys", mode: mode)
         let lines = Mutex<[String]>([])
         _ = try KeySetFile.open(path, StageResources { _, line in lines.withLock { $0.append(line) } })
         let expected = ["\(path) holds keys and can be read by others than its owner"]

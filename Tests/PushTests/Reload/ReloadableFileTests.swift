@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Push
@@ -21,12 +22,12 @@ struct ReloadableFileTests {
 
     @Test("A change is read once it has come to rest, and no sooner")
     func change() throws {
-        let file = try text(try folder.write("a", "one"))
+        let file = try text(try folder.write("one", to: "a"))
         #expect(file.reload(.poll) == .unchanged)
-        try folder.write("a", "two")
+        try folder.write("two", to: "a")
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.value == "one")
-        try folder.write("a", "three")
+        try folder.write("three", to: "a")
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.reload(.poll) == .reloaded)
         #expect(file.value == "three")
@@ -36,8 +37,8 @@ struct ReloadableFileTests {
 
     @Test("A request reads at once, changed or not")
     func request() throws {
-        let file = try text(try folder.write("a", "one"))
-        try folder.write("a", "two")
+        let file = try text(try folder.write("one", to: "a"))
+        try folder.write("two", to: "a")
         #expect(file.reload(.request) == .reloaded)
         #expect(file.value == "two")
         #expect(file.reload(.request) == .reloaded)
@@ -45,8 +46,8 @@ struct ReloadableFileTests {
 
     @Test("What cannot be read leaves the old value in force, is told once, and is tried again when it changes")
     func unreadable() throws {
-        let file = try text(try folder.write("a", "one"))
-        try folder.write("a", "")
+        let file = try text(try folder.write("one", to: "a"))
+        try folder.write("", to: "a")
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.reload(.poll) == .failed("it is empty"))
         #expect(file.reload(.poll) == .unchanged)
@@ -55,7 +56,7 @@ struct ReloadableFileTests {
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.reload(.poll) == .failed("cannot read \(folder.path)/a: No such file or directory"))
         #expect(file.value == "one")
-        try folder.write("a", "two")
+        try folder.write("two", to: "a")
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.reload(.poll) == .reloaded)
         #expect(file.value == "two")
@@ -69,29 +70,29 @@ struct ReloadableFileTests {
     @Test("A folder has changed when anything in it has")
     func folders() throws {
         try folder.makeFolder("de.lproj")
-        try folder.write("de.lproj/a.strings", "1")
+        try folder.write("1", to: "de.lproj/a.strings")
         let before = FileFingerprint(of: folder.path)
         #expect(FileFingerprint(of: folder.path) == before)
-        try folder.write("de.lproj/a.strings", "22")
+        try folder.write("22", to: "de.lproj/a.strings")
         #expect(FileFingerprint(of: folder.path) != before)
     }
 
     @Test("Permissions are told", arguments: [(0o600, false), (0o640, true), (0o604, true)] as [(mode_t, Bool)])
     func permissions(mode: mode_t, isReadable: Bool) throws {
-        let path = try folder.write("a", "one", mode: mode)
+        let path = try folder.write("one", to: "a", mode: mode)
         #expect(try FileBytes(path: path).isReadableByOthers == isReadable)
     }
 
     @Test("A file over the limit is refused")
     func limit() throws {
-        let path = try folder.write("a", "12345")
+        let path = try folder.write("12345", to: "a")
         #expect(try FileBytes(path: path, limit: 5).bytes.count == 5)
         #expect(throws: FileUnreadable.self) { try FileBytes(path: path, limit: 4) }
     }
 
     @Test("The watcher finds a change by itself, and reads all on request")
     func watcher() async throws {
-        let file = try text(try folder.write("a", "one"))
+        let file = try text(try folder.write("one", to: "a"))
         let (outcomes, sink) = AsyncStream.makeStream(of: ReloadOutcome.self)
         let watcher = FileWatcher { _, outcome in sink.yield(outcome) }
         watcher.add(file)
@@ -99,7 +100,7 @@ struct ReloadableFileTests {
         watcher.reloadAll()
         #expect(await next.next() == .reloaded)
         watcher.start(every: .milliseconds(2))
-        try folder.write("a", "two")
+        try folder.write("two", to: "a")
         #expect(await next.next() == .reloaded)
         #expect(file.value == "two")
     }

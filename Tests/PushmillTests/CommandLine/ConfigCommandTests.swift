@@ -1,4 +1,5 @@
 import Glibc
+import Push
 import Testing
 
 @testable import Pushmill
@@ -37,6 +38,20 @@ struct ConfigCommandTests {
         #expect(code == .success)
         #expect(terminal.output.contains("\nstate:\n  path: \(folder.path)/s.sqlite\n"))
         #expect(terminal.output.contains("\nlog:\n  level: debug\n  format: auto\n"))
+    }
+
+    @Test("The file with every setting is right and leaves none out") func everySetting() async throws {
+        let file = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample/every-setting.yaml"
+        let terminal = Terminal(registry: StageRegistry())
+        #expect(await terminal.run(Program.commands, "config show --config \(file)") == .success)
+        #expect(terminal.error == "")
+        let text = String(decoding: try FileBytes(path: file).bytes, as: UTF8.self)
+        #expect(Self.names(text) == Self.names(terminal.output))
+    }
+
+    /// The lines' names with their depth.
+    private static func names(_ yaml: String) -> Set<Substring> {
+        Set(yaml.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ":").first })
     }
 
     @Test("A file that cannot be read is a mistake of the configuration") func unreadable() async throws {

@@ -1,31 +1,17 @@
-import Glibc
-import Testing
+import TestSupport
 
-/// A folder with a configuration and other files, gone after the test.
-final class ConfigurationFolder {
-    let path: String
-    var file: String { "\(path)/pushmill.yaml" }
-    private var names: Set<String> = []
+/// A folder with a configuration and other files.
+struct ConfigurationFolder {
+    private let folder: TemporaryFolder
+    let file: String
+    var path: String { folder.path }
 
     init(_ text: String) throws {
-        var template = Array("/tmp/pushmill-XXXXXX".utf8CString)
-        path = String(cString: try #require(mkdtemp(&template)))
-        try write("pushmill.yaml", text)
+        folder = try TemporaryFolder()
+        file = try folder.write(text, to: "pushmill.yaml")
     }
 
-    deinit {
-        for name in names { unlink("\(path)/\(name)") }
-        rmdir(path)
-    }
+    func makeFolder(_ name: String) throws { try folder.makeFolder(name) }
 
-    /// For a file that somebody else writes.
-    func remember(_ name: String) { names.insert(name) }
-
-    func write(_ name: String, _ text: String) throws {
-        remember(name)
-        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
-    }
+    func write(_ name: String, _ text: String) throws { try folder.write(text, to: name) }
 }

@@ -51,7 +51,6 @@ struct KeyCommandTests {
     @Test("A link to a key set stays one")
     func link() async throws {
         let keys = try KeyFolder()
-        keys.folder.remember("link")
         try await keys.generate("openssl --kid a")
         try #require(symlink("keys.json", "\(keys.folder.path)/link") == 0)
         #expect(await run("keys generate openssl --kid b --keys \(keys.folder.path)/link") == "")

@@ -15,18 +15,12 @@ struct ReplayCommandTests {
     init() throws {
         folder = try ConfigurationFolder("stages: [localize: { catalog: ., default-locale: en }]")
         try folder.write("events.jsonl", events.joined(separator: "\n"))
-        try FileSystem.makeFolder("\(folder.path)/en.lproj")
+        try folder.makeFolder("en.lproj")
         try translate("Hello")
     }
 
-    private func translate(_ text: String) throws { try FileSystem.write("\"HELLO\" = \"\(text)\";", to: catalog) }
-
-    private var catalog: String { "\(folder.path)/en.lproj/Localizable.strings" }
-
-    /// What a test's commands have written beside the configuration.
-    private func clear() {
-        for name in ["golden.jsonl", "report.json", "en.lproj/Localizable.strings"] { unlink("\(folder.path)/\(name)") }
-        rmdir("\(folder.path)/en.lproj")
+    private func translate(_ text: String) throws {
+        try folder.write("en.lproj/Localizable.strings", "\"HELLO\" = \"\(text)\";")
     }
 
     private func run(_ line: String) async -> (Terminal, ExitCode) {
@@ -39,7 +33,6 @@ struct ReplayCommandTests {
 
     @Test("A golden capture is written, compared with, and written anew")
     func golden() async throws {
-        defer { clear() }
         let replay = "replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl"
         let (first, written) = await run("\(replay) --update")
         #expect(written == .success)
@@ -59,7 +52,6 @@ struct ReplayCommandTests {
 
     @Test("The worked example is as its golden capture says")
     func example() async throws {
-        defer { clear() }
         let parts = "\(#filePath)".split(separator: "/").dropLast(4)
         let example = "/" + parts.joined(separator: "/") + "/deploy/regression"
         let terminal = Terminal(registry: StageRegistry(adding: []))
@@ -86,20 +78,9 @@ struct ReplayCommandTests {
             ("redrive CONFIG --since soon", .usage),
         ])
     func refused(_ line: String, _ expected: ExitCode) async throws {
-        defer { clear() }
         let (terminal, code) = await run(line)
         #expect(code == expected)
         #expect(terminal.error.contains("pushmill: "))
         #expect(terminal.output == "")
-    }
-}
-
-private enum FileSystem {
-    static func makeFolder(_ path: String) throws { try #require(mkdir(path, 0o700) == 0) }
-
-    static func write(_ text: String, to path: String) throws {
-        let file = try #require(fopen(path, "w"))
-        defer { fclose(file) }
-        try #require(fputs(text, file) >= 0)
     }
 }

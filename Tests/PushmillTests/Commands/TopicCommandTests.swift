@@ -67,7 +67,6 @@ struct TopicCommandTests {
 
     @Test("On a terminal letters are sent only when told to; what was sent is remembered beside the state")
     func redriven() async throws {
-        defer { unlink("\(folder.path)/state.redriven") }
         try publish(
             "x", to: "push.dead-letters",
             [

@@ -12,7 +12,6 @@ struct KeyFolder {
     /// `settings` are those of the stage, beside its keys.
     init(_ settings: String = "") throws {
         folder = try ConfigurationFolder("stages: [{ decrypt: { keys: keys.json\(settings) } }]")
-        folder.remember("keys.json")
     }
 
     @discardableResult

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Implementations of others, in Python: `Tests/interop/peers.py`.
 enum PythonPeers {
@@ -34,9 +35,9 @@ enum PythonPeers {
 
     /// All at once: to start it takes longer than the work.
     static func run(_ jobs: [Job]) throws -> [Answer] {
-        let folder = try ConfigurationFolder("")
+        let folder = try TemporaryFolder()
         let lines = try jobs.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try folder.write("jobs", lines.joined(separator: "\n"))
+        try folder.write(lines.joined(separator: "\n"), to: "jobs")
         let output = try Tool.run(
             "'\(python)' '\(repository)/Tests/interop/peers.py'", input: "\(folder.path)/jobs")
         return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// Runs another program, as a shell would.
@@ -9,8 +10,7 @@ enum Tool {
 
     /// Gives what it writes; fails with what it complains of. `input` is a file.
     static func run(_ command: String, input: String = "/dev/null") throws -> String {
-        let complaints = try ConfigurationFolder("")
-        try complaints.write("stderr", "")
+        let complaints = try TemporaryFolder()
         let program = try #require(popen("\(command) < '\(input)' 2> '\(complaints.path)/stderr'", "r"))
         let output = read(program)
         guard pclose(program) == 0 else {

@@ -135,6 +135,18 @@ struct ConfigurationTests {
                     "2:9: topics.badge-changelog: push.badges is the output topic already"
                 ]
             ),
+            (
+                "delivery: { guarantee: exactly-once, checkpoint-interval: 6s }\n",
+                [
+                    "1:59: delivery.checkpoint-interval: a transaction lasts as long, and may last half of its"
+                        + " transaction.timeout.ms, which is 10000"
+                ]
+            ),
+            (
+                "delivery: { guarantee: exactly-once, checkpoint-interval: 6s }\n"
+                    + "kafka: { producer: { transaction.timeout.ms: 12000 } }\n", []
+            ),
+            ("delivery: { checkpoint-interval: 6s }\n", []),
             ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
             ("stages: [contact: { source: topic:contacts }]\n", []),
             (

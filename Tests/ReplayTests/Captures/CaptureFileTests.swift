@@ -64,13 +64,13 @@ struct CaptureFileTests {
         }
         try file.close()
         let bytes = try folder.read("capture.jsonl.gz")
-        _ = try folder.write(Array(bytes.prefix(bytes.count / 2)), to: "capture.jsonl.gz")
+        try folder.write(Array(bytes.prefix(bytes.count / 2)), to: "capture.jsonl.gz")
         let error = await #expect(throws: ReplayError.self) { _ = try await read(path) }
         #expect(error?.description.contains("the compressed data ends too early") == true)
         #expect(error?.description.contains(": line ") == true)
         var damaged = bytes
         for index in damaged.count / 2..<damaged.count / 2 + 50 { damaged[index] ^= 0x5A }
-        _ = try folder.write(damaged, to: "capture.jsonl.gz")
+        try folder.write(damaged, to: "capture.jsonl.gz")
         await #expect(throws: ReplayError.self) { _ = try await read(path) }
     }
 

@@ -116,11 +116,11 @@ struct ContactBookTests {
     func reload() throws {
         let path = try folder.write(Self.lines, to: "contacts.jsonl")
         let book = try ContactFile(path: path)
-        _ = try folder.write("{\"owner\": \"anna\", \"id\": \"c1\", \"name\": \"Zoë\"}", to: "contacts.jsonl")
+        try folder.write("{\"owner\": \"anna\", \"id\": \"c1\", \"name\": \"Zoë\"}", to: "contacts.jsonl")
         #expect(book.file.reload(.request) == .reloaded)
         #expect(try book.name("c1", for: "anna") == "Zoë")
         #expect(try book.name("c1", for: "boris") == nil)
-        _ = try folder.write("{", to: "contacts.jsonl")
+        try folder.write("{", to: "contacts.jsonl")
         #expect(book.file.reload(.request) == .failed("\(path):1: not JSON: unexpected end at byte 1"))
         #expect(try book.name("c1", for: "anna") == "Zoë")
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Telemetry
 import Testing
@@ -21,6 +22,7 @@ struct GateTests {
     func race() throws {
         let gate = Gate()
         let inside = Atomic<Int>(0)
+        let entries = Atomic<Int>(0)
         let isOver = Atomic<Bool>(false)
         let threads = try (0..<4).map { _ in
             let door = gate.makeDoor()
@@ -28,13 +30,15 @@ struct GateTests {
                 while !isOver.load(ordering: .relaxed) {
                     guard door.enter() else { continue }
                     inside.wrappingAdd(1, ordering: .relaxed)
+                    entries.wrappingAdd(1, ordering: .relaxed)
                     inside.wrappingSubtract(1, ordering: .relaxed)
                     door.leave()
                 }
             }
         }
-        for _ in 0..<2000 {
+        for round in 1...2000 {
             gate.open()
+            if round % 10 == 0 { while entries.load(ordering: .relaxed) < round { sched_yield() } }
             gate.close()
             #expect(inside.load(ordering: .sequentiallyConsistent) == 0)
         }

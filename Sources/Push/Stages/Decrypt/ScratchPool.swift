@@ -2,7 +2,8 @@ import Synchronization
 
 /// Lends a scratch to whoever decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
 ///
-/// Unchecked because pointers are not sendable: whoever has taken one out has what it points to for himself.
+/// Unchecked because pointers are not sendable: whoever has taken one out has what it points to for himself until he
+/// gives it back, cleared. He does that whatever the ciphertext is, and also when it is refused.
 final class ScratchPool: @unchecked Sendable {
     private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
 

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Key material: never shown, and cleared when it is let go of.
 package final class SecretBytes: @unchecked Sendable {
-    // Unchecked for the pointer's sake only: what it points to is written before anyone else sees it.
+    // Unchecked for the pointer's sake only: what it points to is written before anyone else sees it, and never again.
     private let storage: UnsafeMutableRawBufferPointer
 
     /// `fill` writes the bytes, which are zero before.

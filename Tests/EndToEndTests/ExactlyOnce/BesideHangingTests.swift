@@ -1,0 +1,54 @@
+import Glibc
+import Kafka
+import Testing
+
+extension EndToEnd {
+    @Suite("Exactly once, beside messages that hang")
+    struct BesideHangingTests {
+        @Test("Others are committed at once; a kill repeats none of them")
+        func kill() async throws {
+            let events = Event.series(4_000, keys: 400, marking: 100)
+            let unmarked = events.count { !$0.isMarked }
+            try await Scene.play { scene in
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                configuration.delivery += [("deadline", "120s")]
+                configuration.stages = ["sleep: { marker: slow, time: 60s }"]
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(events)
+                let arrivals = try await scene.outputs.wait(count: unmarked)
+                #expect(arrivals.allSatisfy { !$0.event.isMarked })
+                service.send(SIGKILL)
+                try await service.expectEnd(.signalled(SIGKILL))
+                let next = try scene.start(.exactlyOnce(1, of: scene))
+                try await scene.outputs.wait(count: events.count)
+                next.send(SIGTERM)
+                try await next.expectEnd(.exited(0))
+                let all = try await scene.allOutputs()
+                #expect(all.missing(of: events).isEmpty && all.keysOutOfOrder.isEmpty)
+                // The mock drops the offsets of transactions.
+                if !Brokers.areMock { #expect(all.repeats.isEmpty) }
+            }
+        }
+
+        @Test("A partition of which more is done than a commit can say waits, and goes on when it can")
+        func window() async throws {
+            let events = Event.series(30_000, keys: 30_000, marking: 10)
+            try await Scene.play(partitions: 1) { scene in
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                configuration.delivery += [("deadline", "120s")]
+                configuration.stages = ["sleep: { marker: slow, time: 5s }"]
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(events)
+                try await service.wait(forLine: "intake from its partition waits")
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(scene.outputs.all.repeats.isEmpty)
+                #expect(service.lines(with: "a transaction fails").isEmpty)
+            }
+        }
+    }
+}
