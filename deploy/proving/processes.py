@@ -16,12 +16,12 @@ def release():
 
 
 def compiled(source, *options):
-    """What a C file of this folder is compiled to."""
+    """What a C file of this folder is compiled to, by Swift's clang."""
     source = ROOT / "deploy/proving" / source
     made = ROOT / ".build/proving" / source.stem
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
         made.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cc", "-O2", "-Wall", "-o", made, source, *options], check=True)
+        subprocess.run(["clang", "-O2", "-Wall", "-o", made, source, *options], check=True)
     return made
 
 
