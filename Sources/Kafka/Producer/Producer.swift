@@ -64,7 +64,7 @@ public final class Producer: Sendable {
         swap(&sinks.deliveries.reports, &reports)
     }
 
-    /// Ends a poll that waits, or else the next one; for any thread. See `Consumer.wake`.
+    /// Ends a poll that waits; for any thread. See `Consumer.wake`.
     public func wake() {
         guard let queue = rd_kafka_queue_get_main(client.handle) else { return }
         rd_kafka_queue_yield(queue)
