@@ -25,16 +25,20 @@ private struct IdleStage: Stage {
 /// One message with the headers that are usual, over and over.
 package final class ChainTurn {
     private let chain: Chain
-    private let delivery = Delivery()
+    private let delivery: Delivery
     private let lent = InputRecord()
+    /// Deliveries do not hold theirs.
+    private let host: (any DeliveryHost)?
 
-    package init(_ chain: Chain) {
+    package init(_ chain: Chain, payload: String = PayloadSample.json, host: (any DeliveryHost)? = nil) {
         self.chain = chain
+        self.host = host
+        delivery = Delivery(host: host)
         var envelope = RecordEnvelope()
         envelope.offset = 123_456
         envelope.timestamp = 1_700_000_000_000
         envelope.key = Array("user-48213".utf8)
-        envelope.payload = Array(PayloadSample.json.utf8)
+        envelope.payload = Array(payload.utf8)
         let headers: KeyValuePairs = [
             "locale": "pt-BR", "apns-topic": "com.example.messenger", "apns-push-type": "alert", "apns-priority": "10",
             "apns-expiration": "1800000000", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -42,6 +46,8 @@ package final class ChainTurn {
         envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
         lent.fill(envelope, topic: SourceTopic("push.events"))
     }
+
+    var results: [StageResult] { delivery.results }
 
     package func run() async {
         delivery.clear()

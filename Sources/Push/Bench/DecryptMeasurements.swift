@@ -26,7 +26,7 @@ package struct DecryptSample {
     ]
 
     private let ring: KeyRing
-    private let stage: DecryptStage
+    let stage: DecryptStage
     private let context = Chain([]).context(Delivery())
 
     package init() throws {
@@ -37,14 +37,17 @@ package struct DecryptSample {
     }
 
     package func content(_ form: SealingForm, _ keyName: String) throws -> NotificationContent {
+        try NotificationContent(try payload(form, keyName, title: "GROUP_MESSAGE"))
+    }
+
+    func payload(_ form: SealingForm, _ keyName: String, title: String) throws -> String {
         let text = [UInt8](repeating: UInt8(ascii: "x"), count: 100)
         let sealed = try Sealer().seal(text, as: form, ring, keyName: keyName)
-        return try NotificationContent(
-            """
-            {"aps":{"alert":{"title-loc-key":"GROUP_MESSAGE","title-loc-args":["{contact:c48213}","Sailing club"],\
+        return """
+            {"aps":{"alert":{"title-loc-key":"\(title)","title-loc-args":["{contact:c48213}","Sailing club"],\
             "body":"(Encrypted)"},"mutable-content":1,"badge":1,"sound":"default","thread-id":"room-48213"},\
             "ENCRYPTION_KEY_ID":"\(keyName)","ENCRYPTED_DATA":"\(sealed.text)","sender":"c48213"}
-            """)
+            """
     }
 
     package func receive(_ content: inout NotificationContent) -> StageResult {

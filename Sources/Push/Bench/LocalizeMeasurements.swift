@@ -31,7 +31,7 @@ package enum LocalizeSample {
         ),
     ]
 
-    private static func stage() throws -> LocalizeStage {
+    static func stage() throws -> LocalizeStage {
         var reader = CatalogReader()
         for (path, text, locale) in files { reader.read(Array(text.utf8), of: path, locale: LocaleName(locale)) }
         let catalog = try Catalog(reader.finish("sample"), of: "sample", defaultLocale: .english)

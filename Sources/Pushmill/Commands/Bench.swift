@@ -7,19 +7,27 @@ extension Command {
     /// What there is to measure, by the names that the command takes.
     private static let benches: [(name: String, rows: @Sendable () async throws -> [String])] = [
         ("payload", { try BenchTable.rows(Measurement.payload()) }),
-        ("chain", { await BenchTable.rows(Measurement.chain()) }),
+        (
+            "chain",
+            {
+                let whole = try await inFolder { try await Measurement.wholeChain(in: $0) }
+                return await BenchTable.rows(Measurement.chain() + whole)
+            }
+        ),
         ("decrypt", { try BenchTable.rows(Measurement.decrypt()) }),
         ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
-        ("contact", { try BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
+        ("contact", { try await BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
         ("attachment", { await BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
-        ("restore", { [BenchTable.row(try inFolder { try CountRestoring(in: $0) })] }),
+        ("restore", { [BenchTable.row(try await inFolder { try CountRestoring(in: $0) })] }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
 
     /// For what a million of is written: a folder that goes again.
-    private static func inFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    private static func inFolder<Result: Sendable>(
+        _ body: @Sendable (String) async throws -> Result
+    ) async throws -> Result {
         var template = Array("/tmp/pushmill-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw ProgramError.internalFailure("no folder can be made in /tmp") }
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -30,7 +38,7 @@ extension Command {
             }
             rmdir(folder)
         }
-        return try body(folder)
+        return try await body(folder)
     }
 
     static let bench = Command(

@@ -40,25 +40,30 @@ extension Measurement {
     }
 }
 
-private enum ContactSample {
+enum ContactSample {
     static func owner(of contact: Int) -> String { "user-\(contact / 20)" }
     static func id(of contact: Int) -> String { "c\(contact % 20)" }
 
     static func write(_ count: Int, to path: String) throws(StoreError) {
+        try write(to: path) { write in
+            var lines = LineBatch()
+            for contact in 0..<count {
+                lines.add(handOver: write) { line in
+                    line.add("owner", owner(of: contact).utf8Span.span.bytes)
+                    line.add("id", id(of: contact).utf8Span.span.bytes)
+                    line.add("name", "Zoë Martin \(contact)".utf8Span.span.bytes)
+                }
+            }
+            _ = lines.finish(handOver: write)
+        }
+    }
+
+    static func write(to path: String, _ body: (_ write: ([UInt8]) -> Void) -> Void) throws(StoreError) {
         guard let file = fopen(path, "w") else {
             throw .unopened(path: path, message: String(cString: strerror(errno)))
         }
-        var lines = LineBatch()
         var isWritten = true
-        func write(_ bytes: [UInt8]) { isWritten = isWritten && fwrite(bytes, 1, bytes.count, file) == bytes.count }
-        for contact in 0..<count {
-            lines.add(handOver: write) { line in
-                line.add("owner", owner(of: contact).utf8Span.span.bytes)
-                line.add("id", id(of: contact).utf8Span.span.bytes)
-                line.add("name", "Zoë Martin \(contact)".utf8Span.span.bytes)
-            }
-        }
-        _ = lines.finish(handOver: write)
+        body { bytes in isWritten = isWritten && fwrite(bytes, 1, bytes.count, file) == bytes.count }
         guard fclose(file) == 0, isWritten else {
             throw .unopened(path: path, message: String(cString: strerror(errno)))
         }
