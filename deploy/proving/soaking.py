@@ -36,7 +36,7 @@ class Soak:
     def __init__(self, program, broker, once, folder):
         self.once = once
         self.broken, self.samples, self.lives = [], [], []
-        self.restarts = self.rate = 0
+        self.restarts = self.fastest = 0
         topics = [f"in:{PARTITIONS}", f"out:{PARTITIONS}"]
         address = Broker(broker, [*topics, "dead:1"]).address
         self.files = Files(folder, RECIPIENTS)
@@ -58,10 +58,9 @@ class Soak:
     def run(self, seconds, rate):
         self.flow.tell("rate 1000")
         wait("every partition to be read", lambda: self.arriving() >= 900)
-        self.rate = rate or self.find_rate()
-        print(f"{self.rate} events a second for {seconds / 60:g} minutes", flush=True)
-        self.flow.tell(f"rate {self.rate}")
-        self.hold(seconds)
+        rate = rate or self.find_rate()
+        print(f"{rate} events a second for {seconds / 60:g} minutes", flush=True)
+        self.hold(seconds, rate)
         self.flow.tell("end")
         wait("every event", lambda: self.flow.has_ended)
         self.end()
@@ -71,8 +70,8 @@ class Soak:
         return self.flow.reports[-1]["seen"] if self.flow.reports else 0
 
     def find_rate(self):
-        """As many as come out again of those that are sent without a pause; less, until what had to wait in a period with
-        its restart is out at its end."""
+        """As many as come out again of those that are sent without a pause; less, until what had to wait in a period is
+        out at its end."""
         self.flow.tell("rate 0")
         time.sleep(15)
         most = sum(report["seen"] for report in self.flow.reports[-8:]) / 8
@@ -82,8 +81,7 @@ class Soak:
             self.flow.tell("rate 1")
             wait("what waits to come out", lambda: self.backlog() < 1000)
             print(f"trying {rate} a second", flush=True)
-            self.flow.tell(f"rate {rate}")
-            self.hold(PERIOD)
+            self.hold(PERIOD, rate)
             self.samples.clear()
             if self.backlog() < rate:
                 return rate
@@ -93,8 +91,10 @@ class Soak:
         last = self.flow.reports[-1]
         return last["sent"] - last["arrived"]
 
-    def hold(self, seconds):
+    def hold(self, seconds, rate):
         """A sample a second; reloads and restarts when they are due."""
+        self.flow.tell(f"rate {rate}")
+        self.fastest = max(self.fastest, rate)
         begin = time.monotonic()
         for second in range(1, int(seconds) + 1):
             time.sleep(max(0, begin + second - time.monotonic()))
@@ -116,7 +116,8 @@ class Soak:
             raise Broken(f"instance 0 ended with {self.instances[0].code}")
         memory, descriptors, threads, lag = state
         self.samples.append(dict(
-            memory=memory, descriptors=descriptors, threads=threads, lag=lag, waiting=self.backlog(), p50=report["p50"], p99=report["p99"]))
+            memory=memory, descriptors=descriptors, threads=threads, lag=lag, waiting=self.backlog(),
+            p50=report["p50"] or None, p99=report["p99"] or None))
 
     def reload(self):
         self.files.write()
@@ -136,11 +137,11 @@ class Soak:
         on_terminal = sys.stdout.isatty()
         if not on_terminal and second % 10:
             return
-        last = self.samples[-1]
+        last, report = self.samples[-1], self.flow.reports[-1]
         print(
             f"{second:5} of {seconds:.0f} s: {self.arriving():6} a second, {self.backlog():6} on their way, "
             f"{last['memory']:4.0f} MB, {last['descriptors']:4} descriptors, {last['threads']} threads, "
-            f"50 % {last['p50']:6.1f} ms, 99 % {last['p99']:7.1f} ms", end="\r" if on_terminal else "\n", flush=True)
+            f"50 % {report['p50']:6.1f} ms, 99 % {report['p99']:7.1f} ms", end="\r" if on_terminal else "\n", flush=True)
 
     def end(self):
         """A moment without events, after which what instances say of themselves is final."""
@@ -175,12 +176,13 @@ class Soak:
             "events that came twice": self.once and last["repeats"],
         }
         self.broken += [f"{what}: {count}" for what, count in wrongs.items() if count]
-        self.expect(last["edition"] == self.files.edition, f"edition {last['edition']} of {self.files.edition} came last")
+        self.expect(
+            last["edition"] == self.files.edition, f"edition {last['edition']} of {self.files.edition} came last")
         self.compare_outcomes(last["outcomes"])
 
     def compare_outcomes(self, outcomes):
-        """What the instances have counted, in all their lives, is what came out, but for what they could not tell."""
-        untold = sum(life.untold(self.rate) for life in self.lives if life not in self.watched)
+        """What the instances have counted in all their lives is what came out, but for what they could not tell."""
+        untold = sum(life.untold(self.fastest) for life in self.lives if life not in self.watched)
         # Outputs of an aborted transaction were acknowledged and are made again.
         has_aborted = any(life.total("pushmill_transactions_total", 'result="aborted"') for life in self.lives)
         counted = sum((life.outcomes() for life in self.lives), collections.Counter())

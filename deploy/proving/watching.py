@@ -7,8 +7,8 @@ SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
 
 class Life:
-    """One life of an instance, watched as by many: 10 scrapes a second and 100 followers of its log. `metrics` are as it
-    told them last."""
+    """One life of an instance, watched as by many: 10 scrapes a second and 100 followers of its log. `metrics` are what
+    it told last."""
 
     def __init__(self, instance):
         self.instance, self.pid, self.metrics = instance, instance.pid, {}
@@ -66,6 +66,7 @@ class Life:
                 text = status.read()
             found = dict(re.findall(r"^(VmRSS|Threads):\s+(\d+)", text, re.MULTILINE))
             descriptors = len(os.listdir(f"/proc/{self.pid}/fd"))
-            return int(found["VmRSS"]) / 1024, descriptors, int(found["Threads"]), self.total("pushmill_consumer_lag_records")
+            lag = self.total("pushmill_consumer_lag_records")
+            return int(found["VmRSS"]) / 1024, descriptors, int(found["Threads"]), lag
         except (OSError, KeyError):
             return None
