@@ -56,6 +56,10 @@ public final class Consumer: Sendable {
         return Polled(rebalances: rebalances, errors: batch.errors)
     }
 
+    /// Ends a poll that waits, without a record; for any thread. librdkafka's waits are by the wall clock: set back by an
+    /// hour, it makes them so much longer.
+    public func wake() { rd_kafka_queue_yield(queue) }
+
     public func assign(_ positions: [Position]) throws(KafkaError) {
         let list = PartitionList(positions)
         if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }

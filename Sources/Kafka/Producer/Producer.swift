@@ -64,6 +64,13 @@ public final class Producer: Sendable {
         swap(&sinks.deliveries.reports, &reports)
     }
 
+    /// Ends a poll that waits; for any thread. See `Consumer.wake`.
+    public func wake() {
+        guard let queue = rd_kafka_queue_get_main(client.handle) else { return }
+        rd_kafka_queue_yield(queue)
+        rd_kafka_queue_destroy(queue)
+    }
+
     /// What was measured last; see `ClientStatistics`. For any thread.
     public var statistics: ClientStatistics? { sinks.statistics.latest }
 

@@ -35,7 +35,10 @@ final class Acknowledger: Sendable {
         self.onRoom = onRoom
     }
 
-    func stop() { isStopping.store(true, ordering: .relaxed) }
+    func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        outputs.producer.wake()
+    }
 
     /// The thread's life: ends with `stop`.
     func serve() {

@@ -9,6 +9,7 @@ package final class Worker: Sendable {
     /// How long threads have to end that have nothing to do any more.
     private static let patience = Duration.seconds(2)
 
+    private let consumer: Consumer
     private let poller: Thread
     private let others: [Thread]
     /// One for each of the others that has ended.
@@ -37,6 +38,7 @@ package final class Worker: Sendable {
             limit: settings.maxInFlight,
             transactions: settings.isTransactional ? OutputTransactions(chain: chain) : nil)
         let consumer = try Consumer(settings.consumer, log: onKafkaLog)
+        self.consumer = consumer
         let flow = Flow(
             limit: settings.maxInFlight, byteLimit: settings.maxInFlightBytes, counts: checkpoint.counts != nil)
         let topics = InputTopics()
@@ -112,7 +114,10 @@ package final class Worker: Sendable {
     package static func shards(lanes: Int) -> Int { lanes + 3 }
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
-    package func terminate() { messages.post(.terminate) }
+    package func terminate() {
+        messages.post(.terminate)
+        consumer.wake()
+    }
 
     /// Returns when the group has been left and every thread has ended, but for those that hang: a stage may hold its
     /// lane's, and only the end of the process ends it.

@@ -25,7 +25,7 @@ def offset(place):
 class Account:
     """Figures, and in `broken` what they should not be."""
 
-    def __init__(self, sent, inputs, outputs, letters, counts_badges):
+    def __init__(self, sent, inputs, outputs, letters, counts_badges, once):
         self.events = {place: (key, value) for place, key, value in inputs.records}
         self.badges = self.ranks()
         self.seen = set()
@@ -50,6 +50,7 @@ class Account:
             "events before an earlier one of their recipient": self.disorder,
             "outputs that are not what their event should be": self.changed,
             "badges that are not their event's count": self.miscounted,
+            "events that came twice": once and self.repeats,
         }
         self.broken = [f"{what}: {count}" for what, count in figures.items() if count]
 

@@ -1,0 +1,149 @@
+"""The processes of a run, all of which end with it."""
+import contextlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PATIENCE = 60
+
+
+def release():
+    """The program that is put to the proof: the release build, unless PUSHMILL names another."""
+    subprocess.run([ROOT / "deploy/setup", "test"], check=True)
+    if named := os.environ.get("PUSHMILL"):
+        return named
+    subprocess.run(
+        ["swift", "build", "-c", "release", "--product", "pushmill"], cwd=ROOT, check=True, stdout=sys.stderr)
+    return ROOT / ".build/release/pushmill"
+
+
+def compiled(source, *options):
+    """What a C file of this folder is compiled to, by Swift's clang."""
+    source = ROOT / "deploy/proving" / source
+    made = ROOT / ".build/proving" / source.stem
+    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        made.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["clang", "-O2", "-Wall", "-o", made, source, *options], check=True)
+    return made
+
+
+class Broken(Exception):
+    """A promise that was not kept, and nothing more can be seen of the others."""
+
+
+def wait(what, condition, pause=0.05):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise Broken(f"waited {PATIENCE} s for {what}")
+        time.sleep(pause)
+
+
+@contextlib.contextmanager
+def place(name):
+    """A folder for one run. With it goes what was started and mounted meanwhile."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"pushmill-{name}-"))
+    try:
+        yield folder
+    finally:
+        while Process.all:
+            Process.all.pop().clear()
+        for mounted in filter(os.path.ismount, folder.iterdir()):
+            subprocess.run(["umount", mounted], check=True)
+        shutil.rmtree(folder)
+
+
+class Process:
+    """A child that ends with its run, however that ends."""
+
+    all = []
+
+    def __init__(self, command, log=None, **more):
+        self.child = subprocess.Popen(command, stderr=log or subprocess.DEVNULL, **more)
+        self.all.append(self)
+
+    def send(self, number):
+        self.child.send_signal(number)
+
+    def clear(self):
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait()
+
+
+class Broker(Process):
+    """A broker that prints its address in its first line."""
+
+    def __init__(self, command, topics):
+        words = [word for topic in topics for word in ("--topic", topic)]
+        super().__init__([*command, *words], stdout=subprocess.PIPE, text=True)
+        self.address = self.child.stdout.readline().strip()
+        if not self.address:
+            sys.exit(f"{command[0]} printed no address")
+
+    @property
+    def ports(self):
+        return [int(server.rsplit(":", 1)[1]) for server in self.address.split(",")]
+
+
+class Topic(Process):
+    """Follows a topic as it is committed; each record is a list of words, the value last."""
+
+    def __init__(self, broker, name, form):
+        command = ["kcat", "-C", "-b", broker, "-t", name, "-o", "beginning", "-u", "-q", "-f", form + "\\n"]
+        command += ["-X", "topic.metadata.refresh.interval.ms=1000", "-X", "isolation.level=read_committed"]
+        super().__init__(command, stdout=subprocess.PIPE, text=True)
+        self.records = []
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        for line in self.child.stdout:
+            self.records.append(line.rstrip("\n").split("\t"))
+
+
+class Instance:
+    """One instance of the service, through all its lives."""
+
+    def __init__(self, number, program, folder, configuration, **environment):
+        self.number, self.environment = number, {**os.environ, **environment}
+        self.log = folder / f"{number}.log"
+        file = folder / f"{number}.yaml"
+        file.write_text(configuration)
+        self.command = [program, "run", "--config", file]
+        self.start()
+
+    def start(self):
+        self.is_leaving, self.started = False, time.monotonic()
+        # What earlier lives have logged stays.
+        self.born = self.log.stat().st_size if self.log.exists() else 0
+        with open(self.log, "ab") as log:
+            self.process = Process(self.command, log, stdout=subprocess.DEVNULL, env=self.environment)
+
+    @property
+    def pid(self):
+        return self.process.child.pid
+
+    @property
+    def code(self):
+        """How this life has ended; none while it goes on."""
+        return self.process.child.poll()
+
+    def send(self, number):
+        self.process.send(number)
+
+    def kill(self):
+        self.is_leaving = True
+        self.process.clear()
+
+    def end_soon(self):
+        self.is_leaving, self.is_young = True, time.monotonic() - self.started < 5
+        self.send(signal.SIGTERM)
+
+    def await_end(self):
+        """Its code, which is 0 where the signal came before it listened to any."""
+        wait(f"the end of instance {self.number}", lambda: self.code is not None)
+        return 0 if self.code == -signal.SIGTERM and self.is_young else self.code
+
+    def lines(self):
+        """What this life has logged."""
+        with open(self.log) as log:
+            log.seek(self.born)
+            return log.read().splitlines()

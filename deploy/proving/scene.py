@@ -1,0 +1,161 @@
+"""Instances of the service on one broker, events that keep coming, and what became of them."""
+import json, os, shutil, subprocess, time
+
+from account import Account, arrivals
+from faults import befall, mount, schedule
+from processes import Broken, Broker, Instance, Process, ROOT, Topic, wait
+from surroundings import Surroundings
+
+RATE = 400
+KEYS = 50
+
+CONFIGURATION = """
+kafka:
+  bootstrap.servers: "{broker}"
+  consumer: {{ group.id: faults, session.timeout.ms: 6000, heartbeat.interval.ms: 500, fetch.wait.max.ms: 50 }}
+  producer: {{ {producer} }}
+topics: {{ input: [in], output: out, dead-letter: dead, badge-changelog: badges }}
+delivery: {{ guarantee: {guarantee} }}
+state: {{ path: {state} }}
+stages:
+  - decrypt: {{ keys: keys.jwks.json, formats: [jwe, aes-gcm] }}
+  - localize: {{ catalog: {root}/deploy/sample/catalog, default-locale: en }}
+  - contact: {{ source: {root}/deploy/sample/contacts.jsonl }}
+{badge}
+admin: {{ listen: "127.0.0.1:0" }}
+log: {{ level: warning, format: json }}
+"""
+
+
+class Scene:
+    """With `once` it delivers exactly once; with `badge` it counts."""
+
+    def __init__(self, title, instances, badge, once, broker, program, folder):
+        self.title, self.badge, self.once, self.folder = title, badge, once, folder
+        self.broken = []
+        self.sent = self.restarts = 0
+        self.broker = Broker(broker, ["in:16", "out:16", "dead:1"])
+        self.disk = folder / "disk"
+        if self.counts_alone:
+            mount(self.disk)
+        keys = shutil.copy(ROOT / "deploy/sample/keys.jwks.json", folder)
+        os.chmod(keys, 0o600)
+        self.surroundings = [
+            Surroundings(folder / f"{number}.surroundings", self.broker.ports) for number in range(instances)]
+        self.instances = [
+            Instance(number, program, folder, self.configuration(number), **self.surroundings[number].environment)
+            for number in range(instances)]
+        self.open_feeder()
+        address = self.broker.address
+        self.inputs = Topic(address, "in", "in/%p/%o\t%k\t%s")
+        self.outputs = Topic(address, "out", "%h\t%k\t%s")
+        self.letters = Topic(address, "dead", "%h\t%k\t%s")
+
+    @property
+    def counts_alone(self):
+        """Badges are in a file of the one instance."""
+        return self.badge and not self.once
+
+    def configuration(self, number):
+        folder = self.disk if self.counts_alone else self.folder
+        return CONFIGURATION.format(
+            broker=self.broker.address, root=ROOT, state=folder / f"state{number}.sqlite",
+            producer=f"transactional.id: faults-{number}" if self.once else "",
+            guarantee="exactly-once" if self.once else "at-least-once",
+            badge="  - badge: { mode: increment }" if self.badge else "")
+
+    def say(self, text):
+        print(f"  {time.monotonic() - self.began:6.2f} s  {text}", flush=True)
+
+    def expect(self, holds, what):
+        if not holds:
+            self.broken.append(what)
+
+    def open_feeder(self):
+        """No event expires before a week has passed, which no clock is ahead."""
+        command = ["kcat", "-P", "-b", self.broker.address, "-t", "in", "-K", "\t", "-X", "enable.idempotence=true"]
+        command += ["-H", f"apns-expiration={int(time.time()) + 7 * 86400}"]
+        self.feeder = Process(
+            command + ["-X", "partitioner=murmur2", "-X", "linger.ms=5"], stdin=subprocess.PIPE, text=True)
+
+    def close_feeder(self):
+        """kcat sends its last lines when there are no more."""
+        self.feeder.child.stdin.close()
+        wait("the feeder's end", lambda: self.feeder.child.poll() is not None)
+
+    def feed(self, count):
+        """One event in 50 is no notification."""
+        for number in range(self.sent, self.sent + count):
+            event = {"aps": {"alert": {"loc-key": "PHOTOS", "loc-args": ["2", "{contact:c1}"]}, "badge": 1,
+                             "mutable-content": 1}, "number": number}
+            text = json.dumps(event) if number % 50 else f"broken {number}"
+            self.feeder.child.stdin.write(f"k{number * 7919 % KEYS}\t{text}\n")
+        self.feeder.child.stdin.flush()
+        self.sent += count
+
+    def rest(self, length):
+        """Events go on meanwhile."""
+        end = time.monotonic() + length
+        while (now := time.monotonic()) < end:
+            due = int((now - self.began) * RATE) - self.sent
+            if due > 0:
+                self.feed(due)
+            self.revive()
+            time.sleep(min(0.02, end - now))
+
+    def revive(self):
+        """One whose transactions are no longer its own ends, to be started again; none ends otherwise."""
+        for instance in self.instances:
+            if self.once and instance.code == os.EX_SOFTWARE:
+                self.restarts += 1
+                instance.start()
+            elif instance.code is not None and not instance.is_leaving:
+                raise Broken(f"instance {instance.number} ended with {instance.code}")
+
+    def await_end(self, instance):
+        code = instance.await_end()
+        self.expect(code == 0 or self.once and code == os.EX_SOFTWARE, f"instance {instance.number} ended with {code}")
+
+    def run(self, seconds, chance):
+        print(self.title)
+        faults = schedule(self, seconds, chance)
+        self.began = time.monotonic()
+        for fault in faults:
+            self.rest(self.began + fault.at - time.monotonic())
+            name = "broker" if fault.kind == "outage" else f"instance {fault.number}"
+            self.say(f"{fault.kind}: {name}, {fault.length:.1f} s (due at {fault.at:.1f})")
+            if hindrance := befall(self, fault):
+                self.say(f"{fault.kind}: {hindrance}")
+        self.rest(self.began + seconds - time.monotonic())
+        self.say(f"no more faults; {self.sent} events are in")
+        self.settle()
+        self.end_all()
+        before = len(self.outputs.records) + len(self.letters.records)
+        for instance in self.instances:
+            instance.start()
+        self.open_feeder()
+        self.feed(200)
+        self.settle()
+        self.end_all()
+        repeats = len(self.outputs.records) + len(self.letters.records) - before - 200
+        self.expect(repeats == 0, f"{repeats} repeated after an orderly end")
+        self.count()
+
+    def end_all(self):
+        for instance in self.instances:
+            instance.end_soon()
+        for instance in self.instances:
+            self.await_end(instance)
+
+    def settle(self):
+        """Until all that was sent has come out."""
+        self.close_feeder()
+        wait("the input", lambda: len(self.inputs.records) >= self.sent)
+        wanted = {place for place, _, _ in self.inputs.records}
+        wait("every event", lambda: self.revive() or wanted <= {
+            place for place, *_ in arrivals(self.outputs, self.letters)})
+
+    def count(self):
+        account = Account(self.sent, self.inputs, self.outputs, self.letters, self.badge, self.once)
+        self.broken += account.broken
+        self.say(f"{account}, {self.restarts} instances started again" if self.once else account)
