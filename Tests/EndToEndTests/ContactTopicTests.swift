@@ -142,7 +142,8 @@ extension EndToEnd {
         private static func follow(_ topic: String, _ brokers: Brokers, _ path: String) throws -> [Substring] {
             let state = try StateFile(path: path, access: .alone)
             let log = Log()
-            let follower = try ContactFollower(brokers.properties([("fetch.wait.max.ms", "50")]), topic: topic, of: "cluster", into: state, log: log)
+            let follower = try ContactFollower(
+                brokers.properties([("fetch.wait.max.ms", "50")]), topic: topic, of: "cluster", into: state, log: log)
             do {
                 defer { follower.stop() }
                 try log.block(until: "contacts are restored")

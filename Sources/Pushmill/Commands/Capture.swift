@@ -62,5 +62,6 @@ extension Option {
     fileprivate static let follow = flag("follow", "goes on with what comes, until Ctrl-C")
     fileprivate static let limit = value("limit", "NUMBER", "ends after so many records")
     fileprivate static let redact = flag(
-        "redact", "puts stand-ins of the same shape in the place of texts, names, numbers and tokens, but not of members' names")
+        "redact",
+        "puts stand-ins of the same shape in the place of texts, names, numbers and tokens, but not of members' names")
 }
