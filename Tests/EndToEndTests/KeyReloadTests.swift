@@ -59,5 +59,28 @@ extension EndToEnd {
                 #expect(service.lines.allSatisfy { !$0.contains("hello") })
             }
         }
+
+        @Test("SIGHUP takes over the log level, and tells what only a restart takes over")
+        func configuration() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                var configuration = ServiceConfiguration()
+                configuration.logLevel = "warning"
+                let service = try scene.start(configuration)
+                try await scene.feeder.publish(Event.series(1, keys: 1))
+                try await scene.outputs.wait(count: 1)
+                configuration.logLevel = "debug"
+                configuration.delivery = [("deadline", "7s")]
+                try scene.rewrite(configuration)
+                service.send(SIGHUP)
+                try await service.wait(forLine: #""Log level changed","setting":"debug""#)
+                try await service.wait(forLine: "settings have changed that a restart takes over")
+                #expect(service.lines(with: "that a restart takes over").allSatisfy { $0.contains(#""delivery""#) })
+                try scene.rewrite("log: { level: loud }")
+                service.send(SIGHUP)
+                try await service.wait(forLine: "the configuration cannot be read again: it stays as it was")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
     }
 }

@@ -6,7 +6,8 @@ extension Command {
         "run", "Runs the service until it is told to end",
         details: """
             SIGTERM or Ctrl-C finishes what is in flight, commits and exits with 0; a
-            second one leaves at once. SIGHUP reads keys and catalogs again.
+            second one leaves at once. SIGHUP reads keys, catalogs, contacts and the log
+            level again.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in
@@ -20,7 +21,10 @@ extension Command {
             throw .internalFailure("no log can be written: \(error)")
         }
         defer { writer.close() }
-        return try await Service(configuration, log: log).run(signals)
+        let rereading = Rereading(configuration)
+        return try await Service(configuration, log: log).run(signals) {
+            rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }
+        }
     }
 }
 

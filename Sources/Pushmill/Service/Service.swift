@@ -152,13 +152,14 @@ final class Service: Sendable {
 
     func terminate() { worker.terminate() }
 
-    /// Runs until a signal, or `terminate`, has ended it.
-    func run(_ signals: AsyncStream<Int32>) async -> ExitCode {
+    /// Runs until a signal, or `terminate`, has ended it. At SIGHUP files are read again, and the rest is `reloading`'s.
+    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Void = {}) async -> ExitCode {
         let ended = Task.detached { [worker] in worker.wait() }
         let listening = Task { [worker, watcher, log] in
             for await number in signals {
                 if number == SIGHUP {
                     log.info("reloading files")
+                    reloading()
                     watcher.reloadAll()
                 } else {
                     worker.terminate()

@@ -64,14 +64,26 @@ final class Scene: Sendable {
     /// Starts a service with its own defaults where the configuration says nothing.
     func startAsIs(_ configuration: ServiceConfiguration) throws -> ServiceProcess {
         try services.withLock { services in
-            let text = configuration.text(
-                bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
-                deadLetters: deadLetterTopic)
-            let file = try folder.write(text, to: "service-\(services.count).yaml")
+            let file = try folder.write(text(of: configuration), to: "service-\(services.count).yaml")
             let service = try ServiceProcess(["run", "--config", file], environment: configuration.environment)
             services.append(service)
             return service
         }
+    }
+
+    /// Changes the configuration file of the only service.
+    func rewrite(_ configuration: ServiceConfiguration) throws {
+        var configuration = configuration
+        configuration.consumer = Brokers.session + configuration.consumer
+        try rewrite(text(of: configuration))
+    }
+
+    func rewrite(_ text: String) throws { try folder.write(text, to: "service-0.yaml") }
+
+    private func text(of configuration: ServiceConfiguration) -> String {
+        configuration.text(
+            bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
+            deadLetters: deadLetterTopic)
     }
 
     var places: [TopicPartition] { (0..<Int32(partitions)).map { TopicPartition(input, $0) } }

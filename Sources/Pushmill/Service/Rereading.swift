@@ -1,0 +1,38 @@
+import Telemetry
+
+/// The configuration that is read again at SIGHUP: its log level takes effect, everything else at the next start.
+struct Rereading: Sendable {
+    private let sections: [Substring: [Substring]]
+
+    init(_ configuration: Configuration) { sections = Self.sections(of: configuration) }
+
+    /// `read` gives the configuration as it is now.
+    func apply(to log: Log, _ read: () throws(ProgramError) -> Configuration) {
+        let configuration: Configuration
+        do throws(ProgramError) {
+            configuration = try read()
+        } catch {
+            return log.error("the configuration cannot be read again: it stays as it was", [.error(text: "\(error)")])
+        }
+        if log.level != configuration.log.level {
+            log.level = configuration.log.level
+            log.log(log.level, "Log level changed", [.setting(log.level.name)])
+        }
+        let new = Self.sections(of: configuration)
+        for name in sections.keys.sorted() where sections[name] != new[name] {
+            log.warning("settings have changed that a restart takes over", [.setting(String(name))])
+        }
+    }
+
+    /// The lines of what takes effect, by section, but for the level.
+    private static func sections(of configuration: Configuration) -> [Substring: [Substring]] {
+        var sections: [Substring: [Substring]] = [:]
+        var name: Substring = ""
+        for line in YAMLText.render(configuration.effective).split(separator: "\n") {
+            if !line.hasPrefix(" ") { name = line.prefix { $0 != ":" } }
+            if name == "log", line.hasPrefix("  level:") { continue }
+            sections[name, default: []].append(line)
+        }
+        return sections
+    }
+}
