@@ -1,7 +1,7 @@
 /// What the process tells its caller; numbers as in `sysexits.h`.
 package enum ExitCode: Int32, Sendable {
     case success = 0
-    /// A comparison found differences.
+    /// Something differs, is not healthy or is not whole.
     case different = 1
     case usage = 64
     case badData = 65

@@ -30,7 +30,7 @@ extension Command {
 
 extension Option {
     fileprivate static let topics = Option.repeated(
-        "topic", "NAME:PARTITIONS", "a topic to begin with; may be given more than once")
+        "topic", "NAME:PARTITIONS", "a topic to begin with")
 }
 
 private struct TopicRequest {

@@ -27,11 +27,13 @@ extension Command {
 extension Option {
     static let input = operand("INPUT", "a capture, or topic:NAME")
     static let baseline = repeated("baseline", "FILE", "what to compare with: a golden capture, or topic:NAME")
-    static let ignore = repeated("ignore", "FIELD", "may differ: a JSON Pointer, or header:NAME")
+    static let ignore = repeated(
+        "ignore", "FIELD", "may differ: a JSON Pointer, header:NAME, key, timestamp, payload or layout")
     static let onlyKey = repeated("key", "TEXT", "compares the records of this key only")
     static let onlyCategory = repeated("category", "TEXT", "compares notifications of this category only")
     static let onlyOutcome = repeated("outcome", "NAME", "compares records that end so, or ended so")
-    static let deadlines = value("deadlines", "KIND", "off, or recorded: what was late in the baseline is late again")
+    static let deadlines = value(
+        "deadlines", "KIND", "off, which it is unless given, or recorded: what was late in the baseline is late again")
     static let lanes = value("lanes", "NUMBER", "how many threads; one a core unless given")
     static let json = value("json", "FILE", "writes every difference and the totals as JSON")
     static let junit = value("junit", "FILE", "writes a report for continuous integration")

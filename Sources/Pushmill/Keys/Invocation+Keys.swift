@@ -2,7 +2,7 @@ import Push
 
 /// What the commands that try keys and ciphertexts have in common.
 extension Option {
-    static let keySet = value("keys", "FILE", "the key set, a JWK Set")
+    static let keySet = value("keys", "FILE", "the key set, a JWK Set; rot13 alone needs none")
     static let keyName = value("kid", "NAME", "the name of the key; the first that fits unless given")
     static let digest = value("digest", "NAME", "openssl: md5 or sha256, which it is unless given")
     static let iterations = value("iterations", "N", "openssl: PBKDF2 with so many iterations")

@@ -18,7 +18,7 @@ struct ReplayCommand {
         range = try RangeOptions(invocation)
         var settings = ReplayRun.Settings()
         settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        settings.ignored = IgnoredFields(invocation.texts(.ignore))
+        settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
         settings.filter.keys = Set(invocation.texts(.onlyKey))
         settings.filter.categories = Set(invocation.texts(.onlyCategory))
         settings.filter.outcomes = Set(try invocation.texts(.onlyOutcome).map(Self.outcome))
@@ -30,6 +30,14 @@ struct ReplayCommand {
         let names = Outcome.allCases.map { "\($0.name)" }
         guard names.contains(text) else {
             throw .usage("\(Option.onlyOutcome.label): no outcome '\(text)'" + Spelling.question(text, names))
+        }
+        return text
+    }
+
+    private static func field(_ text: String) throws(ProgramError) -> String {
+        let names = [FieldChange.key, FieldChange.timestamp, FieldChange.payload, FieldChange.layout]
+        guard text.hasPrefix("/") || text.hasPrefix("header:") || names.contains(text) else {
+            throw .usage("\(Option.ignore.label): no field '\(text)'" + Spelling.question(text, names))
         }
         return text
     }
