@@ -42,7 +42,7 @@ struct ConfigCommandTests {
 
     @Test("The file with every setting is right and leaves none out") func everySetting() async throws {
         let file = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample/every-setting.yaml"
-        let terminal = Terminal(registry: StageRegistry())
+        let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "config show --config \(file)") == .success)
         #expect(terminal.error == "")
         let text = String(decoding: try FileBytes(path: file).bytes, as: UTF8.self)

@@ -11,7 +11,7 @@ final class Terminal: Sendable {
     private let written = Mutex<(output: [String], error: [String])>(([], []))
 
     /// The input comes in pieces of a few bytes.
-    init(registry: StageRegistry = .example, input: String = "", isTerminal: Bool = false) {
+    init(registry: StageRegistry = StageRegistry(), input: String = "", isTerminal: Bool = false) {
         self.registry = registry
         self.isTerminal = isTerminal
         self.input = Mutex(Array(input.utf8))

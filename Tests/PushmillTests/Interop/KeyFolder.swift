@@ -36,7 +36,7 @@ struct KeyFolder {
     func body(_ text: String, members: [String: String] = [:]) async throws -> String? {
         let members = members.merging(["ENCRYPTED_DATA": text]) { $1 }.map { ",\"\($0)\":\"\($1)\"" }.joined()
         let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1}\#(members)}"#
-        let terminal = Terminal(registry: StageRegistry(), input: payload.replacing("\n", with: #"\n"#))
+        let terminal = Terminal(input: payload.replacing("\n", with: #"\n"#))
         let code = await terminal.run(Program.commands, "apply --config \(folder.file)")
         guard code == .success else { throw Tool.Failed(description: terminal.error) }
         return try NotificationContent(terminal.output).body

@@ -84,10 +84,10 @@ struct ConfigurationTests {
                 "f.yaml:15:5: stages.bagde: no such stage; did you mean \"badge\"?",
                 "f.yaml:16:20: stages.badge.mode: expected increment or absolute, found \"incremental\"; did you"
                     + " mean \"increment\"?",
-                "f.yaml:17:5: stages.attachment.from: is required",
-                "f.yaml:17:5: stages.attachment.store: is required",
                 "f.yaml:17:5: stages.attachment.public-base: is required",
-                "f.yaml:17:5: stages.attachment.note: is required",
+                "f.yaml:17:5: stages.attachment.store: is required",
+                "f.yaml:17:5: stages.attachment.allow-hosts: name the hosts that media may come from, or \"*\" for any"
+                    + " public one",
                 "f.yaml:18:18: admin.listen: 0.0.0.0:9464 is open to other machines: token-file is required",
                 "f.yaml:19:15: log.level: expected error, warning, info, debug or trace, found \"warn\"; did you"
                     + " mean \"warning\"?",

@@ -1,7 +1,3 @@
-import Push
-
-@testable import Pushmill
-
 /// The configuration that shows every section and name.
 enum Example {
     static let text = #"""
@@ -77,56 +73,4 @@ enum Example {
           level: info
           format: auto
         """#
-}
-
-extension StageRegistry {
-    /// The stages of the example with the settings it has, whatever the real ones have beyond them.
-    static let example = StageRegistry(adding: [
-        StageEntry("decrypt") { settings in
-            _ = settings.required("keys", .file)
-            _ = settings.list("formats", .name)
-            settings.map("openssl") {
-                _ = $0.optional("digest", .name)
-                _ = $0.optional("iterations", .integer(1...10_000_000))
-            }
-            settings.map("webpush") {
-                _ = $0.optional("dh-from", .pointer)
-                _ = $0.optional("salt-from", .pointer)
-            }
-            _ = settings.list("key-id-from", .name)
-            _ = settings.value("required", .bool, default: false)
-            _ = settings.maps("fields", implied: 1) {
-                _ = $0.value("from", .name, default: "/ENCRYPTED_DATA")
-                _ = $0.value("to", .name, default: "/aps/alert/body")
-            }
-            _ = settings.value("placeholder", .text, default: "(Encrypted)")
-            return { _ in throw NotBuilt() }
-        },
-        StageEntry("localize") { settings in
-            _ = settings.required("catalog", .file)
-            _ = settings.value("default-locale", .name, default: "en")
-            _ = settings.list("locale-from", .name, default: ["header:locale"])
-            return { _ in throw NotBuilt() }
-        },
-        StageEntry("contact") { settings in
-            _ = settings.value("source", .name, default: "state")
-            _ = settings.list("owner-from", .name)
-            _ = settings.list("replace", .pointer)
-            _ = settings.value("unknown", .text, default: "Someone")
-            _ = settings.value("isolate", .bool, default: true)
-            _ = settings.value("in-decrypted", .bool, default: true)
-            return { _ in throw NotBuilt() }
-        },
-        StageEntry("badge") { settings in
-            _ = settings.value("mode", .choice(["increment", "absolute"], name: { $0 }), default: "increment")
-            return { _ in throw NotBuilt() }
-        },
-        StageEntry("attachment") { settings in
-            for key in ["from", "store", "public-base", "note"] { _ = settings.required(key, .name) }
-            _ = settings.list("allow-hosts", .name)
-            return { _ in throw NotBuilt() }
-        },
-    ])
-
-    private struct NotBuilt: Error {}
 }

@@ -9,7 +9,7 @@ struct Reading {
     let problems: [String]
 
     init(
-        _ yaml: String, environment: [String: String] = [:], registry: StageRegistry = .example,
+        _ yaml: String, environment: [String: String] = [:], registry: StageRegistry = StageRegistry(),
         checkProperty: @escaping Configuration.PropertyCheck = { _, _, _ in nil }
     ) {
         let source = ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)

@@ -16,7 +16,16 @@ struct YAMLTextTests {
 
     @Test("It reads as somebody would have written it") func looks() throws {
         let configuration = try #require(
-            Reading("stages:\n- decrypt:\n    keys: k.json\n    formats: [jwe, 'rot 13']\n- badge\n").configuration)
+            Reading(
+                """
+                stages:
+                - decrypt:
+                    keys: k.json
+                    formats: [jwe, openssl]
+                    placeholder: 'a: b'
+                - badge
+                """
+            ).configuration)
         let shown = YAMLText.render(configuration.effective)
         #expect(
             shown.hasPrefix(
@@ -40,20 +49,20 @@ struct YAMLTextTests {
                         push-type: []
                         has:
                       budget:
+                      formats: [jwe, openssl]
                       keys: /etc/pushmill/k.json
-                      formats: [jwe, "rot 13"]
                       openssl:
-                        digest:
+                        digest: sha256
                         iterations:
                       webpush:
-                        dh-from:
-                        salt-from:
-                      key-id-from: []
+                        dh-from: /k
+                        salt-from: /s
+                      key-id-from: [/ENCRYPTION_KEY_ID, header:encryption-key-id, recipient]
                       required: false
                       fields:
                         - from: /ENCRYPTED_DATA
                           to: /aps/alert/body
-                      placeholder: "(Encrypted)"
+                      placeholder: "a: b"
                   - badge:
 
                 """))
