@@ -1,4 +1,4 @@
-"""How long messages take at half of the rate that the slowest of the compared sustains."""
+"""How long messages take at a rate that leaves the machine room."""
 import json, os, subprocess, sys
 from workload import DATA, PROGRAM, ROOT, WORK
 
