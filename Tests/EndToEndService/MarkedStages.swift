@@ -41,8 +41,10 @@ struct BlockStage: Stage {
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard context.isMarked(marker) else { return .skipped }
         if suspends { await Task.yield() }
-        let end = ContinuousClock.now + time
-        while end > .now { usleep(1000) }
+        let (seconds, attoseconds) = time.components
+        var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        // A signal cuts it short.
+        while withUnsafeMutablePointer(to: &left, { nanosleep($0, $0) }) != 0 {}
         return .ok
     }
 }
