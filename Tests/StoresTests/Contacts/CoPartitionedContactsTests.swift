@@ -9,15 +9,11 @@ struct CoPartitionedContactsTests {
     private static let now: Int64 = 1_700_000_000_000
     private static let hour: Int64 = 3_600_000
 
-    let folder: TemporaryFolder
-    let state: StateFile
-    let listed: ContactStoreTests.StoreBox
+    private let listed: ContactScene
+    private var folder: TemporaryFolder { listed.folder }
+    private var state: StateFile { listed.state }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        state = try StateFile(path: folder.stateFile, access: .shared)
-        listed = try ContactStoreTests.StoreBox(state)
-    }
+    init() throws { listed = try ContactScene() }
 
     /// With three partitions, each of which has contacts of its own and one of the shared directory.
     private func filled() throws -> TopicContacts {

@@ -4,33 +4,10 @@ import Testing
 @testable import Stores
 
 struct ContactStoreTests {
-    let folder: TemporaryFolder
-    let store: StoreBox
+    private let store: ContactScene
+    private var folder: TemporaryFolder { store.folder }
 
-    /// A class, because a suite is copied.
-    final class StoreBox {
-        let store: ContactStore
-
-        init(_ state: StateFile) throws(StoreError) { store = try ContactStore(state) }
-
-        func list(_ owner: String? = nil) throws -> [String] {
-            var texts: [String] = []
-            func add(_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) {
-                texts.append("\(owner.text)/\(id.text)=\(name.text)")
-            }
-            guard let owner else {
-                try store.forEach(add)
-                return texts
-            }
-            try owner.withBytes { (owner) throws(StoreError) in try store.forEach(owner: owner, add) }
-            return texts
-        }
-    }
-
-    init() throws {
-        folder = try TemporaryFolder()
-        store = try StoreBox(try StateFile(path: folder.stateFile, access: .shared))
-    }
+    init() throws { store = try ContactScene() }
 
     private func lines(_ numbers: Range<Int>) -> String {
         numbers.map { "{\"owner\": \"o\($0 % 7)\", \"id\": \"\($0)\", \"name\": \"n\($0)\"}" }.joined(separator: "\n")

@@ -7,15 +7,11 @@ import Testing
 struct TopicContactsTests {
     private static let now: Int64 = 1_700_000_000_000
 
-    let folder: TemporaryFolder
-    let state: StateFile
-    let listed: ContactStoreTests.StoreBox
+    private let listed: ContactScene
+    private var folder: TemporaryFolder { listed.folder }
+    private var state: StateFile { listed.state }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        state = try StateFile(path: folder.stateFile, access: .shared)
-        listed = try ContactStoreTests.StoreBox(state)
-    }
+    init() throws { listed = try ContactScene() }
 
     private func contacts(_ topic: String = "contacts", _ cluster: String = "c") throws -> TopicContacts {
         try TopicContacts(state, topic: topic, cluster: cluster)
