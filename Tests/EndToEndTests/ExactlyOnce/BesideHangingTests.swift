@@ -5,17 +5,23 @@ import Testing
 extension EndToEnd {
     @Suite("Exactly once, beside messages that hang")
     struct BesideHangingTests {
+        /// To a service in which marked ones take so long.
+        private func publish(_ events: [Event], in scene: Scene, marked time: String) async throws -> ServiceProcess {
+            var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+            configuration.delivery += [("deadline", "120s")]
+            configuration.stages = ["sleep: { marker: slow, time: \(time) }"]
+            let service = try scene.start(configuration)
+            try await service.wait(forLine: "partitions are read")
+            try await scene.feeder.publish(events)
+            return service
+        }
+
         @Test("Others are committed at once; a kill repeats none of them")
         func kill() async throws {
             let events = Event.series(4_000, keys: 400, marking: 100)
             let unmarked = events.count { !$0.isMarked }
             try await Scene.play { scene in
-                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.delivery += [("deadline", "120s")]
-                configuration.stages = ["sleep: { marker: slow, time: 60s }"]
-                let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
-                try await scene.feeder.publish(events)
+                let service = try await publish(events, in: scene, marked: "60s")
                 let arrivals = try await scene.outputs.wait(count: unmarked)
                 #expect(arrivals.allSatisfy { !$0.event.isMarked })
                 service.send(SIGKILL)
@@ -36,12 +42,7 @@ extension EndToEnd {
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in
-                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.delivery += [("deadline", "120s")]
-                configuration.stages = ["sleep: { marker: slow, time: 5s }"]
-                let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
-                try await scene.feeder.publish(events)
+                let service = try await publish(events, in: scene, marked: "5s")
                 try await service.wait(forLine: "intake from its partition waits")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
