@@ -5,7 +5,7 @@ import Telemetry
 
 // The service with stages that misbehave for marked recipients. Its standard input is held open by the test that
 // started it: should that die, so does this.
-let watch = try Thread {
+let watch = try Thread(named: "watch") {
     var byte: UInt8 = 0
     while read(STDIN_FILENO, &byte, 1) > 0 {}
     _exit(1)

@@ -40,7 +40,7 @@ final class TransferThread: Sendable {
         guard let multiplexer = Multiplexer(waker: inbox.waker.descriptor) else { throw .noThread(ENOMEM) }
         // Nobody but the thread has it from here on.
         nonisolated(unsafe) let loop = TransferLoop(means, multiplexer, report: report)
-        thread = try Thread { Self.serve(inbox, loop) }
+        thread = try Thread(named: "media") { Self.serve(inbox, loop) }
     }
 
     deinit {

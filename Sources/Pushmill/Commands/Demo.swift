@@ -129,7 +129,7 @@ private func onOwnThread<Result: Sendable>(
 ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         do {
-            _ = try Thread { continuation.resume(with: Swift.Result { try body() }) }
+            _ = try Thread(named: "demo") { continuation.resume(with: Swift.Result { try body() }) }
         } catch {
             continuation.resume(throwing: error)
         }

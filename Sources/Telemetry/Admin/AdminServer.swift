@@ -29,7 +29,7 @@ package final class AdminServer: Sendable {
         let socket = try ListeningSocket(address)
         // From here on only the thread uses it.
         nonisolated(unsafe) let loop = try AdminLoop(socket, router, limits)
-        let started = try Thread { loop.run(until: stop) }
+        let started = try Thread(named: "admin") { loop.run(until: stop) }
         self.stop = stop
         self.address = socket.address
         thread.withLock { $0 = started }

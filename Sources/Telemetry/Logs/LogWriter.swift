@@ -29,7 +29,7 @@ public final class LogWriter: Sendable {
         lines = try Waker()
         stop = try Waker()
         log.ring.subscribe(lines)
-        let started = try Thread { [self] in run() }
+        let started = try Thread(named: "log") { [self] in run() }
         thread.withLock { $0 = started }
     }
 

@@ -4,7 +4,8 @@ import Glibc
 package struct Thread: Sendable {
     private let handle: pthread_t
 
-    package init(_ body: @escaping @Sendable () -> Void) throws(TelemetryError) {
+    /// `name` is what tools like `top -H` show; the kernel keeps 15 bytes of it.
+    package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(TelemetryError) {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -13,7 +14,7 @@ package struct Thread: Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         var handle = pthread_t()
-        let context = Unmanaged.passRetained(Body(body))
+        let context = Unmanaged.passRetained(Body(name, body))
         let code = pthread_create(&handle, nil, runThread, context.toOpaque())
         guard code == 0 else {
             context.release()
@@ -27,9 +28,26 @@ package struct Thread: Sendable {
 }
 
 private final class Body: Sendable {
-    let run: @Sendable () -> Void
+    private let name: String
+    private let body: @Sendable () -> Void
 
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    func run() {
+        nameThread()
+        body()
+    }
+
+    /// The C library's call for it is not among those that Swift imports.
+    private func nameThread() {
+        let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = name.withCString { write(file, $0, strlen($0)) }
+        close(file)
+    }
 }
 
 /// The first and last function of the thread; takes over the reference that `pthread_create` was given.

@@ -30,7 +30,7 @@ package final class Changelog: Sendable {
         let requests = requests
         // How it gets to the thread, which holds it for life.
         let store = Mutex(try ChangelogCounts(state, topic: topic, cluster: cluster))
-        thread = try Thread {
+        thread = try Thread(named: "changelog") {
             store.withLock { store in
                 var work = ChangelogWork(
                     ChangelogReading(properties, topic: topic, turn: turn, progress, log: log),

@@ -18,7 +18,7 @@ package final class ContactFollower: Sendable {
         // With nothing to follow there is nothing to wait for.
         let progress = ContactProgress(topic: topic, isRestored: isCoPartitioned)
         let requests = requests
-        thread = try Thread {
+        thread = try Thread(named: "contacts") {
             var following = ContactFollowing(
                 properties, topic: topic, of: cluster, isCoPartitioned: isCoPartitioned, state, progress, log, requests)
             following.serve()

@@ -70,29 +70,34 @@ package final class Worker: Sendable {
             tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
-        var works = lanes.map { lane -> @Sendable () -> Void in { lane.serve() } }
-        works += [{ acknowledger.serve() }, { refusals.serve() }, { watchdog.serve() }, { committer.serve() }]
+        var works = lanes.enumerated().map { index, lane -> (name: String, serve: @Sendable () -> Void) in
+            ("lane \(index)", { lane.serve() })
+        }
+        works.append((name: "acknowledger", serve: { acknowledger.serve() }))
+        works.append((name: "refusals", serve: { refusals.serve() }))
+        works.append((name: "watchdog", serve: { watchdog.serve() }))
+        works.append((name: "committer", serve: { committer.serve() }))
         if let transactions = outputs.transactions {
             let hearing = Hearing(settings, onKafkaLog: onKafkaLog)
             let writing = try changelog.map { ChangelogRecords($0, try producer.topic($0.topic), transactions) }
-            works.append {
+            let transact: @Sendable () -> Void = {
                 Transactor(
                     consumer: consumer, outputs: outputs, transactions: transactions, flow: flow, hearing: hearing,
-                    changelog: writing,
-                    lanes: mailboxes, interval: settings.checkpointInterval, metrics: metrics, status: status,
-                    log: log, tell: { messages.post($0) }
+                    changelog: writing, lanes: mailboxes, interval: settings.checkpointInterval, metrics: metrics,
+                    status: status, log: log, tell: { messages.post($0) }
                 ).serve()
                 // Whatever ends a transaction waits for reports.
                 acknowledger.stop()
             }
+            works.append((name: "transactor", serve: transact))
         }
         others = try works.map { [ended] work in
-            try Thread {
-                work()
+            try Thread(named: work.name) {
+                work.serve()
                 ended.post(())
             }
         }
-        poller = try Thread {
+        poller = try Thread(named: "poller") {
             Poller(
                 consumer: consumer, flow: flow, committer: committer.requests, outputs: outputs, topics: topics,
                 changelog: changelog, contacts: coPartitioned, lanes: mailboxes, messages: messages, settings: settings,

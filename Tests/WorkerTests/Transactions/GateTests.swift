@@ -26,7 +26,7 @@ struct GateTests {
         let isOver = Atomic<Bool>(false)
         let threads = try (0..<4).map { _ in
             let door = gate.makeDoor()
-            return try Thread {
+            return try Thread(named: "gate") {
                 while !isOver.load(ordering: .relaxed) {
                     guard door.enter() else {
                         sched_yield()
