@@ -2,7 +2,7 @@
 import json, os, subprocess, sys
 from workload import DATA, PROGRAM, ROOT, WORK
 
-sys.path.insert(0, str(ROOT / "deploy/proving"))
+sys.path.insert(0, str(ROOT / "deploy/running"))
 from processes import Broker, Process, place
 
 TOPICS = ["w1-in:64", "w1-out:64", "w1-dead:1"]

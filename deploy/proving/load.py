@@ -50,7 +50,7 @@ class Flow(Process):
     """`flow.c`: events in at a rate, and what comes out of them held against them."""
 
     def __init__(self, broker, pool, recipients, window, exact, log):
-        program = compiled("flow.c", "-lrdkafka", "-lpthread")
+        program = compiled("proving/flow.c", "-lrdkafka", "-lpthread")
         words = [program, broker, pool, str(recipients), str(window), str(int(exact))]
         super().__init__(words, log, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.reports = []

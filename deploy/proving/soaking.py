@@ -2,9 +2,9 @@
 import collections, signal, sys, time
 
 import trend
+from life import Life
 from load import Files, Flow, ciphertexts
 from processes import Broken, Broker, Instance, wait
-from watching import Life
 
 RECIPIENTS = 20_000
 # The embedded broker keeps 5 MB of a partition: of 64, more events than may be on their way.

@@ -13,7 +13,7 @@ class Surroundings:
         file.write_bytes(struct.pack(f"=q{len(table)}H", 0, *table).ljust(4096, b"\0"))
         with open(file, "r+b") as opened:
             self.memory = mmap.mmap(opened.fileno(), 4096)
-        library = compiled("surroundings.c", "-shared", "-fPIC")
+        library = compiled("proving/surroundings.c", "-shared", "-fPIC")
         self.environment = {"LD_PRELOAD": str(library), "SURROUNDINGS": str(file)}
 
     def set_clock(self, ahead):

@@ -16,9 +16,9 @@ def release():
 
 
 def compiled(source, *options):
-    """What a C file of this folder is compiled to, by Swift's clang."""
-    source = ROOT / "deploy/proving" / source
-    made = ROOT / ".build/proving" / source.stem
+    """What a C file below `deploy` is compiled to, by Swift's clang."""
+    source = ROOT / "deploy" / source
+    made = ROOT / ".build/compiled" / source.stem
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
         made.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["clang", "-O2", "-Wall", "-o", made, source, *options], check=True)

@@ -1,4 +1,4 @@
-"""What the instances say of themselves, and what the system says of them."""
+"""What an instance says of itself while it lives, and what the system says of it."""
 import collections, json, os, re, subprocess, sys, threading, time, urllib.request
 
 from processes import Process, ROOT, wait
@@ -14,7 +14,7 @@ class Life:
         self.instance, self.pid, self.metrics = instance, instance.pid, {}
         self.told = self.ended = time.monotonic()
         wait("the admin endpoint", self.find, pause=0.01)
-        Process([sys.executable, ROOT / "deploy/bench/watch.py", self.address, str(self.pid)])
+        Process([sys.executable, ROOT / "deploy/running/crowd.py", self.address, str(self.pid)])
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()
 

@@ -1,4 +1,4 @@
-"""Watches a service as many would at once: watch.py ADDRESS PID TALLY, until that process has ended.
+"""Watches a service as many would at once: crowd.py ADDRESS PID TALLY, until that process has ended.
 
 100 followers of /logs, of whom half never read what they are sent, and 10 scrapes of /metrics a second. How many scrapes
 were answered goes to the file TALLY as a line.
