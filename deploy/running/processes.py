@@ -37,18 +37,32 @@ def wait(what, condition, pause=0.05):
         time.sleep(pause)
 
 
+def leave(number, _):
+    sys.exit(128 + number)
+
+
 @contextlib.contextmanager
 def place(name):
-    """A folder for one run. With it goes what was started and mounted meanwhile."""
+    """A folder for one run. With it goes what was started and mounted meanwhile, by whichever signal the run is ended."""
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # One that is ignored stays so, as with nohup.
+    before = {number: old for number in signals if (old := signal.getsignal(number)) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, leave)
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"pushmill-{name}-"))
     try:
         yield folder
     finally:
+        # A second signal does not keep it from clearing up.
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         while Process.all:
             Process.all.pop().clear()
         for mounted in filter(os.path.ismount, folder.iterdir()):
             subprocess.run(["umount", mounted], check=True)
         shutil.rmtree(folder)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 class Process:
