@@ -1,5 +1,5 @@
 """How long messages take at a rate that leaves the machine room."""
-import json, os, subprocess, sys
+import json, os, shlex, subprocess, sys
 from workload import DATA, PROGRAM, ROOT, WORK
 
 sys.path.insert(0, str(ROOT / "deploy/running"))
@@ -21,7 +21,7 @@ def client(bench):
 def latency(program, broker, spec, rate):
     """Percentiles for one service, as the workload's runner wants it."""
     with place("bench") as folder:
-        server = Broker(broker.split() if broker else [PROGRAM, "broker"], TOPICS)
+        server = Broker(shlex.split(broker) if broker else [PROGRAM, "broker"], TOPICS)
         names = {"bootstrap": server.address, "data": DATA, "state": folder, "work": WORK, "group": spec["group"]}
         names |= {"in": "w1-in", "out": "w1-out"}
         fill = lambda word: word.format(**names)

@@ -1,5 +1,5 @@
 """The processes of a run, all of which end with it."""
-import contextlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
+import collections, contextlib, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -66,20 +66,36 @@ def place(name):
 
 
 class Process:
-    """A child that ends with its run, however that ends."""
+    """A child, with what it starts itself, that ends with its run, however that ends."""
 
     all = []
 
-    def __init__(self, command, log=None, **more):
-        self.child = subprocess.Popen(command, stderr=log or subprocess.DEVNULL, **more)
+    def __init__(self, command, log=None, grace=0, **more):
+        self.child = subprocess.Popen(command, stderr=log or subprocess.DEVNULL, start_new_session=True, **more)
+        # In seconds: the time to end by itself that it is given.
+        self.grace = grace
         self.all.append(self)
 
     def send(self, number):
-        self.child.send_signal(number)
+        """To its children too; to nobody where it has ended."""
+        if self.child.poll() is None:
+            self.send_group(number)
+
+    def send_group(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, number)
 
     def clear(self):
-        if self.child.poll() is None:
-            self.child.kill()
+        if self.child.poll() is not None:
+            return
+        if self.grace:
+            self.send(signal.SIGTERM)
+            # It may be halted.
+            self.send(signal.SIGCONT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.child.wait(self.grace)
+        # Its children may outlive it.
+        self.send_group(signal.SIGKILL)
         self.child.wait()
 
 
@@ -88,10 +104,12 @@ class Broker(Process):
 
     def __init__(self, command, topics):
         words = [word for topic in topics for word in ("--topic", topic)]
-        super().__init__([*command, *words], stdout=subprocess.PIPE, text=True)
+        super().__init__([*command, *words], grace=5, stdout=subprocess.PIPE, text=True, errors="replace")
         self.address = self.child.stdout.readline().strip()
         if not self.address:
             sys.exit(f"{command[0]} printed no address")
+        # What it says further is read too: a full pipe would halt it.
+        threading.Thread(target=collections.deque, args=(self.child.stdout, 0), daemon=True).start()
 
     @property
     def ports(self):
