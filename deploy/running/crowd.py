@@ -1,62 +1,71 @@
-"""Watches a service as many would at once: crowd.py ADDRESS PID TALLY, until that process has ended.
+"""Watches a service as many would at once: crowd.py ADDRESS PID, until that process has ended.
 
-100 followers of /logs, of whom half never read what they are sent, and 10 scrapes of /metrics a second. How many scrapes
-were answered goes to the file TALLY as a line.
+100 followers of /logs, of whom half never read what they are sent, and 10 scrapes of /metrics a second. Prints how many
+scrapes were answered.
 """
 import os, selectors, socket, sys, time
 
 
-def connect(address, request):
-    connection = socket.create_connection(address, timeout=5)
-    connection.sendall(request.encode())
-    connection.setblocking(False)
-    return connection
+def ask(address, pid, path, header):
+    """A connection on which this was asked, as soon as there is one; ProcessLookupError where there will be none."""
+    while True:
+        os.kill(pid, 0)
+        try:
+            connection = socket.create_connection(address, timeout=5)
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+            return connection
+        except OSError:
+            time.sleep(0.05)
+
+
+def scrape(address, pid):
+    """Whether it was answered to the end."""
+    with ask(address, pid, "/metrics", "Connection: close\r\n") as connection:
+        try:
+            answer = connection.recv(1 << 16)
+            while connection.recv(1 << 16):
+                pass
+            return answer.startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+
+def read(follower):
+    """False at the end."""
+    try:
+        return bool(follower.recv(1 << 16))
+    except OSError:
+        return False
 
 
 def watch(address, pid):
-    """Gives the number of scrapes so far, after each."""
-    while True:
-        try:
-            socket.create_connection(address, timeout=1).close()
-            break
-        except OSError:
-            os.kill(pid, 0)
-            time.sleep(0.05)
+    """Whether a scrape was answered, for each."""
     readers = selectors.DefaultSelector()
     followers = []
     for number in range(100):
-        follower = connect(address, "GET /logs?follow=1&level=debug HTTP/1.1\r\nHost: x\r\n\r\n")
+        follower = ask(address, pid, "/logs?follow=1&level=debug", "")
         followers.append(follower)
         if number % 2:
             readers.register(follower, selectors.EVENT_READ)
-    due, scrapes = time.monotonic(), 0
+    due = time.monotonic()
     while True:
         os.kill(pid, 0)
         for key, _ in readers.select(max(0, due - time.monotonic())):
-            if not key.fileobj.recv(1 << 16):
+            if not read(key.fileobj):
                 readers.unregister(key.fileobj)
         if time.monotonic() >= due:
             due += 0.1
-            scrape = connect(address, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            scrape.setblocking(True)
-            answer = scrape.recv(1 << 16)
-            while scrape.recv(1 << 16):
-                pass
-            scrape.close()
-            scrapes += answer.startswith(b"HTTP/1.1 200")
-            yield scrapes
+            yield scrape(address, pid)
 
 
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
-    scrapes = 0
+    answered = 0
     try:
-        for scrapes in watch((host, int(port)), int(sys.argv[2])):
-            pass
-    except (ProcessLookupError, ConnectionError):
-        pass
-    with open(sys.argv[3], "a") as tally:
-        print(scrapes, file=tally)
+        for is_answered in watch((host, int(port)), int(sys.argv[2])):
+            answered += is_answered
+    except ProcessLookupError:
+        print(answered)
 
 
 main()

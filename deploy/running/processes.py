@@ -116,6 +116,21 @@ class Broker(Process):
         return [int(server.rsplit(":", 1)[1]) for server in self.address.split(",")]
 
 
+class Crowd(Process):
+    """`crowd.py`: many who watch a process at its admin endpoint, until that ends."""
+
+    def __init__(self, address, pid, log=None):
+        words = [sys.executable, ROOT / "deploy/running/crowd.py", address, str(pid)]
+        super().__init__(words, log, stdout=subprocess.PIPE, text=True)
+
+    def scrapes(self):
+        """How many were answered in all; waits for the end."""
+        wait("the end of a crowd", lambda: self.child.poll() is not None)
+        if self.child.returncode:
+            raise Broken(f"a crowd ended with {self.child.returncode}")
+        return int(self.child.stdout.read())
+
+
 class Topic(Process):
     """Follows a topic as it is committed; each record is a list of words, the value last."""
 
@@ -173,6 +188,11 @@ class Instance:
         """Its code, which is 0 where the signal came before it listened to any."""
         wait(f"the end of instance {self.number}", lambda: self.code is not None)
         return 0 if self.code == -signal.SIGTERM and self.is_young else self.code
+
+    @property
+    def cpu(self):
+        """Seconds of it that this life has taken."""
+        return time.clock_gettime((~self.pid << 3) | 2)
 
     def lines(self):
         """What this life has logged."""
