@@ -1,7 +1,7 @@
 """What an instance says of itself while it lives, and what the system says of it."""
-import collections, json, os, re, subprocess, sys, threading, time, urllib.request
+import collections, http.client, json, os, re, sys, threading, time, urllib.request
 
-from processes import Process, ROOT, wait
+from processes import Crowd, wait
 
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
@@ -12,9 +12,10 @@ class Life:
 
     def __init__(self, instance):
         self.instance, self.pid, self.metrics = instance, instance.pid, {}
-        self.told = self.ended = time.monotonic()
+        self.began = self.told = self.ended = time.monotonic()
         wait("the admin endpoint", self.find, pause=0.01)
-        Process([sys.executable, ROOT / "deploy/running/crowd.py", self.address, str(self.pid)])
+        self.process = instance.process
+        self.crowd = Crowd(self.address, self.pid, open(instance.log.with_name("crowd.log"), "a"))
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()
 
@@ -26,8 +27,9 @@ class Life:
         return self.instance.code is not None and sys.exit(f"instance {self.instance.number} did not start")
 
     def follow(self):
-        """To the end of this life; when it ends without a pause, for what it says last counts."""
-        while self.scrape():
+        """To the end of this life; when it ends without a pause, for what it says last counts. The admin endpoint is the
+        last that it closes; before, a scrape fails where the machine is busy."""
+        while self.process.child.poll() is None and (self.scrape() or not self.instance.is_leaving):
             wait_until = time.monotonic() + 0.5
             while not self.instance.is_leaving and time.monotonic() < wait_until:
                 time.sleep(0.02)
@@ -38,7 +40,7 @@ class Life:
         try:
             with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=5) as answer:
                 text = answer.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
         self.told = begun
         self.metrics = {(name, labels or ""): float(value) for name, labels, value in SAMPLE.findall(text)}

@@ -1,7 +1,7 @@
 """The events of a soak and the files that the service reads meanwhile, each of many editions."""
 import json, os, shutil, subprocess, threading
 
-from processes import ROOT, Process, compiled
+from processes import ROOT, Process, compiled, wait
 
 SECRETS = 64
 
@@ -54,7 +54,8 @@ class Flow(Process):
         words = [program, broker, pool, str(recipients), str(window), str(int(exact))]
         super().__init__(words, log, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.reports = []
-        threading.Thread(target=self.follow, daemon=True).start()
+        self.reader = threading.Thread(target=self.follow, daemon=True)
+        self.reader.start()
 
     def follow(self):
         for line in self.child.stdout:
@@ -64,6 +65,8 @@ class Flow(Process):
         self.child.stdin.write(command + "\n")
         self.child.stdin.flush()
 
-    @property
-    def has_ended(self):
-        return self.child.poll() is not None or self.reports and self.reports[-1]["ended"]
+    def await_end(self):
+        """Its code; all reports are there then."""
+        wait("every event", lambda: self.child.poll() is not None)
+        self.reader.join()
+        return self.child.returncode

@@ -4,7 +4,7 @@ import collections, signal, sys, time
 import trend
 from life import Life
 from load import Files, Flow, ciphertexts
-from processes import Broken, Broker, Instance, wait
+from processes import PATIENCE, Broken, Broker, Instance, wait
 
 RECIPIENTS = 20_000
 # The embedded broker keeps 5 MB of a partition: of 64, more events than may be on their way.
@@ -13,6 +13,8 @@ WINDOW = 150_000
 RELOAD_EVERY = 10
 # Of its seconds one instance is away for a third.
 PERIOD = 60
+# That are answered in each second of a life, at the least: half of those that are asked for, since the machine is busy.
+SCRAPES = 5
 
 CONFIGURATION = """
 kafka:
@@ -36,7 +38,7 @@ class Soak:
     def __init__(self, program, broker, once, folder):
         self.once = once
         self.broken, self.samples, self.lives = [], [], []
-        self.restarts = self.fastest = 0
+        self.restarts = self.fastest = self.scrapes = 0
         topics = [f"in:{PARTITIONS}", f"out:{PARTITIONS}"]
         address = Broker(broker, [*topics, "dead:1"]).address
         self.files = Files(folder, RECIPIENTS)
@@ -62,7 +64,7 @@ class Soak:
         print(f"{rate} events a second for {seconds / 60:g} minutes", flush=True)
         self.hold(seconds, rate)
         self.flow.tell("end")
-        wait("every event", lambda: self.flow.has_ended)
+        self.expect(self.flow.await_end() == 0, f"the flow of events ended with {self.flow.child.returncode}")
         self.end()
         self.judge()
 
@@ -114,6 +116,8 @@ class Soak:
         report, state = self.flow.reports[-1], self.watched[0].state()
         if state is None:
             raise Broken(f"instance 0 ended with {self.instances[0].code}")
+        if time.monotonic() - self.watched[0].told > PATIENCE:
+            raise Broken(f"instance 0 has not told its metrics for {PATIENCE} s")
         memory, descriptors, threads, lag = state
         self.samples.append(dict(
             memory=memory, descriptors=descriptors, threads=threads, lag=lag, waiting=self.backlog(),
@@ -147,14 +151,19 @@ class Soak:
         """A moment without events, after which what instances say of themselves is final."""
         if self.instances[1].code is not None:
             self.restart()
-        wait("nothing to be in flight", lambda: not any(
-            life.scrape() and life.total("pushmill_in_flight_messages") for life in self.watched))
+        wait("nothing to be in flight", lambda: all(
+            life.scrape() and not life.total("pushmill_in_flight_messages") for life in self.watched))
         for instance in self.instances:
             instance.end_soon()
         for instance in self.instances:
             self.expect(instance.await_end() == 0, f"instance {instance.number} ended with {instance.code}")
         for life in self.lives:
             life.reader.join()
+            scrapes, seconds = life.crowd.scrapes(), life.ended - life.began
+            self.scrapes += scrapes
+            self.expect(
+                scrapes >= SCRAPES * seconds,
+                f"instance {life.instance.number} answered {scrapes} scrapes in {seconds:.0f} s")
 
     def expect(self, holds, what):
         if not holds:
@@ -166,7 +175,7 @@ class Soak:
         self.broken += trend.table(self.samples)
         print(f"{last['sent']} events in, {self.files.edition} editions of the files, {self.restarts} restarts; out came "
               + ", ".join(f"{count} {outcome}" for outcome, count in last["outcomes"].items())
-              + f"; {last['repeats']} of them repeats")
+              + f"; {last['repeats']} of them repeats; {self.scrapes} scrapes were answered")
         wrongs = {
             "events lost": last["sent"] - last["arrived"], "outputs of no event": last["strangers"],
             "events before an earlier one of their recipient": last["disorder"],
