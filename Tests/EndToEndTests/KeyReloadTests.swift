@@ -65,16 +65,20 @@ extension EndToEnd {
             try await Scene.play(partitions: 1) { scene in
                 var configuration = ServiceConfiguration()
                 configuration.logLevel = "warning"
+                configuration.producer.append(("sasl.password", "secret"))
                 let service = try scene.start(configuration)
                 try await scene.feeder.publish(Event.series(1, keys: 1))
                 try await scene.outputs.wait(count: 1)
                 configuration.logLevel = "debug"
                 configuration.delivery = [("deadline", "7s")]
+                configuration.producer[1].value = "another"
                 try scene.rewrite(configuration)
                 service.send(SIGHUP)
                 try await service.wait(forLine: #""Log level changed","setting":"debug""#)
-                try await service.wait(forLine: "settings have changed that a restart takes over")
-                #expect(service.lines(with: "that a restart takes over").allSatisfy { $0.contains(#""delivery""#) })
+                try await service.wait(forLine: "settings have changed that a restart takes over", count: 2)
+                let told = service.lines(with: "that a restart takes over")
+                #expect(told.contains { $0.contains(#""delivery""#) } && told.contains { $0.contains(#""kafka""#) })
+                #expect(told.count == 2 && service.lines.allSatisfy { !$0.contains("another") })
                 try scene.rewrite("log: { level: loud }")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "the configuration cannot be read again: it stays as it was")

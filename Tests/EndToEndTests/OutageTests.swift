@@ -72,6 +72,21 @@ extension EndToEnd {
             }
         }
 
+        @Test("A producer that can publish nothing any more ends the service, and the next one goes on")
+        func fatal() async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                try await scene.feeder.publish(events)
+                // OUT_OF_ORDER_SEQUENCE_NUMBER
+                mock.failRequests(.produce, with: [45])
+                let service = try scene.start()
+                try await service.expectEnd(.exited(70))
+                #expect(service.lines.contains { $0.contains("the service could not go on") })
+                _ = try scene.start()
+                try await expectAll(events, scene)
+            }
+        }
+
         @Test("Small outputs whose batch is refused for its size are stored each alone")
         func refusedBatch() async throws {
             try await Scene.play { scene in

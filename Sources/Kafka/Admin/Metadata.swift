@@ -12,11 +12,13 @@ enum Metadata {
     /// The cluster has named a controller that it does not have, as librdkafka's own does: nobody would answer a request
     /// for one. Where none is named one is being elected.
     static func lacksController(_ client: Client, milliseconds: Int32) -> Bool {
-        let controller = rd_kafka_controllerid(client.handle, milliseconds)
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
-        guard controller >= 0, code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { return false }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { return false }
         defer { rd_kafka_metadata_destroy(metadata) }
+        // Asked afterwards: it is answered from what came with the brokers.
+        let controller = rd_kafka_controllerid(client.handle, milliseconds)
+        guard controller >= 0 else { return false }
         let brokers = UnsafeBufferPointer(start: metadata.pointee.brokers, count: Int(metadata.pointee.broker_cnt))
         return !brokers.contains { $0.id == controller }
     }

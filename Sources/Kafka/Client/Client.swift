@@ -63,7 +63,7 @@ final class Client: Sendable {
 final class ClientSinks: Sendable {
     let log: KafkaLogSink
     let error: @Sendable (KafkaError) -> Void
-    /// Filled and emptied only by the thread that polls the client.
+    /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let rebalances = RebalanceInbox()
     let joins = JoinWatch()

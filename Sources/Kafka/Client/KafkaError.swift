@@ -87,7 +87,7 @@ extension KafkaError {
     /// The brokers have something against the record, or against one of its batch: it is neither lost on the way nor
     /// the victim of what became of its producer or its transaction.
     package var blamesRecord: Bool {
-        !isTimeOut && !isOurOwnDoing
+        !isTimeOut && !isOurOwnDoing && !isOfTopic
             && !isAny(
                 of: RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
                 RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
@@ -95,6 +95,14 @@ extension KafkaError {
                 RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
                 RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__FATAL,
                 RD_KAFKA_RESP_ERR__STATE)
+    }
+
+    /// The topic is not to be had for now, whatever the record: it is unknown, without a leader, or not allowed.
+    package var isOfTopic: Bool {
+        isUnknownTopic
+            || isAny(
+                of: RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+                RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
     }
 
     /// The producer or its transaction is in no state to take records.

@@ -22,13 +22,11 @@ public struct RecordBatch: ~Copyable {
         records.removeAll(keepingCapacity: true)
         errors.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
-        var count = max(0, rd_kafka_consume_batch_queue(queue, 0, slots.baseAddress, slots.count))
-        if count == 0, let first = rd_kafka_consume_queue(queue, milliseconds) {
-            slots[0] = first
-            // It seldom comes alone, and small batches cost everyone behind a wake-up each.
-            let rest = slots.baseAddress.map { rd_kafka_consume_batch_queue(queue, 0, $0 + 1, slots.count - 1) }
-            count = 1 + max(0, rest ?? 0)
-        }
+        // The waiting call comes first: one that does not wait would take the wake-up that is meant for it.
+        guard let first = rd_kafka_consume_queue(queue, milliseconds) else { return }
+        slots[0] = first
+        let rest = slots.baseAddress.map { rd_kafka_consume_batch_queue(queue, 0, $0 + 1, slots.count - 1) }
+        let count = 1 + max(0, rest ?? 0)
         for index in 0..<count {
             guard let message = slots[index] else { continue }
             switch message.pointee.err {

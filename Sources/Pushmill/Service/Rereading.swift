@@ -1,3 +1,4 @@
+import Push
 import Telemetry
 
 /// The configuration that is read again at SIGHUP: its log level takes effect, everything else at the next start.
@@ -24,7 +25,8 @@ struct Rereading: Sendable {
         }
     }
 
-    /// The lines of what takes effect, by section, but for the level.
+    /// The lines of what takes effect, by section, but for the level. With the secrets among librdkafka's properties, to be
+    /// compared and never shown.
     private static func sections(of configuration: Configuration) -> [Substring: [Substring]] {
         var sections: [Substring: [Substring]] = [:]
         var name: Substring = ""
@@ -32,6 +34,10 @@ struct Rereading: Sendable {
             if !line.hasPrefix(" ") { name = line.prefix { $0 != ":" } }
             if name == "log", line.hasPrefix("  level:") { continue }
             sections[name, default: []].append(line)
+        }
+        for section in [KafkaSettings.Section.consumer, .producer] {
+            let properties = configuration.kafka.properties(for: section)
+            sections["kafka", default: []] += properties.map { "\($0.name): \($0.value)" }.sorted()
         }
         return sections
     }

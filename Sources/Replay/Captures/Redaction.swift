@@ -33,11 +33,13 @@ package struct Redaction: Sendable {
         return record
     }
 
+    /// Whether a payload stays JSON with the same members: of a member that comes twice only the last could be named.
+    static func keepsShape(of document: JSONDocument) -> Bool {
+        document.kind(of: document.root) == .object && !document.repeatsNames(in: document.root)
+    }
+
     private func payload(_ bytes: [UInt8]) -> [UInt8] {
-        // Of a member that comes twice only the last could be named.
-        guard var document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object,
-            !document.repeatsNames(in: document.root)
-        else {
+        guard var document = try? JSONDocument(bytes: bytes), Self.keepsShape(of: document) else {
             return StandIn.bytes(bytes)
         }
         var edits: [(JSONPointer, Edit)] = []

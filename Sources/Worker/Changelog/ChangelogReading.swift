@@ -21,7 +21,7 @@ struct ChangelogReading {
         var expected: RecordPosition?
         /// What is still coming of it says nothing.
         var isAnew = false
-        /// An open transaction stands before the end.
+        /// An open transaction stands before the end, or the replica that is read lags behind it.
         var isHeldUp = false
     }
 

@@ -23,6 +23,9 @@ final class ContactProgress: Sendable {
         state.withLock { $0 = State(isRestored: isRestored, total: total) }
     }
 
+    /// More is to be read; how much is not known yet.
+    func awaitMore() { state.withLock { $0.isRestored = false } }
+
     func add(_ count: Int) { state.withLock { $0.count += count } }
 
     func end() { state.withLock { $0.isRestored = true } }

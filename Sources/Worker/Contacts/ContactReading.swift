@@ -45,7 +45,7 @@ struct ContactReading {
             if followed.insert(partition) { isChanged = true }
             followed.wait(for: partition, whenWhole)
         }
-        if !followed.areWhole { progress.begin(total: 0, isRestored: false) }
+        if !followed.areWhole { progress.awaitMore() }
     }
 
     mutating func release(_ partitions: Set<Int32>) {
@@ -64,7 +64,7 @@ struct ContactReading {
         } catch let other as OtherTopic {
             let places = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
-                "the topic of contacts is not what it was: they are all read anew",
+                "the topic of contacts is not what it was: these partitions are read anew",
                 [.topic(topic), .partitions(places.summary)])
             try contacts.startOver(other.partitions)
             _ = followed.forget(other.partitions)

@@ -171,10 +171,10 @@ final class Flow: Sendable {
     func note(_ change: BadgeChange, of ticket: InFlightTable.Ticket) { changes?.put(change, for: ticket) }
 
     /// Where a record in flight came from; nil when its partition has gone.
-    func origin(of ticket: InFlightTable.Ticket) -> Position? {
+    func origin(of ticket: InFlightTable.Ticket) -> (position: Position, slot: PartitionSlot)? {
         state.withLock { state in
             guard let delivery = state.table[ticket], let partition = state[delivery.slot] else { return nil }
-            return Position(partition.place, offset: delivery.offset)
+            return (Position(partition.place, offset: delivery.offset), delivery.slot)
         }
     }
 

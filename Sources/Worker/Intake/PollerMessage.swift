@@ -12,7 +12,7 @@ enum PollerMessage: Sendable {
     case restored(Int32, number: Int)
     /// A transaction was aborted: state and input go back to the last commit. Answered by `Transactor.Request.rewound`.
     case rewind
-    /// No transaction can be made any more.
+    /// No output, no transaction or no commit can be made any more.
     case cannotGoOn(KafkaError)
     /// There is room again for more in flight.
     case room

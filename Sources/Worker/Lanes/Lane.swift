@@ -79,6 +79,7 @@ actor Lane {
         now = time.now
         wallClock = SystemTime.milliseconds
         watch.begin(now)
+        if !publisher.held.isEmpty { publisher.publishHeld() }
     }
 
     private func endTurn() -> Instant {
@@ -86,7 +87,8 @@ actor Lane {
         run([])
         watch.end()
         if publisher.settle() { onRoom() }
-        return timers.earliest ?? .never
+        let wakeUp = timers.earliest ?? .never
+        return publisher.held.isEmpty ? wakeUp : min(wakeUp, now + Publisher.heldPatience)
     }
 
     private func run(_ items: [LaneItem]) {

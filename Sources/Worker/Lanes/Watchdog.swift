@@ -28,7 +28,7 @@ final class Watchdog: Sendable {
 
     /// The thread's life: ends with `end`.
     func serve() {
-        let publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
+        let publisher = Publisher(outputs: outputs, flow: flow, chain: chain, metrics: metrics, log: log)
         var ended: [Void] = []
         /// Their lanes go on with the next message of the key when what they have published is on its way.
         var left: [(lane: Lane, carrier: Carrier)] = []

@@ -19,11 +19,12 @@ final class Acknowledger: Sendable {
     private let log: Log
     private let shard: Int
     private let onRoom: @Sendable () -> Void
+    private let onFailure: @Sendable (KafkaError) -> Void
     private let isStopping = Atomic<Bool>(false)
 
     init(
         outputs: Outputs, flow: Flow, refusals: Refusals, metrics: ServiceMetrics, status: WorkerStatus, log: Log,
-        shard: Int, onRoom: @escaping @Sendable () -> Void
+        shard: Int, onRoom: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (KafkaError) -> Void
     ) {
         self.outputs = outputs
         self.flow = flow
@@ -33,6 +34,7 @@ final class Acknowledger: Sendable {
         self.log = log
         self.shard = shard
         self.onRoom = onRoom
+        self.onFailure = onFailure
     }
 
     func stop() {
@@ -51,8 +53,9 @@ final class Acknowledger: Sendable {
         while !isStopping.load(ordering: .relaxed) {
             outputs.producer.poll(milliseconds: 100, into: &reports)
             let time = TimeSource.system.now
-            if !reports.isEmpty || outputs.waiting == 0 { lastProgress = time }
+            if !reports.isEmpty || outputs.waiting == 0 && !outputs.areRefused { lastProgress = time }
             tell(time.nanoseconds(since: lastProgress) < Self.patience)
+            if let failure { onFailure(failure) }
             guard !reports.isEmpty else { continue }
             let now = SystemTime.milliseconds
             /// Records of the changelog.
@@ -63,7 +66,8 @@ final class Acknowledger: Sendable {
                     transactions.answer(report, changelogPartition: partition)
                     changes += 1
                 } else if let returned = report.returned, let transactions = outputs.transactions {
-                    transactions.fail(returned, tag, of: flow.origin(of: tag.ticket), outputs.times[tag.ticket])
+                    let origin = flow.origin(of: tag.ticket)?.position
+                    transactions.fail(returned, tag, of: origin, outputs.times[tag.ticket])
                     undone.append(tag.ticket)
                 } else if let returned = report.returned {
                     refusals.take(returned, tag, timestamp: outputs.times[tag.ticket])
@@ -86,6 +90,11 @@ final class Acknowledger: Sendable {
             // only the commit.
             usleep(Self.gathering)
         }
+    }
+
+    /// The producer will never take an output again. With transactions the `Transactor` sees to that.
+    private var failure: KafkaError? {
+        outputs.transactions == nil && outputs.areRefused ? outputs.producer.fatalError : nil
     }
 
     /// Whether what is published is acknowledged.

@@ -12,6 +12,8 @@ final class Outputs: Sendable {
     let transactions: OutputTransactions?
     /// Published and not yet reported on.
     private let unacknowledged = Atomic<Int>(0)
+    /// Publishers from which librdkafka itself takes nothing for now.
+    private let refusedCount = Atomic<Int>(0)
 
     init(
         _ producer: Producer, output: String, deadLetters: String, limit: Int,
@@ -27,6 +29,12 @@ final class Outputs: Sendable {
     func published(_ count: Int) { unacknowledged.wrappingAdd(count, ordering: .relaxed) }
 
     func reported(_ count: Int) { unacknowledged.wrappingSubtract(count, ordering: .relaxed) }
+
+    func refused() { refusedCount.wrappingAdd(1, ordering: .relaxed) }
+
+    func takenAgain() { refusedCount.wrappingSubtract(1, ordering: .relaxed) }
+
+    var areRefused: Bool { refusedCount.load(ordering: .relaxed) > 0 }
 
     var waiting: Int { unacknowledged.load(ordering: .relaxed) }
 }

@@ -6,13 +6,17 @@ import Telemetry
 /// Carries out verdicts for one thread. A class, because what all threads share is then reached through it without
 /// counting references, over which they would get into each other's way.
 final class Publisher {
-    private let outputs: Outputs
+    let outputs: Outputs
     private let flow: Flow
+    /// Makes the dead letters of what is refused.
+    let chain: Chain
     @exclusivity(unchecked) private var metrics: MetricsShard
     let log: Log
     let door: Door?
-    /// Waits for the next transaction.
+    /// Waits for the next transaction, or until librdkafka takes it.
     @exclusivity(unchecked) var held: [HeldOutput] = []
+    /// Of what is held librdkafka itself did not take the first.
+    @exclusivity(unchecked) var isRefused = false
     /// Counted since the last `settle`.
     @exclusivity(unchecked) private var published = 0
     /// Done without an output.
@@ -21,9 +25,10 @@ final class Publisher {
     @exclusivity(unchecked) private var abandoned: [InFlightTable.Ticket] = []
     @exclusivity(unchecked) private var openSlots = OpenSlots()
 
-    init(outputs: Outputs, flow: Flow, metrics: MetricsShard, log: Log) {
+    init(outputs: Outputs, flow: Flow, chain: Chain, metrics: MetricsShard, log: Log) {
         self.outputs = outputs
         self.flow = flow
+        self.chain = chain
         self.metrics = metrics
         self.log = log
         door = outputs.transactions?.gate.makeDoor()
@@ -48,13 +53,13 @@ final class Publisher {
         } else if let transactions {
             publish(verdict, of: carrier, item, in: transactions)
         } else {
-            publish(verdict, carrier.delivery, headers: carrier.takeHeaders(), item.ticket)
+            publish(verdict, carrier.delivery, headers: carrier.takeHeaders(), item.ticket, item.slot)
         }
     }
 
     func publish(
         _ verdict: Verdict, _ delivery: Delivery, headers: consuming Headers, _ ticket: InFlightTable.Ticket,
-        _ slot: PartitionSlot? = nil
+        _ slot: PartitionSlot
     ) {
         var headers = headers
         delivery.output.forEachRemovedHeader { headers.remove(zeroTerminated: $0) }
@@ -64,28 +69,24 @@ final class Publisher {
         let (key, timestamp) = (delivery.record.key, delivery.record.timestamp)
         outputs.times[ticket] = timestamp
         let error = delivery.output.withValue { value in
-            guard let slot else { return send(to: topic, key, value, &headers, timestamp, tag) }
-            return enter(topic, key, value, &headers, timestamp, tag, slot, delivery.record.source.position)
+            enter(topic, key, value, &headers, timestamp, tag, slot, delivery.record.source.position)
         }
         guard let error else { return }
         // librdkafka itself refuses what is larger than `message.max.bytes`: where it stands is all that can be told.
         log.error(
             "a record is too large to be published: its dead letter names it and has no value",
             [.source("\(delivery.record.source)"), .error(error)])
-        publishName(of: delivery, tag, slot)
+        let isLetter = verdict.destination == .deadLetters
+        let letter =
+            isLetter ? verdict : chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
+        publishName(of: delivery, DeliveryTag(ticket, letter), slot)
     }
 
-    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot?) {
+    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot) {
         var names = Headers()
         delivery.output.forEachAddedHeader { names.add($0, $1) }
         let (letters, timestamp) = (outputs.deadLetters, delivery.record.timestamp)
-        let error =
-            if let slot {
-                enter(letters, nil, nil, &names, timestamp, tag, slot, delivery.record.source.position)
-            } else {
-                send(to: letters, nil, nil, &names, timestamp, tag)
-            }
-        if let error {
+        if let error = enter(letters, nil, nil, &names, timestamp, tag, slot, delivery.record.source.position) {
             log.error("a dead letter cannot be published: its record stays unfinished", [.error(error)])
         }
     }

@@ -3,7 +3,8 @@ import Push
 import Telemetry
 
 /// The thread that sees to outputs which were not stored. One refused for its size is first sent once more alone, since
-/// a whole batch is refused for one record; one refused for good becomes a dead letter; any other is sent again.
+/// a whole batch is refused for one record; one refused for good becomes a dead letter; any other is sent again, as soon
+/// as its topic is to be had.
 final class Refusals: Sendable {
     private enum Message: Sendable {
         case refused(Refusal)
@@ -37,8 +38,10 @@ final class Refusals: Sendable {
         var rest = Instant.never
         while true {
             mailbox.take(into: &batch, until: rest)
-            if batch.isEmpty { sending.rest() }
-            rest = batch.isEmpty ? .never : TimeSource.system.now + Self.memory
+            let isWaiting = sending.isWaiting
+            if isWaiting { sending.tryAgain() } else if batch.isEmpty { sending.rest() }
+            let now = TimeSource.system.now
+            rest = batch.isEmpty && !isWaiting ? .never : now + Self.memory
             for message in batch {
                 switch message {
                 case .refused(let refusal): answer(refusal, by: &sending)
@@ -46,17 +49,19 @@ final class Refusals: Sendable {
                 }
             }
             batch.removeAll(keepingCapacity: true)
+            if sending.isWaiting { rest = now + Publisher.heldPatience }
         }
     }
 
     private func answer(_ refusal: Refusal, by sending: inout Resending) {
-        if refusal.error.isTimeOut {
-            log.warning("an output was not stored in time, sending it again", [.error(refusal.error)])
+        if !refusal.error.blamesRecord {
+            log.warning("an output was not stored, sending it again", [.error(refusal.error)])
             sending.again(refusal)
         } else if refusal.error.isTooLarge {
             log.warning(
                 "an output was refused for its size, perhaps for another's: sending it alone", [.error(refusal.error)])
-            if let error = sending.alone(refusal) { sending.deadLetter(refusal, error) }
+            guard let error = sending.alone(refusal) else { return }
+            if error.blamesRecord { sending.deadLetter(refusal, error) } else { sending.again(refusal) }
         } else {
             sending.deadLetter(refusal, refusal.error)
         }

@@ -13,13 +13,14 @@ struct Resending {
     private let flow: Flow
     private let chain: Chain
     private let settings: WorkerSettings
-    private let metrics: MetricsShard
     private let log: Log
     private let onKafkaLog: KafkaLogSink
     private let onRoom: @Sendable () -> Void
     /// Made when first needed, and kept for the next refusals: they come by the batch.
     private var loneProducer: Producer?
     private var reader: PartitionReader?
+    /// Publishes the dead letters, and holds what is not taken for now.
+    private let publisher: Publisher
 
     init(
         outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, metrics: MetricsShard,
@@ -29,10 +30,10 @@ struct Resending {
         self.flow = flow
         self.chain = chain
         self.settings = settings
-        self.metrics = metrics
         self.log = log
         self.onKafkaLog = onKafkaLog
         self.onRoom = onRoom
+        publisher = Publisher(outputs: outputs, flow: flow, chain: chain, metrics: metrics, log: log)
     }
 
     /// Lets go of what was kept for more refusals.
@@ -41,14 +42,21 @@ struct Resending {
         reader = nil
     }
 
+    /// Something is held that is not taken for now.
+    var isWaiting: Bool { !publisher.held.isEmpty }
+
+    func tryAgain() {
+        publisher.publishHeld()
+        _ = publisher.settle()
+    }
+
     /// The same output by the same way.
     func again(_ refusal: Refusal) {
+        guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
         let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
-        if let error = publish(refusal, to: destination, by: outputs.producer) {
-            log.error("an output cannot be sent again", [.error(error)])
-        } else {
-            outputs.published(1)
-        }
+        publisher.publishAgain(
+            HeldOutput(refusal.returned, to: destination, timestamp: refusal.timestamp, refusal.tag, origin))
+        _ = publisher.settle()
     }
 
     /// The same output in a batch of its own, waiting for the brokers' word: nil when they have stored it.
@@ -104,7 +112,7 @@ struct Resending {
 
     /// The record as it came goes to the dead letters; when these too refuse it, what is left is where it was.
     mutating func deadLetter(_ refusal: Refusal, _ error: KafkaError) {
-        guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
+        guard let (origin, slot) = flow.origin(of: refusal.tag.ticket) else { return }
         log.error(
             "the brokers have refused an output for good: it becomes a dead letter",
             [.source("\(origin.partition)/\(origin.offset)"), .error(error)])
@@ -120,8 +128,7 @@ struct Resending {
             delivery.record.timestamp = refusal.timestamp
         }
         let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
-        let publisher = Publisher(outputs: outputs, flow: flow, metrics: metrics, log: log)
-        publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket)
+        publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket, slot)
         _ = publisher.settle()
     }
 

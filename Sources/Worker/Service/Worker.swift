@@ -36,7 +36,7 @@ package final class Worker: Sendable {
         let outputs = try Outputs(
             producer, output: settings.output, deadLetters: settings.deadLetters,
             limit: settings.maxInFlight,
-            transactions: settings.isTransactional ? OutputTransactions(chain: chain) : nil)
+            transactions: settings.isTransactional ? OutputTransactions() : nil)
         let consumer = try Consumer(settings.consumer, log: onKafkaLog)
         self.consumer = consumer
         let flow = Flow(
@@ -47,7 +47,8 @@ package final class Worker: Sendable {
         let lanes = try (0..<settings.lanes).map { index in
             let shard = metrics.shard(index)
             return Lane(
-                chain: chain, publisher: Publisher(outputs: outputs, flow: flow, metrics: shard, log: log),
+                chain: chain,
+                publisher: Publisher(outputs: outputs, flow: flow, chain: chain, metrics: shard, log: log),
                 counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, metrics: shard,
                 time: .system, onRoom: onRoom)
         }
@@ -60,7 +61,7 @@ package final class Worker: Sendable {
         }
         let acknowledger = Acknowledger(
             outputs: outputs, flow: flow, refusals: refusals, metrics: metrics, status: status, log: log,
-            shard: acknowledgerShard, onRoom: onRoom)
+            shard: acknowledgerShard, onRoom: onRoom, onFailure: { messages.post(.cannotGoOn($0)) })
         let watchdog = Watchdog(
             lanes: lanes, chain: chain, outputs: outputs, flow: flow, metrics: metrics.shard(watchdogShard), log: log)
         let coPartitioned = contacts.flatMap { $0.isCoPartitioned ? $0 : nil }

@@ -1,7 +1,6 @@
 import Kafka
 import Push
 import Synchronization
-import Telemetry
 
 /// What those who publish, and those who hear how that ended, share with the `Transactor`.
 final class OutputTransactions: Sendable {
@@ -9,14 +8,9 @@ final class OutputTransactions: Sendable {
     let trial = Trial()
     /// What the `Transactor` is asked for.
     let requests = Mailbox<Transactor.Request>()
-    /// Makes the dead letters of records whose outputs are refused.
-    let chain: Chain
     private let publishedCount = Atomic<Int>(0)
     private let answeredCount = Atomic<Int>(0)
     private let failed = Atomic<Bool>(false)
-    private let refusing = Atomic<Bool>(false)
-
-    init(chain: Chain) { self.chain = chain }
 
     /// Where the last record of each partition of the changelog stands that the transaction has.
     private let changelogPlaces = Mutex<[Int32: Int64]>([:])
@@ -40,19 +34,6 @@ final class OutputTransactions: Sendable {
         if error.isOurOwnDoing { return }
         failed.store(true, ordering: .relaxed)
         requests.post(.abort(error))
-    }
-
-    /// librdkafka itself takes no output: the transaction has failed, or the topic is not to be had for now, which those
-    /// that are held wait for.
-    func refuse(_ error: KafkaError, _ log: Log) {
-        if error.isOfState { return requests.post(.abort(error)) }
-        log.error("outputs are not taken for now: they wait", [.error(error)])
-        refusing.store(true, ordering: .relaxed)
-    }
-
-    /// Outputs are held that should be tried again.
-    func takeRefusal() -> Bool {
-        refusing.load(ordering: .relaxed) && refusing.exchange(false, ordering: .relaxed)
     }
 
     /// A record of the changelog was stored, or not.

@@ -128,7 +128,6 @@ final class Transactor {
             wantAbort("partitions went away before their outputs were committed", KafkaError("partitions lost"))
         } else if now >= due {
             due = now + interval
-            if transactions.takeRefusal() { publishHeld() }
             guard !waiting.isEmpty || total != transactions.total || flow.isDirty else { return }
             guard !isJoining(now) else {
                 due = now + Self.pause

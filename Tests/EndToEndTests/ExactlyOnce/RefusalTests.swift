@@ -49,32 +49,6 @@ extension EndToEnd {
             }
         }
 
-        @Test("A topic that is not to be had for a while is waited for", .enabled(if: Brokers.areMock))
-        func unavailable() async throws {
-            let events = Event.series(1_000, keys: 100)
-            try await Scene.play { scene in
-                let mock = try #require(scene.brokers.mock)
-                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.producer += [
-                    ("topic.metadata.refresh.interval.ms", "100"), ("topic.metadata.propagation.max.ms", "0"),
-                ]
-                let service = try scene.start(configuration)
-                try await scene.feeder.publish(Array(events[..<50]))
-                try await scene.outputs.wait(count: 50)
-                // Unknown, as the service learns in the midst of what follows.
-                mock.setTopicError(scene.output, code: 3)
-                async let fed: Void = scene.feeder.publish(Array(events[50...]), rate: 300)
-                try await service.wait(forLine: "outputs are not taken for now: they wait")
-                try await fed
-                mock.setTopicError(scene.output, code: 0)
-                try await scene.outputs.wait(count: events.count)
-                service.send(SIGTERM)
-                try await service.expectEnd(.exited(0))
-                #expect(Set(scene.outputs.all.map(\.event)) == Set(events))
-                #expect(scene.outputs.all.repeats.isEmpty && scene.deadLetters.all.isEmpty)
-            }
-        }
-
         @Test("One poison record in a busy partition is a dead letter, and everything else goes on", .needsTransactions)
         func poison() async throws {
             try await Scene.play(partitions: 1, outputSettings: [("max.message.bytes", "2000")]) { scene in

@@ -7,7 +7,7 @@ func elsewhere<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result
     defer { thread.withLock { $0.take() }?.join() }
     return try await withCheckedThrowingContinuation { continuation in
         do {
-            let started = try Thread { continuation.resume(with: Swift.Result { try body() }) }
+            let started = try Thread(named: "test") { continuation.resume(with: Swift.Result { try body() }) }
             thread.withLock { $0 = started }
         } catch {
             continuation.resume(throwing: error)

@@ -64,7 +64,8 @@ final class ServiceProcess: Sendable {
         leash = input.writing
         self.identifier = identifier
         guard code == 0 else { throw SystemFailure(code) }
-        let following = try Thread { [identifier, life] in Self.follow(output.reading, identifier, life) }
+        let following = try Thread(named: "test") { [identifier, life] in Self.follow(output.reading, identifier, life)
+        }
         follower.withLock { $0 = following }
     }
 

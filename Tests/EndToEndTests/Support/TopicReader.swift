@@ -13,7 +13,7 @@ final class TopicReader<Element: Sendable>: Sendable {
         let (elements, isStopping) = (elements, isStopping)
         let properties = brokers.properties([("fetch.wait.max.ms", "50")])
         let places = (0..<Int32(partitions)).map { Position(TopicPartition(topic, $0), offset: Position.beginning) }
-        let started = try Thread {
+        let started = try Thread(named: "test") {
             guard let reader = try? PartitionReader(properties, log: { _, _, _ in }),
                 (try? reader.read(from: places)) != nil
             else { return }

@@ -1,7 +1,7 @@
 import Kafka
 import Push
 
-/// An output that waits for the next transaction. The bytes are its own.
+/// An output that waits until it can be published. The bytes are its own.
 final class HeldOutput: Sendable {
     let topic: ProducerTopic
     let tag: DeliveryTag
@@ -27,6 +27,21 @@ final class HeldOutput: Sendable {
         self.tag = tag
         self.slot = slot
         self.origin = origin
+    }
+
+    /// One that was not stored.
+    init(
+        _ returned: ReturnedRecord, to topic: ProducerTopic, timestamp: Int64, _ tag: DeliveryTag,
+        _ origin: (position: Position, slot: PartitionSlot)
+    ) {
+        self.topic = topic
+        key = returned.key
+        value = returned.value
+        list = returned.headers
+        self.timestamp = timestamp
+        self.tag = tag
+        slot = origin.slot
+        self.origin = origin.position
     }
 }
 

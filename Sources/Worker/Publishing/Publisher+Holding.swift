@@ -3,8 +3,12 @@ import Kafka
 import Push
 import Telemetry
 
-/// Outputs that belong to transactions. What finds none open is held, in its order, until the next one.
+/// What cannot be published at once is held, in its order: where outputs belong to transactions until the next one is
+/// open, and while librdkafka itself takes none, because their topic is not to be had, until it does.
 extension Publisher {
+    /// What is held is tried again so often.
+    static let heldPatience = Duration.milliseconds(100)
+
     func publish(
         _ verdict: Verdict, of carrier: Carrier, _ item: LaneItem, in transactions: OutputTransactions
     ) {
@@ -15,7 +19,7 @@ extension Publisher {
         log.error(
             "the brokers have refused an output for good: it becomes a dead letter",
             [.source("\(delivery.record.source)"), .error(text: conviction.reason)])
-        let letter = transactions.chain.deadLetter(
+        let letter = chain.deadLetter(
             delivery, .publishFailed, message: conviction.reason, counted: true)
         if conviction.isLetterRefused {
             publishName(of: delivery, DeliveryTag(item.ticket, letter), item.slot)
@@ -34,7 +38,7 @@ extension Publisher {
             switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
             case .through: return nil
             case .refused(let error) where error.isTooLarge: return error
-            case .refused(let error): transactions?.refuse(error, log)
+            case .refused(let error): wait(for: error)
             case .closed: break
             }
         }
@@ -47,7 +51,28 @@ extension Publisher {
         return nil
     }
 
-    /// Publishes what is held, as far as a transaction is open; what is late is given up in any case.
+    /// Again, in its order.
+    func publishAgain(_ output: HeldOutput) {
+        held.append(output)
+        publishHeld()
+    }
+
+    private func wait(for error: KafkaError) {
+        if let transactions, error.isOfState { return transactions.requests.post(.abort(error)) }
+        guard !isRefused else { return }
+        isRefused = true
+        outputs.refused()
+        log.error("outputs are not taken for now: they wait", [.error(error)])
+    }
+
+    private func endWait() {
+        guard isRefused else { return }
+        isRefused = false
+        outputs.takenAgain()
+        log.info("outputs do not wait any more")
+    }
+
+    /// Publishes what is held, as far as it is taken; what is late is given up in any case.
     func publishHeld() {
         var count = 0
         while count < held.count {
@@ -58,7 +83,7 @@ extension Publisher {
                 let passage = pass(output.slot, output.tag) { send(output) }
                 guard case .through = passage else {
                     if case .refused(let error) = passage {
-                        if error.isTooLarge { convict(output, error) } else { transactions?.refuse(error, log) }
+                        if error.isTooLarge { convict(output, error) } else { wait(for: error) }
                     }
                     break
                 }
@@ -66,13 +91,15 @@ extension Publisher {
             count += 1
         }
         held.removeFirst(count)
+        if held.isEmpty { endWait() }
     }
 
-    /// It becomes a dead letter in the next transaction.
+    /// It becomes a dead letter in the next transaction. Without transactions nothing is held before its size was seen.
     private func convict(_ output: HeldOutput, _ error: KafkaError) {
+        guard let transactions else { return wait(for: error) }
         let conviction = Trial.Conviction(reason: error.name, isLetterRefused: output.tag.reason != nil)
-        transactions?.trial.convict(output.origin, conviction)
-        transactions?.requests.post(.abort(error))
+        transactions.trial.convict(output.origin, conviction)
+        transactions.requests.post(.abort(error))
     }
 
     private enum Passage {
@@ -85,7 +112,8 @@ extension Publisher {
     private func pass(
         _ slot: PartitionSlot, _ tag: DeliveryTag, _ send: () -> KafkaError?
     ) -> Passage {
-        guard let transactions, let door, door.enter() else { return .closed }
+        guard let transactions, let door else { return send().map { .refused($0) } ?? .through }
+        guard door.enter() else { return .closed }
         defer { door.leave() }
         // Whoever has fenced a slot before this transaction began is seen in here.
         if isLate(slot) {

@@ -1,0 +1,71 @@
+import Glibc
+import Kafka
+import Testing
+
+extension EndToEnd {
+    @Suite(
+        "Topics that are not to be had for a while",
+        .enabled(if: Brokers.areMock, "errors can be injected into the mock cluster only"))
+    struct UnavailableTopicTests {
+        private let events = Event.series(1_000, keys: 100)
+
+        enum Guarantee: CaseIterable { case atLeastOnce, exactlyOnce }
+
+        private func configuration(_ guarantee: Guarantee, of scene: Scene) -> ServiceConfiguration {
+            var configuration = guarantee == .exactlyOnce ? .exactlyOnce(0, of: scene) : ServiceConfiguration()
+            configuration.producer += [
+                ("topic.metadata.refresh.interval.ms", "100"), ("topic.metadata.propagation.max.ms", "0"),
+            ]
+            return configuration
+        }
+
+        @Test(
+            "Outputs wait for their topic, in order, and the service is not ready meanwhile",
+            arguments: Guarantee.allCases)
+        func output(guarantee: Guarantee) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start(configuration(guarantee, of: scene))
+                try await scene.feeder.publish(Array(events[..<50]))
+                try await scene.outputs.wait(count: 50)
+                // Unknown, as the service learns in the midst of what follows.
+                mock.setTopicError(scene.output, code: 3)
+                async let fed: Void = scene.feeder.publish(Array(events[50...]), rate: 300)
+                try await service.wait(forLine: "outputs are not taken for now: they wait")
+                try await service.wait(forLine: "outputs wait: no broker acknowledges them")
+                try await fed
+                mock.setTopicError(scene.output, code: 0)
+                try await scene.outputs.wait(count: events.count)
+                try await service.wait(forLine: "outputs are acknowledged again")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                let arrivals = scene.outputs.all
+                #expect(arrivals.missing(of: events).isEmpty && arrivals.keysOutOfOrder.isEmpty)
+                #expect(arrivals.repeats.isEmpty && scene.deadLetters.all.isEmpty)
+            }
+        }
+
+        @Test("Dead letters wait for their topic", arguments: Guarantee.allCases)
+        func letters(guarantee: Guarantee) async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start(configuration(guarantee, of: scene))
+                try await scene.feeder.publish([(key: "before", value: Array("{".utf8))])
+                try await scene.deadLetters.wait(count: 1)
+                mock.setTopicError(scene.deadLetterTopic, code: 3)
+                async let fed: Void = scene.feeder.publish(
+                    (0..<100).map { (key: "key-\($0)", value: Array("{".utf8)) }, rate: 100)
+                try await service.wait(forLine: "outputs are not taken for now: they wait")
+                try await fed
+                mock.setTopicError(scene.deadLetterTopic, code: 0)
+                let letters = try await scene.deadLetters.wait(count: 101)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(Set(letters.map(\.key)).count == 101)
+                #expect(letters.allSatisfy { $0.reason == "not-json" && $0.value == Array("{".utf8) })
+                // The mock cluster forgets the offsets of transactions.
+                if guarantee == .atLeastOnce { #expect(try await scene.committed().doneCount == 101) }
+            }
+        }
+    }
+}
