@@ -119,16 +119,14 @@ class Broker(Process):
 class Crowd(Process):
     """`crowd.py`: many who watch a process at its admin endpoint, until that ends."""
 
-    def __init__(self, address, pid, log=None):
+    def __init__(self, address, pid, log):
         words = [sys.executable, ROOT / "deploy/running/crowd.py", address, str(pid)]
         super().__init__(words, log, stdout=subprocess.PIPE, text=True)
 
     def scrapes(self):
-        """How many were answered in all; waits for the end."""
+        """How many were answered in all, none where it has failed; waits for the end."""
         wait("the end of a crowd", lambda: self.child.poll() is not None)
-        if self.child.returncode:
-            raise Broken(f"a crowd ended with {self.child.returncode}")
-        return int(self.child.stdout.read())
+        return int(self.child.stdout.read() or 0)
 
 
 class Topic(Process):
