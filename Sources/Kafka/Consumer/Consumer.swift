@@ -58,7 +58,7 @@ public final class Consumer: Sendable {
 
     /// Ends a poll that waits, without a record; for any thread. librdkafka's waits are by the wall clock: set back by an
     /// hour, it makes them so much longer.
-    public func wake() { rd_kafka_queue_yield(queue) }
+    package func wake() { rd_kafka_queue_yield(queue) }
 
     public func assign(_ positions: [Position]) throws(KafkaError) {
         let list = PartitionList(positions)

@@ -65,7 +65,7 @@ public final class Producer: Sendable {
     }
 
     /// Ends a poll that waits; for any thread. See `Consumer.wake`.
-    public func wake() {
+    package func wake() {
         guard let queue = rd_kafka_queue_get_main(client.handle) else { return }
         rd_kafka_queue_yield(queue)
         rd_kafka_queue_destroy(queue)

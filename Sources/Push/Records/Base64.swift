@@ -1,8 +1,22 @@
-/// Base64 (RFC 4648): written with the standard alphabet and padding; read with either alphabet, padded or not.
-enum Base64 {
-    private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+/// Base64 (RFC 4648): written with the standard alphabet and padding, or for URLs without; read with either alphabet,
+/// padded or not.
+package enum Base64 {
+    private static let standard: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    private static let url: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
     static func encode(_ bytes: UnsafeRawBufferPointer, into text: inout [UInt8]) {
+        encode(bytes, in: standard, isPadded: true, into: &text)
+    }
+
+    package static func urlText(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        bytes.withUnsafeBytes { encode($0, in: url, isPadded: false, into: &text) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func encode(
+        _ bytes: UnsafeRawBufferPointer, in alphabet: StaticString, isPadded: Bool, into text: inout [UInt8]
+    ) {
         var start = 0
         while start < bytes.count {
             let count = min(3, bytes.count - start)
@@ -10,14 +24,18 @@ enum Base64 {
             for position in 0..<3 { bits = bits << 8 | (position < count ? UInt32(bytes[start + position]) : 0) }
             for position in 0..<4 {
                 let sextet = Int(bits >> (18 - 6 * UInt32(position)) & 63)
-                text.append(position <= count ? alphabet.utf8Start[sextet] : UInt8(ascii: "="))
+                if position <= count {
+                    text.append(alphabet.utf8Start[sextet])
+                } else if isPadded {
+                    text.append(UInt8(ascii: "="))
+                }
             }
             start += 3
         }
     }
 
     /// False for anything that no encoder writes; some bytes may have been appended by then.
-    static func decode(_ text: Span<UInt8>, into bytes: inout [UInt8]) -> Bool {
+    package static func decode(_ text: Span<UInt8>, into bytes: inout [UInt8]) -> Bool {
         var end = text.count
         while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
         var bits: UInt32 = 0

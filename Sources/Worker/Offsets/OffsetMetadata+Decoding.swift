@@ -1,3 +1,5 @@
+import Push
+
 extension OffsetMetadata {
     /// Reads the metadata of a commit that names `offset`. Any text gives a set or a rejection; what it allocates is
     /// bounded by the length of the text, whatever run lengths it claims.
@@ -6,8 +8,10 @@ extension OffsetMetadata {
         guard characters.starts(with: Self.mark.utf8.dropLast()) else { throw .foreign }
         guard let version = text.dropFirst(Self.mark.count - 1).first else { throw .corrupt }
         guard version == Self.mark.last else { throw .version(version) }
+        var bytes: [UInt8] = []
         guard characters.count <= Self.limit,
-            let bytes = Base64URL.decode(characters.dropFirst(Self.mark.count)), bytes.count > Self.checksumSize
+            Base64.decode(Array(characters.dropFirst(Self.mark.count)).span, into: &bytes),
+            bytes.count > Self.checksumSize
         else { throw .corrupt }
         let sum = bytes.prefix(Self.checksumSize).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let body = bytes.dropFirst(Self.checksumSize)

@@ -1,3 +1,5 @@
+import Push
+
 extension OffsetMetadata {
     /// The text, and how many completed offsets it leaves out: what does not fit is cut from the far end.
     package func encoded(limit: Int = OffsetMetadata.limit) -> (text: String, leftOut: Int) {
@@ -19,7 +21,7 @@ extension OffsetMetadata {
         }
         let checksum = Self.checksum(of: body.bytes)
         let sum = (0..<Self.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        return (Self.mark + Base64URL.encode(sum + body.bytes), total - kept)
+        return (Self.mark + Base64.urlText(sum + body.bytes), total - kept)
     }
 
     /// No set with this many holes within this many offsets takes more characters.

@@ -16,7 +16,7 @@ struct SecretMaterial: Sendable {
         keys = try folder.write(
             """
             {"keys":[{"kty":"oct","kid":"k1","alg":"A256GCM","k":"\(Secret.keyMaterial.rawValue)"},
-            {"kty":"oct","alg":"openssl","k":"\(SealedText.base64URL(Array(Secret.passphrase.rawValue.utf8)))"}]}
+            {"kty":"oct","alg":"openssl","k":"\(Base64.urlText(Array(Secret.passphrase.rawValue.utf8)))"}]}
             """, to: "keys.json")
         contacts = try folder.write(
             """

@@ -1,3 +1,5 @@
+import Push
+
 @testable import Worker
 
 /// Metadata with any body is an ordered set that can be written again, or is refused.
@@ -12,7 +14,7 @@ final class OffsetTarget: FuzzTarget {
         try read(String(decoding: bytes, as: UTF8.self))
         let checksum = OffsetMetadata.checksum(of: bytes)
         let sum = (0..<OffsetMetadata.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        try read(OffsetMetadata.mark + Base64URL.encode(sum + bytes))
+        try read(OffsetMetadata.mark + Base64.urlText(sum + bytes))
     }
 
     private func read(_ text: String) throws {

@@ -44,7 +44,7 @@ extension BadCiphertext {
     private static func changed(_ text: String, _ change: (inout [UInt8]) -> Void) -> String {
         var bytes = Array(text.utf8).withUnsafeBufferPointer { BinaryText.bytes($0.span) }
         change(&bytes)
-        return SealedText.base64(bytes)
+        return SealedText(bytes).text
     }
 
     private static func flipped(_ text: String, last: Bool) -> String {

@@ -26,7 +26,7 @@ struct BadCiphertext: CustomTestStringConvertible {
             changed[position] = part
             return changed.joined(separator: ".")
         }
-        func header(_ json: String) -> String { with(0, SealedText.base64URL(Array(json.utf8))) }
+        func header(_ json: String) -> String { with(0, Base64.urlText(Array(json.utf8))) }
         func members(_ members: String) -> String { header(#"{"kid":"k1",\#(members)}"#) }
         let wrapped = try DecryptKeys.seal("x", .jwe, "k2").split(separator: ".").map { String($0) }
         let tamperedKey = wrapped[0] + "." + (wrapped[1].hasPrefix("A") ? "B" : "A") + wrapped[1].dropFirst()

@@ -20,7 +20,7 @@ struct BinaryTextTests {
         for count in 0..<200 {
             let bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
             let base64 = Data(bytes).base64EncodedString()
-            let bare = SealedText.base64URL(bytes)
+            let bare = Base64.urlText(bytes)
             let hex = bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
             let lines = String(base64.enumerated().flatMap { $0 > 0 && $0 % 64 == 0 ? ["\r", "\n", $1] : [$1] })
             for text in [base64, bare, hex, hex.uppercased(), lines, base64 + "\n"] {
@@ -29,7 +29,7 @@ struct BinaryTextTests {
                 #expect(decode(text) == bytes, "\(text)")
             }
             #expect(try BinaryText.bytes(ofBare: bare) == bytes)
-            #expect(SealedText.base64(bytes) == base64)
+            #expect(SealedText(bytes).text == base64)
         }
     }
 

@@ -36,11 +36,11 @@ enum DecryptKeys {
     static func direct(
         _ header: String = #"{"alg":"dir","enc":"A256GCM","kid":"k1"}"#, content: [UInt8] = Array("hello".utf8)
     ) throws -> String {
-        let header = SealedText.base64URL(Array(header.utf8))
+        let header = Base64.urlText(Array(header.utf8))
         let context = try SealingContext()
         let nonce = try context.random(12)
         let sealed = try context.seal(
             .aes256GCM, key: secret("k1"), nonce: nonce, additional: Array(header.utf8), content)
-        return ([header, ""] + [nonce, sealed.text, sealed.tag].map(SealedText.base64URL)).joined(separator: ".")
+        return ([header, ""] + [nonce, sealed.text, sealed.tag].map(Base64.urlText)).joined(separator: ".")
     }
 }

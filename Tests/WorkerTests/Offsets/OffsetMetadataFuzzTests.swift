@@ -1,3 +1,4 @@
+import Push
 import TestSupport
 import Testing
 
@@ -9,12 +10,14 @@ struct OffsetMetadataFuzzTests {
     private func forged(_ body: [UInt8]) -> String {
         let checksum = OffsetMetadata.checksum(of: body)
         let sum = (0..<4).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        return OffsetMetadata.mark + Base64URL.encode(sum + body)
+        return OffsetMetadata.mark + Base64.urlText(sum + body)
     }
 
     private func body(of metadata: OffsetMetadata) throws -> [UInt8] {
         let text = metadata.encoded().text
-        return Array(try #require(Base64URL.decode(text.utf8.dropFirst(4))).dropFirst(4))
+        var bytes: [UInt8] = []
+        try #require(Base64.decode(Array(text.utf8.dropFirst(4)).span, into: &bytes))
+        return Array(bytes.dropFirst(4))
     }
 
     private func mutated(_ original: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {

@@ -8,7 +8,7 @@ package enum KeyGenerator {
         if let name { members.append(("kid", name)) }
         if use.isElliptic {
             let (pair, secret) = try EllipticKey.generate()
-            members = pair.publicMembers + members + [("d", SealedText.base64URL(Array(secret.bytes)))]
+            members = pair.publicMembers + members + [("d", Base64.urlText(Array(secret.bytes)))]
             members.append(
                 use == .webPush ? ("auth", try random(WebPushForm.saltCount)) : ("alg", use.name))
         } else {
@@ -32,7 +32,7 @@ package enum KeyGenerator {
 
     private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> String {
         // A passphrase is typed.
-        guard let counts = use.counts else { return SealedText.base64URL(Array(try random(24).utf8)) }
+        guard let counts = use.counts else { return Base64.urlText(Array(try random(24).utf8)) }
         guard let count = count ?? (counts.contains(32) ? 32 : counts.first), counts.contains(count) else {
             throw .unsupported
         }
@@ -40,6 +40,6 @@ package enum KeyGenerator {
     }
 
     private static func random(_ count: Int) throws(DecryptFailure) -> String {
-        SealedText.base64URL(try SealingContext().random(count))
+        Base64.urlText(try SealingContext().random(count))
     }
 }

@@ -32,16 +32,16 @@ struct JWESealing {
             let nonce = try context.random(Cipher.nonceCount)
             let sealed = try context.seal(.aes256GCM, key: Array(key.secret.bytes), nonce: nonce, contentKey)
             wrapped = sealed.text
-            members += [("iv", SealedText.base64URL(nonce)), ("tag", SealedText.base64URL(sealed.tag))]
+            members += [("iv", Base64.urlText(nonce)), ("tag", Base64.urlText(sealed.tag))]
         case .agreement(let cipher):
             let pair = try EllipticKey.generate().key
             agreement = ",\"epk\":{" + JSONText.members(pair.publicMembers) + "}"
             let agreed = try agree(pair, cipher)
             if let cipher { wrapped = try context.wrap(cipher, key: agreed, contentKey) } else { contentKey = agreed }
         }
-        let header = SealedText.base64URL(Array(("{" + JSONText.members(members) + agreement + "}").utf8))
+        let header = Base64.urlText(Array(("{" + JSONText.members(members) + agreement + "}").utf8))
         let content = try sealContent(text, contentKey, Array(header.utf8))
-        let parts = [wrapped, content.nonce, content.text, content.tag].map(SealedText.base64URL)
+        let parts = [wrapped, content.nonce, content.text, content.tag].map(Base64.urlText)
         return SealedText(([header] + parts).joined(separator: "."))
     }
 

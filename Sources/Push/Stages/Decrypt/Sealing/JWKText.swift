@@ -17,8 +17,8 @@ extension EllipticKey {
     /// The members of a JWK that say which point it is.
     var publicMembers: [(name: String, value: String)] {
         [
-            ("kty", "EC"), ("crv", "P-256"), ("x", SealedText.base64URL(Array(point[1...32]))),
-            ("y", SealedText.base64URL(Array(point[33...]))),
+            ("kty", "EC"), ("crv", "P-256"), ("x", Base64.urlText(Array(point[1...32]))),
+            ("y", Base64.urlText(Array(point[33...]))),
         ]
     }
 }

@@ -8,8 +8,8 @@ extension DecryptionKey {
             return "{" + JSONText.members(pair.publicMembers + name + [("alg", use.name)]) + "}"
         }
         let members = [
-            (name: "p256dh", value: SealedText.base64URL(pair.point)),
-            (name: "auth", value: SealedText.base64URL(Array(secret.bytes))),
+            (name: "p256dh", value: Base64.urlText(pair.point)),
+            (name: "auth", value: Base64.urlText(Array(secret.bytes))),
         ]
         return "{" + JSONText.members(members) + "}"
     }

@@ -7,23 +7,9 @@ package struct SealedText: Sendable {
     init(_ text: String) { self.text = text }
 
     /// In base64.
-    init(_ bytes: [UInt8]) { text = Self.base64(bytes) }
-
-    static func base64(_ bytes: [UInt8]) -> String {
+    init(_ bytes: [UInt8]) {
         var text: [UInt8] = []
         bytes.withUnsafeBytes { Base64.encode($0, into: &text) }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    static func base64URL(_ bytes: [UInt8]) -> String {
-        String(
-            base64(bytes).compactMap { character -> Character? in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            })
+        self.text = String(decoding: text, as: UTF8.self)
     }
 }

@@ -33,7 +33,7 @@ struct WebPushSealing {
             [0, 0] + text, try agree("Content-Encoding: auth\0".utf8 + []),
             key: "Content-Encoding: aesgcm\0".utf8 + context, nonce: "Content-Encoding: nonce\0".utf8 + context)
         var sealed = SealedText(record)
-        sealed.draft = (SealedText.base64URL(pair.point), SealedText.base64URL(salt))
+        sealed.draft = (Base64.urlText(pair.point), Base64.urlText(salt))
         return sealed
     }
 
