@@ -53,7 +53,8 @@ final class Acknowledger: Sendable {
         while !isStopping.load(ordering: .relaxed) {
             outputs.producer.poll(milliseconds: 100, into: &reports)
             let time = TimeSource.system.now
-            if !reports.isEmpty || outputs.waiting == 0 && !outputs.areRefused { lastProgress = time }
+            // Reports can be ahead of the lanes, which count what they have published once a turn.
+            if !reports.isEmpty || outputs.waiting <= 0 && !outputs.areRefused { lastProgress = time }
             tell(time.nanoseconds(since: lastProgress) < Self.patience)
             if let failure { onFailure(failure) }
             guard !reports.isEmpty else { continue }
