@@ -22,8 +22,8 @@ final class Exchange {
     private var isAdmitted: Bool?
     /// None of them may.
     var isForbidden: Bool { isAdmitted == false }
-    /// Nothing has come since the last look. libcurl's own limit of speed would look at each transfer once a second.
-    var isQuiet = false
+    /// In a row, at which nothing new had come. libcurl's own limit of speed would look at each transfer once a second.
+    var quietLooks = 0
     /// The part that was asked for begins there.
     let start: Int
     private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -117,12 +117,14 @@ final class Exchange {
     }
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        isQuiet = false
+        quietLooks = 0
         return receive(self, bytes)
     }
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
         progress = .hasAddress
+        // Each address gets its time.
+        quietLooks = 0
         let isOpen = admits(address)
         isAdmitted = isOpen || isAdmitted == true
         return isOpen

@@ -3,6 +3,9 @@ import Push
 
 /// Every transfer there is, on one thread.
 final class TransferLoop {
+    /// In the time that patience lasts: what stalls is found at most a third later.
+    private static let looks = 3
+
     private let means: Means
     private let multiplexer: Multiplexer
     private let report: @Sendable (Fetch, FetchResult) -> Void
@@ -14,7 +17,7 @@ final class TransferLoop {
     private var asking: [Exchange] = []
     /// Those that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
-    /// When to look again for exchanges of which nothing has come since the last look.
+    /// When to look again for exchanges of which nothing comes.
     private var nextLook = Instant.never
 
     /// `report` is called on this thread or, for what was kept, on another one.
@@ -58,27 +61,28 @@ final class TransferLoop {
         }
     }
 
-    /// Exchanges of which nothing has come between two looks are broken; those that have no address yet have a limit of
-    /// their own.
+    /// Exchanges of which nothing has come for as long as patience lasts are broken; those that have no address yet have a
+    /// limit of their own. It takes one look more, because something may have come just before the first.
     private func endQuiet(_ now: Instant) {
         nextLook = .never
         for transfer in Array(owners.values) {
             guard let exchange = transfer.exchange, exchange.progress != .begun else { continue }
-            guard exchange.isQuiet else {
-                exchange.isQuiet = true
-                continue
-            }
+            exchange.quietLooks += 1
+            guard exchange.quietLooks > Self.looks else { continue }
             detach(transfer)
             take(transfer.ended(CURLE_OPERATION_TIMEDOUT, now: now), of: transfer)
         }
-        if !owners.isEmpty { nextLook = now + means.reach.patience }
+        if !owners.isEmpty { nextLook = now + pause }
     }
+
+    /// Between two looks.
+    private var pause: Duration { means.reach.patience / Self.looks }
 
     private func take(_ step: Transfer.Step, of transfer: Transfer) {
         switch step {
         case .exchange(let exchange):
             owners[ObjectIdentifier(exchange)] = transfer
-            if nextLook == .never { nextLook = TimeSource.system.now + means.reach.patience }
+            if nextLook == .never { nextLook = TimeSource.system.now + pause }
             begin(exchange)
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
