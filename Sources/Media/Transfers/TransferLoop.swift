@@ -48,6 +48,10 @@ final class TransferLoop {
         multiplexer.wait(until: min(waiting.last?.time ?? .never, nextLook))
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
+            if exchange.progress == .needsAddress {
+                admit(exchange)
+                continue
+            }
             guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
             take(transfer.ended(code, now: TimeSource.system.now), of: transfer)
         }
@@ -66,7 +70,7 @@ final class TransferLoop {
     private func endQuiet(_ now: Instant) {
         nextLook = .never
         for transfer in Array(owners.values) {
-            guard let exchange = transfer.exchange, exchange.progress != .begun else { continue }
+            guard let exchange = transfer.exchange, exchange.hasServer else { continue }
             exchange.quietLooks += 1
             guard exchange.quietLooks > Self.looks else { continue }
             detach(transfer)
@@ -83,7 +87,7 @@ final class TransferLoop {
         case .exchange(let exchange):
             owners[ObjectIdentifier(exchange)] = transfer
             if nextLook == .never { nextLook = TimeSource.system.now + pause }
-            begin(exchange)
+            multiplexer.add(exchange)
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
             waiting.insert((time, transfer.fetch), at: index)
@@ -92,30 +96,31 @@ final class TransferLoop {
         }
     }
 
-    private func begin(_ exchange: Exchange) {
-        switch gate.admit(exchange, to: exchange.server, now: TimeSource.system.now) {
-        case .waits: return
-        case .asks: asking.append(exchange)
-        case .goes: break
-        }
+    private func admit(_ exchange: Exchange) {
+        if gate.admit(exchange, to: exchange.server) { ask(exchange) }
+    }
+
+    private func ask(_ exchange: Exchange) {
+        asking.append(exchange)
+        begin(exchange, mayAsk: true)
+    }
+
+    private func begin(_ exchange: Exchange, mayAsk: Bool) {
+        exchange.renew(mayAsk: mayAsk)
         multiplexer.add(exchange)
     }
 
     /// Lets those go on that waited for an address which is there now, or for their turn to ask.
     private func openGate() {
-        for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
+        for exchange in asking where exchange.hasServer || !isWanted(exchange) {
             asking.removeAll { $0 === exchange }
             if exchange.progress == .hasAddress {
-                let waiting = gate.found(exchange.server, now: TimeSource.system.now)
-                for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
+                for exchange in gate.found(exchange.server) where isWanted(exchange) { begin(exchange, mayAsk: false) }
             } else {
                 gate.ended(exchange.server)
             }
         }
-        while let next = gate.next(isWanted: isWanted) {
-            asking.append(next)
-            multiplexer.add(next)
-        }
+        while let next = gate.next(isWanted: isWanted) { ask(next) }
     }
 
     /// It was not cancelled and has not ended.
