@@ -94,9 +94,11 @@ struct SharingTests {
         #expect(memory.find("u", now: start) == nil)
     }
 
-    @Test("Only so much is remembered, and what is asked for again stays")
-    func bounded() throws {
-        var memory = Memory(limit: 4)
+    @Test(
+        "Only so much is remembered, and what is asked for again stays",
+        arguments: [Memory(limit: 4), Memory(bytes: 8)])
+    func bounded(_ empty: Memory) throws {
+        var memory = empty
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
         memory.add(media, "kept", now: .past)
         for number in 0..<100 {
