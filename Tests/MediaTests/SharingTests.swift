@@ -63,17 +63,21 @@ struct SharingTests {
 
     @Test("A task that was cancelled before fetches nothing for long")
     func cancelled() async throws {
-        let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
-        let task = Task { [shelf] in
+        let path = "/hang-within/\(UInt64.random(in: 0 ... .max))"
+        // It does not let go of what hangs by itself.
+        let patient = try Shelf(reach: { $0.patience = .seconds(3600) })
+        let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await shelf.media(url)
+            return try await patient.media(patient.server.url(path))
         }
         task.cancel()
         let result = await task.result
         #expect(throws: MediaFailure.abandoned) { try result.get() }
-        // What was asked for before it has come so far by then, if anybody waits for it.
-        let later = try await shelf.media(server.url("/slow/\(UInt64.random(in: 0 ... .max)).jpg"))
-        #expect(shelf.names == [later.name])
+        // What was asked for before it has come to the server by then, if at all.
+        let later = try await patient.media(server.url("/fast/\(UInt64.random(in: 0 ... .max)).jpg"))
+        // The server does not answer while anybody waits for the other.
+        await #expect(throws: MediaFailure.status) { try await shelf.media(server.url("/after\(path)")) }
+        #expect(patient.names == [later.name])
     }
 
     @Test("What is known is given without suspending, until it is old or its file is gone")
