@@ -1,68 +1,98 @@
 import Push
+import Telemetry
+import TestSupport
 import Testing
 
 @testable import Media
 
 @Suite("Names of hosts")
 struct NameGateTests {
-    private let start = Instant(nanoseconds: 1)
-
     @Test("One asks for a host's address, the others wait, and all go when it is there")
     func found() {
         var gate = NameGate<Int>()
-        let first = (1...3).map { gate.admit($0, to: "h", now: start) }
-        #expect(first == [.asks, .waits, .waits])
-        let others = (4...5).map { gate.admit($0, to: "other", now: start) }
-        #expect(others == [.asks, .waits])
-        let waiting = gate.found("h", now: start)
+        let first = (1...3).map { gate.admit($0, to: "h") }
+        #expect(first == [true, false, false])
+        let others = (4...5).map { gate.admit($0, to: "other") }
+        #expect(others == [true, false])
+        let waiting = gate.found("h")
         #expect(waiting == [2, 3])
-        let later = [0, 29, 30, 30].map { gate.admit(6, to: "h", now: start + .seconds($0)) }
-        #expect(later == [.goes, .goes, .asks, .waits])
+        let later = (6...7).map { gate.admit($0, to: "h") }
+        #expect(later == [true, false])
     }
 
     @Test("Where one ends without an address, the next that is wanted asks")
     func ended() {
         var gate = NameGate<Int>()
-        let first = (1...5).map { gate.admit($0, to: "h", now: start) }
-        #expect(first == [.asks, .waits, .waits, .waits, .waits])
+        let first = (1...5).map { gate.admit($0, to: "h") }
+        #expect(first == [true, false, false, false, false])
         gate.ended("h")
         let next = [gate.next { $0 > 3 }, gate.next { _ in true }]
         #expect(next == [4, nil])
-        let more = gate.admit(6, to: "h", now: start)
-        #expect(more == .waits)
+        let more = gate.admit(6, to: "h")
+        #expect(!more)
         gate.ended("h")
         let last = gate.next { $0 > 5 }
         #expect(last == 6)
         gate.ended("h")
         let none = gate.next { _ in true }
         #expect(none == nil)
-        let again = gate.admit(7, to: "h", now: start)
-        #expect(again == .asks)
+        let again = gate.admit(7, to: "h")
+        #expect(again)
     }
 
     @Test("Only so many ask at once; the others ask in their turn, or go when somebody has asked for them")
     func bounded() {
         var gate = NameGate<Int>(mostAsking: 2)
         let first = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "c"), (6, "e"), (7, "a")].map {
-            gate.admit($0, to: $1, now: start)
+            gate.admit($0, to: $1)
         }
-        #expect(first == [.asks, .asks, .waits, .waits, .waits, .waits, .waits])
+        #expect(first == [true, true, false, false, false, false, false])
         let early = gate.next { _ in true }
         #expect(early == nil)
 
         gate.ended("a")
         let second = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
         #expect(second == [3, nil])
-        let found = gate.found("b", now: start)
+        let found = gate.found("b")
         #expect(found == [])
         // Nobody wants 4 any more, and 7 has to wait for its turn as it had not asked before.
         let third = [gate.next { $0 != 4 }, gate.next { $0 != 4 }]
         #expect(third == [6, nil])
-        let waited = gate.found("c", now: start)
+        let waited = gate.found("c")
         #expect(waited == [5])
         let last = [gate.next { _ in true }, gate.next { _ in true }]
         #expect(last == [7, nil])
-        let known = gate.admit(8, to: "c", now: start)
-        #expect(known == .goes)
+    }
+
+    @Test("No address is asked for that is remembered, and none by an exchange that may not")
+    func remembered() throws {
+        let server = try #require(MediaServer.shared)
+        let waker = try Waker()
+        let multiplexer = try #require(Multiplexer(waker: waker.descriptor))
+        // The server closes the connection behind it.
+        let path = "/short/\(UInt64.random(in: 0 ... .max))"
+        let address = try WebAddress(server.url(path, host: "localhost"), .sample("/nonexistent"))
+        func exchange(names: [String] = []) throws -> Exchange {
+            var reach = Reach()
+            reach.admits = { _ in true }
+            reach.names = names
+            return try #require(Exchange(address, from: 0, ifStill: nil, reach) { _, _ in true })
+        }
+        func run(_ exchange: Exchange) -> Exchange.Progress {
+            multiplexer.add(exchange)
+            repeat { multiplexer.wait(until: .never) } while multiplexer.nextEnded()?.0 !== exchange
+            multiplexer.remove(exchange)
+            return exchange.progress
+        }
+        let first = try exchange()
+        #expect(run(first) == .needsAddress)
+        #expect(server.requests(for: path) == [])
+        first.renew(mayAsk: true)
+        #expect(run(first) == .hasAddress)
+        #expect(run(try exchange()) == .hasAddress)
+        #expect(server.requests(for: path).count == 2)
+        // As it does when it has remembered it for long.
+        #expect(run(try exchange(names: ["-localhost:\(server.port)"])) == .needsAddress)
+        #expect(server.requests(for: path).count == 2)
     }
 }

@@ -29,9 +29,10 @@ struct SharingTests {
         arguments: [("together", 250), ("fast", 5_000)])
     func many(_ kind: String, _ count: Int) async throws {
         let run = UInt64.random(in: 0 ... .max)
+        // An exchange waits for the server longer than those do who want all at once: nothing is asked for again later.
+        let shelf = try Shelf(reach: { $0.patience = .seconds(15) })
         let tasks = (0..<count).map { number in
-            Task { [shelf] in
-                // Less than an exchange waits for the server: nothing is asked for again later.
+            Task {
                 let patience = Duration.seconds(kind == "together" ? 10 : 120)
                 return try await shelf.media(
                     shelf.server.url("/\(kind)/\(count)/\(run)/\(number).jpg"), for: patience)
@@ -62,17 +63,21 @@ struct SharingTests {
 
     @Test("A task that was cancelled before fetches nothing for long")
     func cancelled() async throws {
-        let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")
-        let task = Task { [shelf] in
+        let path = "/hang-within/\(UInt64.random(in: 0 ... .max))"
+        // It does not let go of what hangs by itself.
+        let patient = try Shelf(reach: { $0.patience = .seconds(3600) })
+        let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await shelf.media(url)
+            return try await patient.media(patient.server.url(path))
         }
         task.cancel()
         let result = await task.result
         #expect(throws: MediaFailure.abandoned) { try result.get() }
-        // What was asked for before it has come so far by then, if anybody waits for it.
-        let later = try await shelf.media(server.url("/slow/\(UInt64.random(in: 0 ... .max)).jpg"))
-        #expect(shelf.names == [later.name])
+        // What was asked for before it has come to the server by then, if at all.
+        let later = try await patient.media(server.url("/fast/\(UInt64.random(in: 0 ... .max)).jpg"))
+        // The server does not answer while anybody waits for the other.
+        await #expect(throws: MediaFailure.status) { try await shelf.media(server.url("/after\(path)")) }
+        #expect(patient.names == [later.name])
     }
 
     @Test("What is known is given without suspending, until it is old or its file is gone")
@@ -93,9 +98,11 @@ struct SharingTests {
         #expect(memory.find("u", now: start) == nil)
     }
 
-    @Test("Only so much is remembered, and what is asked for again stays")
-    func bounded() throws {
-        var memory = Memory(limit: 4)
+    @Test(
+        "Only so much is remembered, and what is asked for again stays",
+        arguments: [Memory(limit: 4), Memory(bytes: 8)])
+    func bounded(_ empty: Memory) throws {
+        var memory = empty
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
         memory.add(media, "kept", now: .past)
         for number in 0..<100 {

@@ -49,8 +49,8 @@ struct URLTests {
     }
 
     @Test(
-        "A URL is no longer than a notification",
-        arguments: [(4096, nil), (4097, .malformedURL)] as [(Int, MediaFailure?)])
+        "A URL is no longer than servers take",
+        arguments: [(8192, nil), (8193, .malformedURL)] as [(Int, MediaFailure?)])
     func length(_ length: Int, _ expected: MediaFailure?) {
         let start = "https://cdn.example.com/"
         #expect(failure(start + String(repeating: "a", count: length - start.utf8.count)) == expected)

@@ -25,14 +25,17 @@ class Server:
         self.counts = {}
         self.events = {}
         self.together = {}
+        self.readers = {}
 
     async def serve(self, reader, writer):
+        self.readers[writer] = reader
         try:
             while await self.answer(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
         finally:
+            del self.readers[writer]
             writer.close()
 
     async def answer(self, reader, writer):
@@ -101,8 +104,19 @@ class Server:
         await asyncio.sleep(HANG)
 
     async def on_hang_within(self, writer, path, query, headers, number):
-        await self.send(writer, picture(path)[:500], length=2000)
-        await asyncio.sleep(HANG)
+        """Stops until its client has gone."""
+        try:
+            await self.send(writer, picture(path)[:500], length=2000)
+            await self.readers[writer].read()
+        finally:
+            self.event(path).set()
+
+    async def on_after(self, writer, path, query, headers, number):
+        """Is not there, and says so when the client of the path behind `/after` has gone, if it has had one."""
+        path = path[len("/after") :]
+        if path in self.counts:
+            await self.event(path).wait()
+        return await self.send(writer, b"", status="404 Not Found")
 
     # Broken connections: each breaks a third further on.
 

@@ -10,8 +10,9 @@ struct WebAddress: Sendable {
     let server: String
     let isSecure: Bool
 
-    /// No notification has room for a longer one.
-    private static let longest = 4096
+    /// A transfer holds several copies of its URL, and memory is for many transfers. Signed ones can have more than half of
+    /// it; many servers take no longer ones either.
+    private static let longest = 8192
 
     /// Absolute, with a host of these and nobody's credentials.
     init(_ text: String, _ settings: MediaSettings) throws(MediaFailure) {

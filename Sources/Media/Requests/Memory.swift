@@ -1,6 +1,7 @@
 import Push
 
-/// What was behind a URL a little while ago. Bounded, as URLs are: what was not asked for the longest is forgotten.
+/// What was behind a URL a little while ago. Bounded in URLs and in what they take: what was not asked for the longest is
+/// forgotten.
 struct Memory {
     private struct Entry {
         let media: Media
@@ -14,10 +15,16 @@ struct Memory {
     private static let touchInterval: UInt64 = 60_000_000_000
 
     private let limit: Int
+    private let byteLimit: Int
     private var recent: [String: Entry] = [:]
+    /// Of the URLs that have been put there.
+    private var recentBytes = 0
     private var older: [String: Entry] = [:]
 
-    init(limit: Int = 16_384) { self.limit = max(2, limit) }
+    init(limit: Int = 16_384, bytes: Int = 32 << 20) {
+        self.limit = max(2, limit)
+        byteLimit = bytes
+    }
 
     /// `isDue`: the file's last use is to be noted.
     mutating func find(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
@@ -33,9 +40,13 @@ struct Memory {
     }
 
     private mutating func put(_ entry: Entry, _ url: String) {
-        if recent.count >= limit / 2, recent[url] == nil {
-            older = recent
-            recent = [:]
+        if recent[url] == nil {
+            if recent.count >= limit / 2 || recentBytes >= byteLimit / 2 {
+                older = recent
+                recent = [:]
+                recentBytes = 0
+            }
+            recentBytes += url.utf8.count
         }
         recent[url] = entry
     }

@@ -10,6 +10,8 @@ final class Exchange {
     enum Progress {
         /// The server's address is not known yet.
         case begun
+        /// Nor does libcurl remember it, and this one may not ask.
+        case needsAddress
         case hasAddress
         /// There was a connection already.
         case hasConnection
@@ -17,13 +19,15 @@ final class Exchange {
 
     let handle: UnsafeMutableRawPointer
     let server: String
-    fileprivate(set) var progress = Progress.begun
+    private(set) var progress = Progress.begun
+    var hasServer: Bool { progress == .hasAddress || progress == .hasConnection }
+    private var mayAsk = false
     /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
     private var isAdmitted: Bool?
     /// None of them may.
     var isForbidden: Bool { isAdmitted == false }
-    /// Nothing has come since the last look. libcurl's own limit of speed would look at each transfer once a second.
-    var isQuiet = false
+    /// In a row, at which nothing new had come. libcurl's own limit of speed would look at each transfer once a second.
+    var quietLooks = 0
     /// The part that was asked for begins there.
     let start: Int
     private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -56,7 +60,8 @@ final class Exchange {
         if let headers { curl_set_list(handle, CURLOPT_HTTPHEADER, headers) }
         if let names { curl_set_list(handle, CURLOPT_RESOLVE, names) }
         if let authorities = reach.authorities { curl_set_text(handle, CURLOPT_CAINFO, authorities) }
-        curl_set_callbacks(handle, takeBytes, openSocket, sendRequest, Unmanaged.passUnretained(self).toOpaque())
+        curl_set_callbacks(
+            handle, takeBytes, askForAddress, openSocket, sendRequest, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {
@@ -76,6 +81,12 @@ final class Exchange {
     /// The exchange of a handle that has one.
     static func of(_ handle: UnsafeMutableRawPointer) -> Exchange? {
         curl_context(handle).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Lets it begin again that ended because it needs an address: it may ask for one now, or another has found it.
+    func renew(mayAsk: Bool) {
+        self.mayAsk = mayAsk
+        progress = .begun
     }
 
     // MARK: - The response
@@ -117,12 +128,23 @@ final class Exchange {
     }
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        isQuiet = false
+        quietLooks = 0
         return receive(self, bytes)
+    }
+
+    fileprivate func asksForAddress() -> Bool {
+        if !mayAsk { progress = .needsAddress }
+        return mayAsk
+    }
+
+    fileprivate func begins() {
+        if progress == .begun { progress = .hasConnection }
     }
 
     fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
         progress = .hasAddress
+        // Each address gets its time.
+        quietLooks = 0
         let isOpen = admits(address)
         isAdmitted = isOpen || isAdmitted == true
         return isOpen
@@ -136,6 +158,14 @@ private func takeBytes(
     guard let context else { return 0 }
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
     return exchange.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+}
+
+/// Called by libcurl before it asks for the address that a name leads to; another number than 0 ends the transfer.
+private func askForAddress(
+    _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context else { return 1 }
+    return Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue().asksForAddress() ? 0 : 1
 }
 
 /// Called by libcurl before it connects to an address that a name led to, for each one it tries.
@@ -159,6 +189,6 @@ private func sendRequest(
 ) -> Int32 {
     guard let context else { return CURL_PREREQFUNC_ABORT }
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
-    if exchange.progress == .begun { exchange.progress = .hasConnection }
+    exchange.begins()
     return CURL_PREREQFUNC_OK
 }

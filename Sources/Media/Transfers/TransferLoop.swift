@@ -3,6 +3,9 @@ import Push
 
 /// Every transfer there is, on one thread.
 final class TransferLoop {
+    /// In the time that patience lasts: what stalls is found at most a third later.
+    private static let looks = 3
+
     private let means: Means
     private let multiplexer: Multiplexer
     private let report: @Sendable (Fetch, FetchResult) -> Void
@@ -14,7 +17,7 @@ final class TransferLoop {
     private var asking: [Exchange] = []
     /// Those that are to begin again, the earliest last.
     private var waiting: [(time: Instant, fetch: Fetch)] = []
-    /// When to look again for exchanges of which nothing has come since the last look.
+    /// When to look again for exchanges of which nothing comes.
     private var nextLook = Instant.never
 
     /// `report` is called on this thread or, for what was kept, on another one.
@@ -45,6 +48,10 @@ final class TransferLoop {
         multiplexer.wait(until: min(waiting.last?.time ?? .never, nextLook))
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
+            if exchange.progress == .needsAddress {
+                admit(exchange)
+                continue
+            }
             guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
             take(transfer.ended(code, now: TimeSource.system.now), of: transfer)
         }
@@ -58,28 +65,29 @@ final class TransferLoop {
         }
     }
 
-    /// Exchanges of which nothing has come between two looks are broken; those that have no address yet have a limit of
-    /// their own.
+    /// Exchanges of which nothing has come for as long as patience lasts are broken; those that have no address yet have a
+    /// limit of their own. It takes one look more, because something may have come just before the first.
     private func endQuiet(_ now: Instant) {
         nextLook = .never
         for transfer in Array(owners.values) {
-            guard let exchange = transfer.exchange, exchange.progress != .begun else { continue }
-            guard exchange.isQuiet else {
-                exchange.isQuiet = true
-                continue
-            }
+            guard let exchange = transfer.exchange, exchange.hasServer else { continue }
+            exchange.quietLooks += 1
+            guard exchange.quietLooks > Self.looks else { continue }
             detach(transfer)
             take(transfer.ended(CURLE_OPERATION_TIMEDOUT, now: now), of: transfer)
         }
-        if !owners.isEmpty { nextLook = now + means.reach.patience }
+        if !owners.isEmpty { nextLook = now + pause }
     }
+
+    /// Between two looks.
+    private var pause: Duration { means.reach.patience / Self.looks }
 
     private func take(_ step: Transfer.Step, of transfer: Transfer) {
         switch step {
         case .exchange(let exchange):
             owners[ObjectIdentifier(exchange)] = transfer
-            if nextLook == .never { nextLook = TimeSource.system.now + means.reach.patience }
-            begin(exchange)
+            if nextLook == .never { nextLook = TimeSource.system.now + pause }
+            multiplexer.add(exchange)
         case .wait(let time):
             let index = waiting.firstIndex { $0.time <= time } ?? waiting.endIndex
             waiting.insert((time, transfer.fetch), at: index)
@@ -88,30 +96,31 @@ final class TransferLoop {
         }
     }
 
-    private func begin(_ exchange: Exchange) {
-        switch gate.admit(exchange, to: exchange.server, now: TimeSource.system.now) {
-        case .waits: return
-        case .asks: asking.append(exchange)
-        case .goes: break
-        }
+    private func admit(_ exchange: Exchange) {
+        if gate.admit(exchange, to: exchange.server) { ask(exchange) }
+    }
+
+    private func ask(_ exchange: Exchange) {
+        asking.append(exchange)
+        begin(exchange, mayAsk: true)
+    }
+
+    private func begin(_ exchange: Exchange, mayAsk: Bool) {
+        exchange.renew(mayAsk: mayAsk)
         multiplexer.add(exchange)
     }
 
     /// Lets those go on that waited for an address which is there now, or for their turn to ask.
     private func openGate() {
-        for exchange in asking where exchange.progress != .begun || !isWanted(exchange) {
+        for exchange in asking where exchange.hasServer || !isWanted(exchange) {
             asking.removeAll { $0 === exchange }
             if exchange.progress == .hasAddress {
-                let waiting = gate.found(exchange.server, now: TimeSource.system.now)
-                for exchange in waiting where isWanted(exchange) { multiplexer.add(exchange) }
+                for exchange in gate.found(exchange.server) where isWanted(exchange) { begin(exchange, mayAsk: false) }
             } else {
                 gate.ended(exchange.server)
             }
         }
-        while let next = gate.next(isWanted: isWanted) {
-            asking.append(next)
-            multiplexer.add(next)
-        }
+        while let next = gate.next(isWanted: isWanted) { ask(next) }
     }
 
     /// It was not cancelled and has not ended.
