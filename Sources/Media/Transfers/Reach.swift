@@ -7,9 +7,9 @@ package struct Reach: Sendable {
     package var names: [String] = []
     /// A file of certificates instead of the system's.
     package var authorities: String?
-    /// What brings nothing for so long is begun again: soon enough for another attempt within a budget of ten seconds,
-    /// and for some within the deadline of thirty that a message has unless configured.
-    package var patience = Duration.seconds(5)
+    /// What brings nothing for so long is begun again: more than servers take for media that they make when asked, and
+    /// soon enough for another attempt within the deadline of thirty seconds that a message has unless configured.
+    package var patience = Duration.seconds(10)
 
     package init() {}
 }

@@ -36,9 +36,13 @@ final class PartitionedContacts: Sendable {
 
     /// The contacts that are found, as `owner/id=name`.
     static func found(in path: String) throws -> [String] {
-        let store = try ContactStore(try StateFile(path: path, access: .shared))
+        let query = try Database.open(path: path).prepare(
+            """
+            SELECT CAST(owner || '/' || id || '=' || name AS TEXT), min(partition) FROM contact
+            WHERE partition IN contact_served GROUP BY owner, id ORDER BY owner, id
+            """)
         var texts: [String] = []
-        try store.forEach { owner, id, name in texts.append("\(owner.text)/\(id.text)=\(name.text)") }
+        while try query.step() { texts.append(query.text(0)) }
         return texts
     }
 
@@ -73,8 +77,4 @@ final class PartitionedContacts: Sendable {
             try await whole.wait(for: "the contacts of \(told)") { $0.sorted() == told }
         }
     }
-}
-
-extension RawSpan {
-    fileprivate var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }
