@@ -1,5 +1,6 @@
 import Glibc
 import Push
+import Synchronization
 
 extension StageEntry {
     /// A stage for recipients whose name begins with a marker.
@@ -51,12 +52,15 @@ struct BlockStage: Stage {
 
 /// Never returns, cancelled or not.
 struct HangStage: Stage {
+    /// Who hangs here: what nobody could resume would be a leak.
+    private static let hanging = Mutex<[UnsafeContinuation<Void, Never>]>([])
+
     let name = "hang"
     let marker: String
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard context.isMarked(marker) else { return .skipped }
-        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        await withUnsafeContinuation { continuation in Self.hanging.withLock { $0.append(continuation) } }
         return .ok
     }
 }

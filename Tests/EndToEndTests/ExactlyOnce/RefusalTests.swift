@@ -12,7 +12,11 @@ extension EndToEnd {
                 let mock = try #require(scene.brokers.mock)
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10])
-                let service = try scene.start(.exactlyOnce(0, of: scene))
+                var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
+                // The first batch has several: one that is refused alone would be a dead letter.
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "1s")]
+                configuration.producer[0] = ("linger.ms", "1000")
+                let service = try scene.start(configuration)
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
                 try await service.wait(forLine: "going back to the last commit")
