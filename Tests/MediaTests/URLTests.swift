@@ -37,6 +37,7 @@ struct URLTests {
             ("https://cdn.example.com.evil.example/", .forbiddenHost), ("https://img.example/", .forbiddenHost),
             ("https://eimg.example/", .forbiddenHost), ("https://cdn.example.com./", .forbiddenHost),
             ("https://%63dn.example.com/", nil), ("https://cdn%2eexample.com/", nil),
+            ("https://%2541.img.example/", .malformedURL),
             ("https://evil.example%2f.img.example/", .malformedURL), ("https://evil%00.img.example/", .malformedURL),
             ("https://xn--bcher-kva.img.example/", nil), ("https://b\u{FC}cher.img.example/", .malformedURL),
             ("https://evil.example\u{FF0F}.img.example/", .malformedURL),

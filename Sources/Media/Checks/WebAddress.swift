@@ -26,8 +26,9 @@ struct WebAddress: Sendable {
             let scheme = Self.part(CURLUPART_SCHEME, of: handle), let host = Self.part(CURLUPART_HOST, of: handle),
             let port = Self.part(CURLUPART_PORT, of: handle, UInt32(CURLU_DEFAULT_PORT)),
             let whole = Self.part(CURLUPART_URL, of: handle), whole.utf8.count <= Self.longest,
-            // As name servers are asked for it: what other letters become could be another host, or end it.
-            host.utf8.allSatisfy({ $0 < 0x80 })
+            // As name servers are asked for it: what other letters become, or what is escaped twice, could be another host,
+            // or end it.
+            host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") })
         else { throw .malformedURL }
         isSecure = scheme == "https"
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }
