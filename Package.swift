@@ -78,7 +78,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("PushTests", ["Push", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry"]),
+        tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),

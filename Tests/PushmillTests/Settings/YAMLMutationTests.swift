@@ -1,23 +1,11 @@
 import Push
+import TestSupport
 import Testing
 
 @testable import Pushmill
 
 @Suite("Mutated configurations")
 struct YAMLMutationTests {
-    /// SplitMix64: the same mutations on every run.
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private static let pieces =
         [
             ":", "- ", "\n", "  ", "\t", "[", "]", "{", "}", "'", "\"", "|", ">", "&a ", "*a", "!t ", "? ", "---\n",
@@ -27,7 +15,7 @@ struct YAMLMutationTests {
 
     @Test("Nothing that bytes can say is a crash: there is a configuration, or there are problems", arguments: 1...4)
     func mutations(seed: UInt64) {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         let source = ConfigurationSource(registry: StageRegistry(), environment: [:], checkProperty: { _, _, _ in nil })
         var outcomes = (configurations: 0, problems: 0)
         for _ in 0..<1_000 {
@@ -46,7 +34,7 @@ struct YAMLMutationTests {
         #expect(outcomes.problems > 0)
     }
 
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout Seeded) {
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
         let start = Int.random(in: 0...bytes.count, using: &random)
         let end = min(bytes.count, start + Int.random(in: 0...12, using: &random))
         switch Int.random(in: 0..<5, using: &random) {

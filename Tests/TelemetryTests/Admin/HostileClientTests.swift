@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Telemetry
@@ -34,7 +35,7 @@ import Testing
     @Test("Random bytes, and requests with random bytes changed, do no harm")
     func fuzz() throws {
         let test = try TestServer()
-        var random = SplitMix(state: 7)
+        var random = SeededGenerator(seed: 7)
         let request = Array(
             "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: x\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo".utf8)
         for round in 0..<300 {
@@ -103,17 +104,5 @@ import Testing
         #expect(!isReadable(waiting.descriptor))
         held.removeLast(3)
         #expect(waiting.readToEnd().contains(" 200 OK"))
-    }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
