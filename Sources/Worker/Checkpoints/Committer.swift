@@ -143,8 +143,8 @@ final class Committer: Sendable {
         } catch {
             flow.putBack(batch)
             metrics.checkpointFailures.add()
-            log.error("the checkpoint could not be written: nothing is counted or committed", [.error(error)])
             hold(true)
+            log.error("the checkpoint could not be written: nothing is counted or committed", [.error(error)])
             return false
         }
     }
