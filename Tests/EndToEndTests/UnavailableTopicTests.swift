@@ -45,26 +45,37 @@ extension EndToEnd {
             }
         }
 
-        @Test("Dead letters wait for their topic", arguments: Guarantee.allCases)
+        @Test("Dead letters wait for their topic, and hold up no notification", arguments: Guarantee.allCases)
         func letters(guarantee: Guarantee) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
-                let service = try scene.start(configuration(guarantee, of: scene))
+                var configuration = configuration(guarantee, of: scene)
+                configuration.producer.append(("message.max.bytes", "10000"))
+                let service = try scene.start(configuration)
                 try await scene.feeder.publish([(key: "before", value: Array("{".utf8))])
                 try await scene.deadLetters.wait(count: 1)
                 mock.setTopicError(scene.deadLetterTopic, code: 3)
+                // One is too large to be published, as is seen only when its turn comes.
                 async let fed: Void = scene.feeder.publish(
-                    (0..<100).map { (key: "key-\($0)", value: Array("{".utf8)) }, rate: 100)
+                    (0..<100).map { (key: "key-\($0)", value: Array(repeating: 0x7B, count: $0 == 50 ? 20_000 : 1)) },
+                    rate: 100)
                 try await service.wait(forLine: "outputs are not taken for now: they wait")
                 try await fed
+                try await scene.feeder.publish(events)
+                try await scene.outputs.wait(count: events.count)
+                #expect(scene.deadLetters.all.count < 101)
                 mock.setTopicError(scene.deadLetterTopic, code: 0)
                 let letters = try await scene.deadLetters.wait(count: 101)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(Set(letters.map(\.key)).count == 101)
-                #expect(letters.allSatisfy { $0.reason == "not-json" && $0.value == Array("{".utf8) })
+                #expect(letters.count { $0.reason == "not-json" && $0.value == Array("{".utf8) } == 100)
+                #expect(letters.count { $0.reason == "publish-failed" && $0.value == nil } == 1)
                 // The mock cluster forgets the offsets of transactions.
-                if guarantee == .atLeastOnce { #expect(try await scene.committed().doneCount == 101) }
+                if guarantee == .atLeastOnce {
+                    #expect(try await scene.committed().doneCount == 101 + events.count)
+                }
+                #expect(scene.outputs.all.keysOutOfOrder.isEmpty && scene.outputs.all.repeats.isEmpty)
             }
         }
     }

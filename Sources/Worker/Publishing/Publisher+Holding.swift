@@ -3,8 +3,9 @@ import Kafka
 import Push
 import Telemetry
 
-/// What cannot be published at once is held, in its order: where outputs belong to transactions until the next one is
-/// open, and while librdkafka itself takes none, because their topic is not to be had, until it does.
+/// What cannot be published at once is held, in the order of its topic: where outputs belong to transactions until the
+/// next one is open, and while librdkafka itself takes none, because the topic is not to be had, until it does. Dead
+/// letters so hold up no notification.
 extension Publisher {
     /// What is held is tried again so often.
     static let heldPatience = Duration.milliseconds(100)
@@ -34,7 +35,7 @@ extension Publisher {
         _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot,
         _ origin: @autoclosure () -> Position
     ) -> KafkaError? {
-        if held.isEmpty {
+        if !held.contains(where: { $0.topic === topic }) {
             switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
             case .through: return nil
             case .refused(let error) where error.isTooLarge: return error
@@ -49,12 +50,6 @@ extension Publisher {
                 to: topic, key: key, value: value, headers: taken, timestamp: timestamp, tag: tag, slot: slot,
                 origin: origin()))
         return nil
-    }
-
-    /// Again, in its order.
-    func publishAgain(_ output: HeldOutput) {
-        held.append(output)
-        publishHeld()
     }
 
     private func wait(for error: KafkaError) {
@@ -74,32 +69,45 @@ extension Publisher {
 
     /// Publishes what is held, as far as it is taken; what is late is given up in any case.
     func publishHeld() {
+        var refused: [HeldOutput] = []
         var count = 0
-        while count < held.count {
+        seen: while count < held.count {
             let output = held[count]
             if isLate(output.slot) {
                 abandon(output.tag.ticket)
+            } else if refused.contains(where: { $0.topic === output.topic }) {
+                refused.append(output)
             } else {
-                let passage = pass(output.slot, output.tag) { send(output) }
-                guard case .through = passage else {
-                    if case .refused(let error) = passage {
-                        if error.isTooLarge { convict(output, error) } else { wait(for: error) }
-                    }
-                    break
+                switch pass(output.slot, output.tag, { send(output) }) {
+                case .through: break
+                case .closed: break seen
+                case .refused(let error) where error.isTooLarge: refused.append(convict(output, error))
+                case .refused(let error):
+                    wait(for: error)
+                    refused.append(output)
                 }
             }
             count += 1
         }
-        held.removeFirst(count)
+        held.replaceSubrange(..<count, with: refused)
         if held.isEmpty { endWait() }
     }
 
-    /// It becomes a dead letter in the next transaction. Without transactions nothing is held before its size was seen.
-    private func convict(_ output: HeldOutput, _ error: KafkaError) {
-        guard let transactions else { return wait(for: error) }
-        let conviction = Trial.Conviction(reason: error.name, isLetterRefused: output.tag.reason != nil)
-        transactions.trial.convict(output.origin, conviction)
-        transactions.requests.post(.abort(error))
+    /// With transactions it becomes a dead letter in the next one, otherwise at once: what goes on in its place is
+    /// returned.
+    private func convict(_ output: HeldOutput, _ error: KafkaError) -> HeldOutput {
+        if let transactions {
+            let conviction = Trial.Conviction(reason: error.name, isLetterRefused: output.tag.reason != nil)
+            transactions.trial.convict(output.origin, conviction)
+            transactions.requests.post(.abort(error))
+            return output
+        }
+        let delivery = Delivery(at: output.origin, timestamp: output.timestamp)
+        logTooLarge(delivery, error)
+        let letter = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
+        return HeldOutput(
+            to: outputs.deadLetters, key: nil, value: nil, headers: names(of: delivery), timestamp: output.timestamp,
+            tag: DeliveryTag(output.tag.ticket, letter), slot: output.slot, origin: output.origin)
     }
 
     private enum Passage {
@@ -132,6 +140,16 @@ extension Publisher {
                 send(to: output.topic, key, $0, &headers, output.timestamp, output.tag)
             }
         }
+    }
+}
+
+extension Delivery {
+    /// Of a record of which no more is left than where it is.
+    convenience init(at origin: Position, timestamp: Int64) {
+        self.init()
+        record.source = Source(
+            topic: SourceTopic(origin.partition.topic), partition: origin.partition.partition, offset: origin.offset)
+        record.timestamp = timestamp
     }
 }
 

@@ -15,7 +15,7 @@ final class Publisher {
     let door: Door?
     /// Waits for the next transaction, or until librdkafka takes it.
     @exclusivity(unchecked) var held: [HeldOutput] = []
-    /// Of what is held librdkafka itself did not take the first.
+    /// Of what is held librdkafka itself did not take something.
     @exclusivity(unchecked) var isRefused = false
     /// Counted since the last `settle`.
     @exclusivity(unchecked) private var published = 0
@@ -72,19 +72,28 @@ final class Publisher {
             enter(topic, key, value, &headers, timestamp, tag, slot, delivery.record.source.position)
         }
         guard let error else { return }
-        // librdkafka itself refuses what is larger than `message.max.bytes`: where it stands is all that can be told.
-        log.error(
-            "a record is too large to be published: its dead letter names it and has no value",
-            [.source("\(delivery.record.source)"), .error(error)])
+        logTooLarge(delivery, error)
         let isLetter = verdict.destination == .deadLetters
         let letter =
             isLetter ? verdict : chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
         publishName(of: delivery, DeliveryTag(ticket, letter), slot)
     }
 
-    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot) {
+    /// librdkafka itself refuses what is larger than `message.max.bytes`: where it stands is all that can be told.
+    func logTooLarge(_ delivery: Delivery, _ error: KafkaError) {
+        log.error(
+            "a record is too large to be published: its dead letter names it and has no value",
+            [.source("\(delivery.record.source)"), .error(error)])
+    }
+
+    func names(of delivery: Delivery) -> Headers {
         var names = Headers()
         delivery.output.forEachAddedHeader { names.add($0, $1) }
+        return names
+    }
+
+    func publishName(of delivery: Delivery, _ tag: DeliveryTag, _ slot: PartitionSlot) {
+        var names = names(of: delivery)
         let (letters, timestamp) = (outputs.deadLetters, delivery.record.timestamp)
         if let error = enter(letters, nil, nil, &names, timestamp, tag, slot, delivery.record.source.position) {
             log.error("a dead letter cannot be published: its record stays unfinished", [.error(error)])

@@ -38,10 +38,8 @@ final class Refusals: Sendable {
         var rest = Instant.never
         while true {
             mailbox.take(into: &batch, until: rest)
-            let isWaiting = sending.isWaiting
-            if isWaiting { sending.tryAgain() } else if batch.isEmpty { sending.rest() }
-            let now = TimeSource.system.now
-            rest = batch.isEmpty && !isWaiting ? .never : now + Self.memory
+            let isIdle = batch.isEmpty && !sending.isWaiting
+            if isIdle { sending.rest() }
             for message in batch {
                 switch message {
                 case .refused(let refusal): answer(refusal, by: &sending)
@@ -49,7 +47,9 @@ final class Refusals: Sendable {
                 }
             }
             batch.removeAll(keepingCapacity: true)
-            if sending.isWaiting { rest = now + Publisher.heldPatience }
+            sending.tryAgain()
+            let now = TimeSource.system.now
+            rest = sending.isWaiting ? now + Publisher.heldPatience : isIdle ? .never : now + Self.memory
         }
     }
 

@@ -42,7 +42,7 @@ struct Resending {
         reader = nil
     }
 
-    /// Something is held that is not taken for now.
+    /// Something is held.
     var isWaiting: Bool { !publisher.held.isEmpty }
 
     func tryAgain() {
@@ -50,13 +50,12 @@ struct Resending {
         _ = publisher.settle()
     }
 
-    /// The same output by the same way.
+    /// The same output by the same way, when `tryAgain` is called.
     func again(_ refusal: Refusal) {
         guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
         let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
-        publisher.publishAgain(
+        publisher.held.append(
             HeldOutput(refusal.returned, to: destination, timestamp: refusal.timestamp, refusal.tag, origin))
-        _ = publisher.settle()
     }
 
     /// The same output in a batch of its own, waiting for the brokers' word: nil when they have stored it.
@@ -118,15 +117,8 @@ struct Resending {
             [.source("\(origin.partition)/\(origin.offset)"), .error(error)])
         let original = refusal.tag.reason == nil ? fetch(origin) : nil
         defer { original?.destroy() }
-        let delivery = Delivery()
-        if let original {
-            original.fill(delivery.record, topic: SourceTopic(origin.partition.topic))
-        } else {
-            delivery.record.source = Source(
-                topic: SourceTopic(origin.partition.topic), partition: origin.partition.partition,
-                offset: origin.offset)
-            delivery.record.timestamp = refusal.timestamp
-        }
+        let delivery = Delivery(at: origin, timestamp: refusal.timestamp)
+        original?.fill(delivery.record, topic: delivery.record.source.topic)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
         publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket, slot)
         _ = publisher.settle()
