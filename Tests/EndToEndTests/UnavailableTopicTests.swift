@@ -55,9 +55,13 @@ extension EndToEnd {
                 try await scene.feeder.publish([(key: "before", value: Array("{".utf8))])
                 try await scene.deadLetters.wait(count: 1)
                 mock.setTopicError(scene.deadLetterTopic, code: 3)
-                // One is too large to be published, as is seen only when its turn comes.
+                // Where a transaction is aborted for it, the mock cluster shows its outputs all the same.
+                let largeCount = guarantee == .atLeastOnce ? 1 : 0
+                // It is too large to be published, as is seen only when its turn comes.
+                let small = Array("{".utf8)
+                let large = Array(repeating: UInt8(ascii: "{"), count: 20_000)
                 async let fed: Void = scene.feeder.publish(
-                    (0..<100).map { (key: "key-\($0)", value: Array(repeating: 0x7B, count: $0 == 50 ? 20_000 : 1)) },
+                    (0..<100).map { (key: "key-\($0)", value: (50..<50 + largeCount).contains($0) ? large : small) },
                     rate: 100)
                 try await service.wait(forLine: "outputs are not taken for now: they wait")
                 try await fed
@@ -69,13 +73,12 @@ extension EndToEnd {
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(Set(letters.map(\.key)).count == 101)
-                #expect(letters.count { $0.reason == "not-json" && $0.value == Array("{".utf8) } == 100)
-                #expect(letters.count { $0.reason == "publish-failed" && $0.value == nil } == 1)
-                // The mock cluster forgets the offsets of transactions.
-                if guarantee == .atLeastOnce {
-                    #expect(try await scene.committed().doneCount == 101 + events.count)
-                }
+                #expect(letters.count { $0.reason == "not-json" && $0.value == small } == 101 - largeCount)
+                #expect(letters.count { $0.reason == "publish-failed" && $0.value == nil } == largeCount)
                 #expect(scene.outputs.all.keysOutOfOrder.isEmpty && scene.outputs.all.repeats.isEmpty)
+                // The mock cluster forgets the offsets of transactions.
+                guard guarantee == .atLeastOnce else { return }
+                #expect(try await scene.committed().doneCount == 101 + events.count)
             }
         }
     }

@@ -21,5 +21,7 @@ final class ChangeTable: @unchecked Sendable {
 
     func put(_ change: BadgeChange, for ticket: InFlightTable.Ticket) { changes[ticket.index] = change }
 
+    func has(_ ticket: InFlightTable.Ticket) -> Bool { changes[ticket.index] != nil }
+
     func take(_ ticket: InFlightTable.Ticket) -> BadgeChange? { changes[ticket.index].take() }
 }

@@ -170,6 +170,8 @@ final class Flow: Sendable {
     /// Called by whoever has the ticket, before its message is published.
     func note(_ change: BadgeChange, of ticket: InFlightTable.Ticket) { changes?.put(change, for: ticket) }
 
+    func hasChange(_ ticket: InFlightTable.Ticket) -> Bool { changes?.has(ticket) ?? false }
+
     /// Where a record in flight came from; nil when its partition has gone.
     func origin(of ticket: InFlightTable.Ticket) -> (position: Position, slot: PartitionSlot)? {
         state.withLock { state in

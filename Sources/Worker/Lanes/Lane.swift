@@ -17,6 +17,7 @@ actor Lane {
     private let onRoom: @Sendable () -> Void
     private let metrics: MetricsShard
     let publisher: Publisher
+    nonisolated let held: HeldOutputs
     // Only the lane's thread comes here, one access after another: checks would be for every message, and for nothing.
     /// Where nothing is counted there are none.
     @exclusivity(unchecked) private var counts: LaneCounts?
@@ -43,6 +44,7 @@ actor Lane {
         metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
+        held = publisher.held
         self.publisher = publisher
         self.counts = counts
         inputTopics = topics
@@ -79,7 +81,7 @@ actor Lane {
         now = time.now
         wallClock = SystemTime.milliseconds
         watch.begin(now)
-        if !publisher.held.isEmpty { publisher.publishHeld() }
+        publisher.publishHeld()
     }
 
     private func endTurn() -> Instant {

@@ -28,27 +28,30 @@ final class Watchdog: Sendable {
 
     /// The thread's life: ends with `end`.
     func serve() {
-        let publisher = Publisher(outputs: outputs, flow: flow, chain: chain, metrics: metrics, log: log)
+        // What leaves here leaves behind what its lane holds.
+        let publishers = lanes.map {
+            Publisher(outputs: outputs, flow: flow, chain: chain, metrics: metrics, held: $0.held, log: log)
+        }
         var ended: [Void] = []
-        /// Their lanes go on with the next message of the key when what they have published is on its way.
-        var left: [(lane: Lane, carrier: Carrier)] = []
+        /// By lane. They go on with the next message of the key when what was published is on its way.
+        var left = [[Carrier]](repeating: [], count: lanes.count)
         while ended.isEmpty {
             let now = TimeSource.system.now
             for (number, lane) in lanes.enumerated() {
+                let publisher = publishers[number]
                 for carrier in lane.watch.overdue(now) {
                     guard let verdict = chain.expireFromOutside(carrier.delivery, now: now) else { continue }
                     log.error(
                         "a stage has blocked its lane beyond the deadline: a message leaves without it",
                         [.lane(number), .source("\(carrier.delivery.record.source)")])
                     publisher.publish(verdict, of: carrier)
-                    left.append((lane, carrier))
+                    left[number].append(carrier)
                 }
-            }
-            publisher.publishHeld()
-            _ = publisher.settle()
-            if publisher.held.isEmpty {
-                for (lane, carrier) in left { lane.executor.mailbox.post(.left(carrier)) }
-                left.removeAll()
+                publisher.publishHeld()
+                _ = publisher.settle()
+                guard !lane.held.hasOrdered else { continue }
+                for carrier in left[number] { lane.executor.mailbox.post(.left(carrier)) }
+                left[number].removeAll()
             }
             stop.take(into: &ended, until: now + Self.period)
         }

@@ -14,6 +14,8 @@ final class Outputs: Sendable {
     private let unacknowledged = Atomic<Int>(0)
     /// Publishers from which librdkafka itself takes nothing for now.
     private let refusedCount = Atomic<Int>(0)
+    /// Not stored, through no fault of theirs, and not on their way again.
+    private let returnedCount = Atomic<Int>(0)
 
     init(
         _ producer: Producer, output: String, deadLetters: String, limit: Int,
@@ -35,6 +37,13 @@ final class Outputs: Sendable {
     func takenAgain() { refusedCount.wrappingSubtract(1, ordering: .relaxed) }
 
     var areRefused: Bool { refusedCount.load(ordering: .relaxed) > 0 }
+
+    func returned() { returnedCount.wrappingAdd(1, ordering: .relaxed) }
+
+    func resent(_ count: Int) { returnedCount.wrappingSubtract(count, ordering: .relaxed) }
+
+    /// What is published now would overtake what came back.
+    var haveReturned: Bool { returnedCount.load(ordering: .relaxed) > 0 }
 
     var waiting: Int { unacknowledged.load(ordering: .relaxed) }
 }

@@ -3,9 +3,8 @@ import Kafka
 import Push
 import Telemetry
 
-/// What cannot be published at once is held, in the order of its topic: where outputs belong to transactions until the
-/// next one is open, and while librdkafka itself takes none, because the topic is not to be had, until it does. Dead
-/// letters so hold up no notification.
+/// What cannot be published at once is held, in its order: where outputs belong to transactions until the next one is
+/// open, and while librdkafka itself takes none, because their topic is not to be had, until it does.
 extension Publisher {
     /// What is held is tried again so often.
     static let heldPatience = Duration.milliseconds(100)
@@ -35,72 +34,100 @@ extension Publisher {
         _ headers: inout Headers, _ timestamp: Int64, _ tag: DeliveryTag, _ slot: PartitionSlot,
         _ origin: @autoclosure () -> Position
     ) -> KafkaError? {
-        if !held.contains(where: { $0.topic === topic }) {
+        var refusal: KafkaError?
+        if isOrdered(topic, tag) ? !held.hasOrdered : !held.hasLetters {
             switch pass(slot, tag, { send(to: topic, key, value, &headers, timestamp, tag) }) {
             case .through: return nil
             case .refused(let error) where error.isTooLarge: return error
-            case .refused(let error): wait(for: error)
+            case .refused(let error): refusal = error
             case .closed: break
             }
         }
         var taken = Headers()
         swap(&taken, &headers)
-        held.append(
+        hold(
             HeldOutput(
                 to: topic, key: key, value: value, headers: taken, timestamp: timestamp, tag: tag, slot: slot,
-                origin: origin()))
+                origin: origin()), after: refusal)
         return nil
     }
 
-    private func wait(for error: KafkaError) {
+    /// Whether it has its place in the order of its recipient.
+    private func isOrdered(_ topic: ProducerTopic, _ tag: DeliveryTag) -> Bool {
+        topic !== outputs.deadLetters || flow.hasChange(tag.ticket)
+    }
+
+    /// Behind what is held already.
+    func hold(_ output: HeldOutput, after refusal: KafkaError? = nil) {
+        held.withQueues { queues in
+            append(output, to: &queues)
+            if let refusal { wait(for: refusal, &queues) }
+        }
+    }
+
+    private func append(_ output: HeldOutput, to queues: inout HeldOutputs.Queues) {
+        if isOrdered(output.topic, output.tag) { queues.ordered.append(output) } else { queues.letters.append(output) }
+    }
+
+    private func wait(for error: KafkaError, _ queues: inout HeldOutputs.Queues) {
         if let transactions, error.isOfState { return transactions.requests.post(.abort(error)) }
-        guard !isRefused else { return }
-        isRefused = true
+        guard !queues.isRefused else { return }
+        queues.isRefused = true
         outputs.refused()
         log.error("outputs are not taken for now: they wait", [.error(error)])
     }
 
-    private func endWait() {
-        guard isRefused else { return }
-        isRefused = false
-        outputs.takenAgain()
-        log.info("outputs do not wait any more")
-    }
-
-    /// Publishes what is held, as far as it is taken; what is late is given up in any case.
+    /// Publishes what is held, as far as it is taken; what is late is given up wherever it stands.
     func publishHeld() {
-        var refused: [HeldOutput] = []
-        var count = 0
-        seen: while count < held.count {
-            let output = held[count]
-            if isLate(output.slot) {
-                abandon(output.tag.ticket)
-            } else if refused.contains(where: { $0.topic === output.topic }) {
-                refused.append(output)
-            } else {
-                switch pass(output.slot, output.tag, { send(output) }) {
-                case .through: break
-                case .closed: break seen
-                case .refused(let error) where error.isTooLarge: refused.append(convict(output, error))
-                case .refused(let error):
-                    wait(for: error)
-                    refused.append(output)
-                }
+        guard !held.isEmpty else { return }
+        held.withQueues { queues in
+            let closings = flow.closings
+            if closings != heldClosings {
+                heldClosings = closings
+                queues.ordered.removeAll(where: isGivenUp)
+                queues.letters.removeAll(where: isGivenUp)
             }
-            count += 1
+            let count = publish(queues.ordered, &queues)
+            queues.ordered.removeFirst(count)
+            let letterCount = publish(queues.letters, &queues)
+            queues.letters.removeFirst(letterCount)
+            guard queues.isRefused, queues.ordered.isEmpty, queues.letters.isEmpty else { return }
+            queues.isRefused = false
+            outputs.takenAgain()
+            log.info("outputs do not wait any more")
         }
-        held.replaceSubrange(..<count, with: refused)
-        if held.isEmpty { endWait() }
     }
 
-    /// With transactions it becomes a dead letter in the next one, otherwise at once: what goes on in its place is
-    /// returned.
-    private func convict(_ output: HeldOutput, _ error: KafkaError) -> HeldOutput {
+    private func isGivenUp(_ output: HeldOutput) -> Bool {
+        guard isLate(output.slot) else { return false }
+        abandon(output.tag.ticket)
+        return true
+    }
+
+    /// How many of them need not be held any more.
+    private func publish(_ waiting: [HeldOutput], _ queues: inout HeldOutputs.Queues) -> Int {
+        for (count, output) in waiting.enumerated() where !isGivenUp(output) {
+            switch pass(output.slot, output.tag, { send(output) }) {
+            case .through: break
+            case .closed: return count
+            case .refused(let error) where error.isTooLarge:
+                guard let letter = convict(output, error) else { return count }
+                append(letter, to: &queues)
+            case .refused(let error):
+                wait(for: error, &queues)
+                return count
+            }
+        }
+        return waiting.count
+    }
+
+    /// It becomes a dead letter: with transactions in the next one, otherwise at once, and here it is.
+    private func convict(_ output: HeldOutput, _ error: KafkaError) -> HeldOutput? {
         if let transactions {
             let conviction = Trial.Conviction(reason: error.name, isLetterRefused: output.tag.reason != nil)
             transactions.trial.convict(output.origin, conviction)
             transactions.requests.post(.abort(error))
-            return output
+            return nil
         }
         let delivery = Delivery(at: output.origin, timestamp: output.timestamp)
         logTooLarge(delivery, error)
@@ -120,7 +147,10 @@ extension Publisher {
     private func pass(
         _ slot: PartitionSlot, _ tag: DeliveryTag, _ send: () -> KafkaError?
     ) -> Passage {
-        guard let transactions, let door else { return send().map { .refused($0) } ?? .through }
+        guard let transactions, let door else {
+            guard isResending || !outputs.haveReturned else { return .closed }
+            return send().map { .refused($0) } ?? .through
+        }
         guard door.enter() else { return .closed }
         defer { door.leave() }
         // Whoever has fenced a slot before this transaction began is seen in here.

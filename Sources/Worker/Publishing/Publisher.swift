@@ -7,16 +7,18 @@ import Telemetry
 /// counting references, over which they would get into each other's way.
 final class Publisher {
     let outputs: Outputs
-    private let flow: Flow
+    let flow: Flow
     /// Makes the dead letters of what is refused.
     let chain: Chain
     @exclusivity(unchecked) private var metrics: MetricsShard
     let log: Log
+    /// It publishes what came back, for which the others wait.
+    let isResending: Bool
     let door: Door?
     /// Waits for the next transaction, or until librdkafka takes it.
-    @exclusivity(unchecked) var held: [HeldOutput] = []
-    /// Of what is held librdkafka itself did not take something.
-    @exclusivity(unchecked) var isRefused = false
+    let held: HeldOutputs
+    /// As of the last look for what is held and late.
+    @exclusivity(unchecked) var heldClosings = 0
     /// Counted since the last `settle`.
     @exclusivity(unchecked) private var published = 0
     /// Done without an output.
@@ -25,12 +27,17 @@ final class Publisher {
     @exclusivity(unchecked) private var abandoned: [InFlightTable.Ticket] = []
     @exclusivity(unchecked) private var openSlots = OpenSlots()
 
-    init(outputs: Outputs, flow: Flow, chain: Chain, metrics: MetricsShard, log: Log) {
+    init(
+        outputs: Outputs, flow: Flow, chain: Chain, metrics: MetricsShard, held: HeldOutputs = HeldOutputs(), log: Log,
+        isResending: Bool = false
+    ) {
         self.outputs = outputs
         self.flow = flow
         self.chain = chain
         self.metrics = metrics
+        self.held = held
         self.log = log
+        self.isResending = isResending
         door = outputs.transactions?.gate.makeDoor()
     }
 

@@ -16,9 +16,11 @@ final class Refusals: Sendable {
 
     private let mailbox = Mailbox<Message>()
     private let makeSending: @Sendable () -> Resending
+    private let outputs: Outputs
     private let log: Log
 
-    init(log: Log, sending: @escaping @Sendable () -> Resending) {
+    init(outputs: Outputs, log: Log, sending: @escaping @Sendable () -> Resending) {
+        self.outputs = outputs
         self.log = log
         makeSending = sending
     }
@@ -26,7 +28,9 @@ final class Refusals: Sendable {
     /// Called on the acknowledger's thread.
     func take(_ returned: ReturnedRecord, _ tag: DeliveryTag, timestamp: Int64) {
         guard !returned.error.isOurOwnDoing else { return }
-        mailbox.post(.refused(Refusal(tag: tag, timestamp: timestamp, returned: returned)))
+        let refusal = Refusal(tag: tag, timestamp: timestamp, returned: returned)
+        if refusal.isReturn { outputs.returned() }
+        mailbox.post(.refused(refusal))
     }
 
     func stop() { mailbox.post(.stop) }
@@ -54,7 +58,7 @@ final class Refusals: Sendable {
     }
 
     private func answer(_ refusal: Refusal, by sending: inout Resending) {
-        if !refusal.error.blamesRecord {
+        if refusal.isReturn {
             log.warning("an output was not stored, sending it again", [.error(refusal.error)])
             sending.again(refusal)
         } else if refusal.error.isTooLarge {
@@ -75,4 +79,6 @@ struct Refusal: Sendable {
     let returned: ReturnedRecord
 
     var error: KafkaError { returned.error }
+    /// It is sent again as it is, in its place.
+    var isReturn: Bool { !error.blamesRecord }
 }

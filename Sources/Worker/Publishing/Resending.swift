@@ -21,6 +21,8 @@ struct Resending {
     private var reader: PartitionReader?
     /// Publishes the dead letters, and holds what is not taken for now.
     private let publisher: Publisher
+    /// Came back, and holds up the others.
+    private var returnedCount = 0
 
     init(
         outputs: Outputs, flow: Flow, chain: Chain, settings: WorkerSettings, metrics: MetricsShard,
@@ -33,7 +35,8 @@ struct Resending {
         self.log = log
         self.onKafkaLog = onKafkaLog
         self.onRoom = onRoom
-        publisher = Publisher(outputs: outputs, flow: flow, chain: chain, metrics: metrics, log: log)
+        publisher = Publisher(
+            outputs: outputs, flow: flow, chain: chain, metrics: metrics, log: log, isResending: true)
     }
 
     /// Lets go of what was kept for more refusals.
@@ -45,16 +48,21 @@ struct Resending {
     /// Something is held.
     var isWaiting: Bool { !publisher.held.isEmpty }
 
-    func tryAgain() {
+    /// Publishes what is held, as far as it is taken. The others go on when all that came back is on its way.
+    mutating func tryAgain() {
         publisher.publishHeld()
         _ = publisher.settle()
+        guard returnedCount > 0, !publisher.held.hasOrdered else { return }
+        outputs.resent(returnedCount)
+        returnedCount = 0
     }
 
     /// The same output by the same way, when `tryAgain` is called.
-    func again(_ refusal: Refusal) {
-        guard let origin = flow.origin(of: refusal.tag.ticket) else { return }
+    mutating func again(_ refusal: Refusal) {
+        if refusal.isReturn { returnedCount += 1 }
+        guard let origin = flow.origin(of: refusal.tag.ticket) else { return publisher.abandon(refusal.tag.ticket) }
         let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
-        publisher.held.append(
+        publisher.hold(
             HeldOutput(refusal.returned, to: destination, timestamp: refusal.timestamp, refusal.tag, origin))
     }
 
@@ -111,7 +119,9 @@ struct Resending {
 
     /// The record as it came goes to the dead letters; when these too refuse it, what is left is where it was.
     mutating func deadLetter(_ refusal: Refusal, _ error: KafkaError) {
-        guard let (origin, slot) = flow.origin(of: refusal.tag.ticket) else { return }
+        guard let (origin, slot) = flow.origin(of: refusal.tag.ticket) else {
+            return publisher.abandon(refusal.tag.ticket)
+        }
         log.error(
             "the brokers have refused an output for good: it becomes a dead letter",
             [.source("\(origin.partition)/\(origin.offset)"), .error(error)])
@@ -121,7 +131,6 @@ struct Resending {
         original?.fill(delivery.record, topic: delivery.record.source.topic)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: error.name, counted: true)
         publisher.publish(verdict, delivery, headers: original?.detachHeaders() ?? Headers(), refusal.tag.ticket, slot)
-        _ = publisher.settle()
     }
 
     private mutating func fetch(_ origin: Position) -> Record? {

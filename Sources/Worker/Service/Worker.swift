@@ -54,7 +54,7 @@ package final class Worker: Sendable {
         }
         let (acknowledgerShard, watchdogShard, refusalsShard) = (settings.lanes, settings.lanes + 1, settings.lanes + 2)
         watches = lanes.map(\.watch)
-        let refusals = Refusals(log: log) {
+        let refusals = Refusals(outputs: outputs, log: log) {
             Resending(
                 outputs: outputs, flow: flow, chain: chain, settings: settings,
                 metrics: metrics.shard(refusalsShard), log: log, onKafkaLog: onKafkaLog, onRoom: onRoom)
