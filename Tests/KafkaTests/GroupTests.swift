@@ -17,7 +17,7 @@ struct GroupTests {
                 [Position(place, offset: 7, metadata: "abc-_")], milliseconds: 5000)
             #expect(results?.count == 1)
             #expect(results?.allSatisfy { $0.error == nil } == true)
-            #expect(consumer.close() == nil)
+            #expect(try consumer.leave(within: .seconds(10)))
         }
         let next = try peer.consumer(group: "g")
         let committed = try next.committed([TopicPartition("t", 0), place], milliseconds: 5000)
@@ -40,7 +40,7 @@ struct GroupTests {
         let refused = channel.commit([position], milliseconds: 5000)
         #expect(refused?.first?.error?.name == name)
         #expect(refused?.first?.error?.isRebalance == true)
-        #expect(consumer.close() == nil)
+        #expect(try consumer.leave(within: .seconds(10)))
     }
 
     @Test("A member knows while the group is joined anew")
@@ -61,8 +61,8 @@ struct GroupTests {
         }
         #expect(try second.join(beside: consumer).count == 1)
         while consumer.isJoining { _ = consumer.poll(milliseconds: 10, into: &batch) }
-        #expect(consumer.close() == nil)
-        #expect(second.close() == nil)
+        #expect(try consumer.leave(within: .seconds(10)))
+        #expect(try second.leave(within: .seconds(10)))
     }
 
     @Test("A commit that no one answers gives up in time")

@@ -105,6 +105,16 @@ extension Consumer {
         }
     }
 
+    /// Whether the group has been left by then.
+    func leave(within limit: Duration) throws -> Bool {
+        try leave()
+        let deadline = ContinuousClock.now + limit
+        while !hasLeft(milliseconds: 10) {
+            guard ContinuousClock.now < deadline else { return false }
+        }
+        return true
+    }
+
     fileprivate func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64]) throws {
         for event in rebalances {
             switch event {

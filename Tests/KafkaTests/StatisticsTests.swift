@@ -43,7 +43,7 @@ struct StatisticsTests {
         let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []
         #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
         #expect(consumer.statistics?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
-        #expect(consumer.close() == nil)
+        #expect(try consumer.leave(within: .seconds(10)))
     }
 
     @Test("Statistics that are not as documented are none", arguments: ["", "{}", "[", #"{"msg_cnt":"x"}"#])

@@ -37,16 +37,22 @@ final class Client: Sendable {
         self.sinks = sinks
     }
 
-    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `Consumer.close` leaves.
+    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `Consumer.leave` leaves.
     deinit {
-        // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
-        // joined its group and was not told yet what is its own. The end of the process takes it, with its callbacks'
-        // sinks.
-        if sinks.joins.hasBegun, !sinks.rebalances.wasTold {
-            _ = Unmanaged.passRetained(sinks)
-        } else {
+        if isDestroyable {
             rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        } else {
+            // The end of the process takes it. Its callbacks need their sinks until then.
+            _ = Unmanaged.passRetained(sinks)
         }
+    }
+
+    private var isDestroyable: Bool {
+        // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
+        // joined its group and was not told yet what is its own.
+        guard !sinks.joins.hasBegun || sinks.rebalances.wasTold else { return false }
+        // What leaving waits for, destroying waits for too: commits to a coordinator that is away may keep it for ever.
+        return !sinks.rebalances.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 
     /// The error that made the client unusable, once there is one.

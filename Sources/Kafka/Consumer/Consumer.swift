@@ -1,6 +1,6 @@
 internal import CRdKafka
 
-/// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, `close` and the answers to
+/// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, leaving and the answers to
 /// rebalances are for one thread; commits and questions for any other.
 public final class Consumer: Sendable {
     let client: Client
@@ -8,6 +8,8 @@ public final class Consumer: Sendable {
     nonisolated(unsafe) private let queue: OpaquePointer
     /// Touched by the polling thread only.
     nonisolated(unsafe) private let topics = TopicNumbers()
+    /// Where the ways of leaving are told. Touched by the polling thread only.
+    nonisolated(unsafe) private var leaving: OpaquePointer?
 
     /// What the promises of delivery rest on.
     public static let fixed: [(name: String, value: String)] = [
@@ -34,7 +36,10 @@ public final class Consumer: Sendable {
         self.queue = queue
     }
 
-    deinit { rd_kafka_queue_destroy(queue) }
+    deinit {
+        rd_kafka_queue_destroy(queue)
+        if let leaving { rd_kafka_queue_destroy(leaving) }
+    }
 
     public func subscribe(to topics: [String]) throws(KafkaError) {
         let list = PartitionList(topics.map { TopicPartition($0, -1) })
@@ -95,10 +100,20 @@ public final class Consumer: Sendable {
 
     public var fatalError: KafkaError? { client.fatalError }
 
-    /// Leaves the group; blocks until the group knows. The consumer is of no use afterwards.
-    public func close() -> KafkaError? {
-        sinks.rebalances.isClosing = true
-        return KafkaError(ifAny: rd_kafka_consumer_close(client.handle))
+    /// Begins to leave the group. `poll` and answers to rebalances are of no use afterwards.
+    public func leave() throws(KafkaError) {
+        guard let leaving = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue to leave by") }
+        self.leaving = leaving
+        sinks.rebalances.isLeaving = true
+        if let error = rd_kafka_consumer_close_queue(client.handle, leaving) { throw KafkaError(consuming: error) }
+    }
+
+    /// Waits until the group has been left, which may be never: librdkafka keeps commits for a coordinator that is away.
+    public func hasLeft(milliseconds: Int32) -> Bool {
+        if let leaving, let message = rd_kafka_consume_queue(leaving, milliseconds) {
+            rd_kafka_message_destroy(message)
+        }
+        return rd_kafka_consumer_closed(client.handle) != 0
     }
 
     /// What the group has committed, with metadata. Blocks.

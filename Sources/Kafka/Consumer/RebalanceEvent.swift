@@ -13,8 +13,8 @@ public enum RebalanceEvent: Sendable {
 /// Rebalances as the callback leaves them during a poll.
 final class RebalanceInbox {
     var events: [RebalanceEvent] = []
-    /// While the consumer closes no one can answer later: what is revoked then is let go at once.
-    var isClosing = false
+    /// While the group is being left no one answers later: what is revoked then is let go at once.
+    var isLeaving = false
     /// The group has told this member what is its own, at least once.
     var wasTold = false
 }
@@ -29,9 +29,9 @@ func onRebalance(
     sinks.rebalances.wasTold = true
     let named = PartitionResult.all(in: partitions).map(\.position.partition)
     switch code {
-    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !sinks.rebalances.isClosing:
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !sinks.rebalances.isLeaving:
         sinks.rebalances.events.append(.assign(named))
-    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS where !sinks.rebalances.isClosing:
+    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS where !sinks.rebalances.isLeaving:
         let isLost = rd_kafka_assignment_lost(client) != 0
         sinks.rebalances.events.append(isLost ? .lose(named) : .revoke(named))
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS, RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:

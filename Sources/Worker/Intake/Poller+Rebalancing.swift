@@ -46,6 +46,7 @@ extension Poller {
         case .restored(let partition, let number): restored(partition, number: number)
         case .cannotGoOn(let error):
             status.fail(error)
+            guard !isLeaving else { return }
             if shutdown.isRunning { perform(shutdown.terminate(now: now)) }
             perform(shutdown.terminate(now: now))
         case .room: break
@@ -128,8 +129,8 @@ extension Poller {
         case .commit:
             if let transactions { transactions.post(.commitAll) } else { committer.post(.commitAll) }
         case .leave:
-            if let error = consumer.close() { log.warning("the group was not left in order", [.error(error)]) }
-            perform(shutdown.left())
+            committer.post(.stop)
+            isLeaving = true
         case .exit:
             hasEnded = true
         }
@@ -148,7 +149,7 @@ extension Poller {
         if let deadline = rebalances.deadline, deadline <= ContinuousClock.now {
             perform(rebalances.hitDeadline(now: ContinuousClock.now))
         }
-        guard !shutdown.isRunning, !hasEnded else { return }
+        guard !shutdown.isRunning, !isLeaving else { return }
         perform(shutdown.progress(unfinished: unfinished, unacknowledged: flow.inFlight.count))
         if let deadline = shutdown.deadline, deadline <= ContinuousClock.now {
             perform(shutdown.hitDeadline(now: ContinuousClock.now))

@@ -21,6 +21,7 @@ final class Poller {
     var intake: Intake
     var rebalances = DrainMachine<TopicPartition, ContinuousClock.Instant>()
     var shutdown: ShutdownMachine<ContinuousClock.Instant>
+    var isLeaving = false
     var hasEnded = false
     private var isSubscribed = false
     /// Assignments whose committed positions are being read.
@@ -66,13 +67,13 @@ final class Poller {
     func serve() {
         var batch = RecordBatch(capacity: Self.batchSize)
         var inbox: [PollerMessage] = []
-        while !hasEnded {
+        while !isLeaving {
             takeMessages(&inbox)
             for message in inbox { handle(message) }
             inbox.removeAll(keepingCapacity: true)
             if !isSubscribed, status.isPrepared { subscribe() }
             // Blocked and not paused, a poll could bring records that there is no room for.
-            if !hasEnded, !intake.isBlocked || !paused.isEmpty {
+            if !isLeaving, !intake.isBlocked || !paused.isEmpty {
                 let polled = consumer.poll(milliseconds: patience, into: &batch)
                 receive(batch.records)
                 for event in polled.rebalances { answer(event) }
@@ -81,6 +82,28 @@ final class Poller {
             intake.admit(TimeSource.system.now)
             balance()
             keepTime()
+        }
+        leave()
+    }
+
+    /// Until the group has been left or the grace is over; nothing but a further signal is heard any more.
+    private func leave() {
+        do throws(KafkaError) {
+            try consumer.leave()
+        } catch {
+            return log.warning("the group was not left in order", [.error(error)])
+        }
+        var inbox: [PollerMessage] = []
+        while !hasEnded {
+            messages.take(into: &inbox, until: .past)
+            for case .terminate in inbox { perform(shutdown.terminate(now: ContinuousClock.now)) }
+            inbox.removeAll()
+            if consumer.hasLeft(milliseconds: 10) {
+                perform(shutdown.left())
+            } else if let deadline = shutdown.deadline, deadline <= ContinuousClock.now {
+                log.warning("the group could not be told in time that this member leaves it")
+                perform(shutdown.hitDeadline(now: ContinuousClock.now))
+            }
         }
     }
 
