@@ -57,9 +57,9 @@ extension EndToEnd {
         }
 
         /// An instance without the stage does the rest.
-        private func finish(_ scene: Scene) async throws -> [Arrival] {
+        private func finish(_ scene: Scene, _ events: [Event]? = nil) async throws -> [Arrival] {
             let next = try scene.start()
-            let wanted = Set(events)
+            let wanted = Set(events ?? self.events)
             try await scene.outputs.wait(for: "the rest") { wanted.isSubset(of: $0.lazy.map(\.event)) }
             next.send(SIGTERM)
             try await next.expectEnd(.exited(0))
@@ -90,6 +90,12 @@ extension EndToEnd {
                 #expect(others.allSatisfy { $0.stages == "hang=skipped,fail=failed:marked" })
                 #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(2) })
                 #expect(arrivals.keysOutOfOrder.isEmpty)
+                let client = try #require(try AdminClient(of: service))
+                // Those behind it do not begin to wait anew.
+                try await client.wait(for: "the time of the one that hung to be told") {
+                    $0.contains("\npushmill_message_seconds_bucket{le=\"1.0\"} 14")
+                        && $0.contains("\npushmill_message_seconds_count 15")
+                }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -109,12 +115,32 @@ extension EndToEnd {
                 #expect(arrivals.map(\.stages) == ["block=expired"])
                 try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
                 let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "the time of the message to be told") {
+                    $0.contains("\npushmill_message_seconds_count 1\n")
+                }
                 try await client.wait(for: "the lane to be found stuck", at: "/healthz") {
                     $0.contains(" 503 ") && $0.contains(#""reason":"lane-stuck""#)
                 }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(10))
                 #expect(try await scene.committed().doneCount == 1)
+            }
+        }
+
+        @Test("Nor do messages behind it, which are left to the next owner")
+        func blockOthers() async throws {
+            try await Scene.play { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "120s"), ("shutdown-grace", "2s")],
+                        stages: ["block: { marker: slow, time: 3600s }"]))
+                try await service.wait(forLine: "partitions are read")
+                let events = Event.series(100, keys: 100, marking: 100)
+                try await scene.feeder.publish(events)
+                try await scene.outputs.wait(count: 1)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                _ = try await finish(scene, events)
             }
         }
     }

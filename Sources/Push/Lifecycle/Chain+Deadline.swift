@@ -4,7 +4,7 @@ extension Chain {
     public func timer(_ delivery: Delivery, now: Instant) -> TimerStep {
         guard now >= delivery.nextWakeUp else { return .early }
         guard delivery.claim.seize() else { return .nothing }
-        observer?.stageAbandoned(delivery.position)
+        observer?.stageAbandoned(delivery.position, isLate: true)
         var content = delivery.takeContent()
         defer { delivery.content = content }
         guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
@@ -16,10 +16,17 @@ extension Chain {
     /// verdict the delivery is the caller's for good: it is not to be used again.
     public func expireFromOutside(_ delivery: Delivery, now: Instant) -> Verdict? {
         guard delivery.claim.seizeForGood(now: now) else { return nil }
-        observer?.stageAbandoned(delivery.position)
+        observer?.stageAbandoned(delivery.position, isLate: true)
         var content = delivery.takeContent()
         defer { delivery.content = content }
         return lastChance(delivery, &content)
+    }
+
+    /// Nothing is to come of a waiting delivery, which is not to be used again. False when it has left its stage already.
+    public func giveUp(_ delivery: Delivery) -> Bool {
+        guard delivery.claim.seizeForGood(now: .never) else { return false }
+        observer?.stageAbandoned(delivery.position, isLate: false)
+        return true
     }
 
     /// The edits of the stages that have not ended, the running one included, and the best attempt that comes of them.

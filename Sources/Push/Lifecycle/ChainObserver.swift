@@ -4,8 +4,9 @@ public protocol ChainObserver: AnyObject, Sendable {
     /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
 
-    /// The deadline or the stage's budget has come while it ran; it goes on without its message.
-    func stageAbandoned(_ stage: Int)
+    /// The stage goes on without its message: the deadline or its budget has come while it ran, or else the message
+    /// was given up.
+    func stageAbandoned(_ stage: Int, isLate: Bool)
 
     /// An abandoned stage has ended; its result is dropped.
     func abandonedStageEnded(_ stage: Int)

@@ -34,7 +34,7 @@ final class Explanation: ChainObserver {
         }
     }
 
-    func stageAbandoned(_ stage: Int) {
+    func stageAbandoned(_ stage: Int, isLate: Bool) {
         console.error("  \(state.withLock { $0.names[stage] }): its time is over")
     }
 

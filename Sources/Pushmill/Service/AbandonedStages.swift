@@ -7,8 +7,8 @@ final class AbandonedStages: ChainObserver {
 
     init(_ metrics: ServiceMetrics) { stages = metrics.stages }
 
-    func stageAbandoned(_ stage: Int) {
-        stages[stage].expired.add()
+    func stageAbandoned(_ stage: Int, isLate: Bool) {
+        if isLate { stages[stage].expired.add() }
         stages[stage].abandoned.add(1)
     }
 

@@ -65,11 +65,12 @@ struct ServiceFamilies {
         stageSeconds = registry.histograms(
             "pushmill_stage_seconds", "Time that a stage took.", .stage, labels: .stage)
         deadlinesExpired = registry.counters(
-            "pushmill_deadlines_expired_total", "Deadlines that came while the stage ran.", labels: .stage)
+            "pushmill_deadlines_expired_total", "Deadlines, its budget's included, that came while the stage ran.",
+            labels: .stage)
         stagesAbandoned = registry.gauges(
-            "pushmill_stages_abandoned", "Calls of the stage that still run past their deadline.", labels: .stage)
+            "pushmill_stages_abandoned", "Calls of the stage that still run without their message.", labels: .stage)
         lateResults = registry.counters(
-            "pushmill_stage_late_results_total", "Results that came after the deadline and were dropped.",
+            "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
             labels: .stage)
 
         paused = registry.gauges(

@@ -2,11 +2,11 @@
 public final class StageMetrics: Sendable {
     public let name: String
     public let seconds: Histogram
-    /// Deadlines that came while this stage ran.
+    /// Deadlines, its budget's included, that came while this stage ran.
     public let expired: Counter
     /// Abandoned calls of this stage that still run.
     public let abandoned: Gauge
-    /// Results that came after the deadline and were dropped.
+    /// Results that came too late for their message and were dropped.
     public let late: Counter
     private let results: MetricFamily<Counter>
 

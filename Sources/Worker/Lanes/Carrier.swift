@@ -11,6 +11,8 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
     let delivery = Delivery()
     private unowned let lane: Lane
     @exclusivity(unchecked) private(set) var item: LaneItem?
+    /// When its turn came.
+    @exclusivity(unchecked) private(set) var turn = Instant.past
     /// The record is still librdkafka's; nil when its bytes were copied or it was published.
     @exclusivity(unchecked) private var lent: Record?
     @exclusivity(unchecked) var timer: DeadlineQueue<Instant, Carrier>.Ticket?
@@ -32,8 +34,9 @@ final class Carrier: DeliveryHost, @unchecked Sendable {
     var taken: Instant { item?.taken ?? .never }
 
     /// Takes a message up.
-    func load(_ item: LaneItem, topic: SourceTopic, holdsKey: Bool) {
+    func load(_ item: LaneItem, topic: SourceTopic, _ now: Instant, holdsKey: Bool) {
         self.item = item
+        turn = now
         self.holdsKey = holdsKey
         lent = item.record
         isOrphan = false

@@ -103,7 +103,7 @@ extension Lane {
     func giveUp(_ slots: [PartitionSlot]) {
         for carrier in watch.suspended {
             guard let slot = carrier.item?.slot, slots.contains(slot) else { continue }
-            if carrier.hasBegun, chain.expireFromOutside(carrier.delivery, now: .never) == nil { continue }
+            if carrier.hasBegun, !chain.giveUp(carrier.delivery) { continue }
             carrier.isOrphan = carrier.hasBegun
             if let ticket = carrier.item?.ticket { publisher.abandon(ticket) }
             leave(carrier, nil)

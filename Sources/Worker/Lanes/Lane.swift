@@ -15,7 +15,6 @@ actor Lane {
     private let inputTopics: InputTopics
     /// The intake waits for room, which there is now.
     private let onRoom: @Sendable () -> Void
-    private let metrics: MetricsShard
     let publisher: Publisher
     nonisolated let held: HeldOutputs
     // Only the lane's thread comes here, one access after another: checks would be for every message, and for nothing.
@@ -41,14 +40,13 @@ actor Lane {
 
     init(
         chain: Chain, publisher: sending Publisher, counts: consuming LaneCounts?, topics: InputTopics,
-        metrics: MetricsShard, time: TimeSource, onRoom: @escaping @Sendable () -> Void
+        time: TimeSource, onRoom: @escaping @Sendable () -> Void
     ) {
         self.chain = chain
         held = publisher.held
         self.publisher = publisher
         self.counts = counts
         inputTopics = topics
-        self.metrics = metrics
         self.time = time
         self.onRoom = onRoom
         now = time.now
@@ -126,7 +124,7 @@ actor Lane {
                 continue
             }
             let carrier = spare.popLast() ?? Carrier(self)
-            carrier.load(item, topic: topic(of: item), holdsKey: wasReleased)
+            carrier.load(item, topic: topic(of: item), now, holdsKey: wasReleased)
             switch begin(carrier) {
             case .ended(let verdict): finish(carrier, verdict)
             case .run: return carrier
@@ -166,13 +164,9 @@ actor Lane {
 
     /// The message's last step on this lane; without a verdict it is given up.
     func finish(_ carrier: Carrier, _ verdict: Verdict?) {
-        let ended = time.now
-        metrics.messageSeconds.observe(
-            nanoseconds: Int64(clamping: ended.nanoseconds(since: now)),
-            trace: carrier.delivery.record.traceparent.flatMap { TraceID(traceparent: $0) })
-        now = ended
-        watch.begin(ended)
-        if let verdict { publisher.publish(verdict, of: carrier) }
+        now = time.now
+        watch.begin(now)
+        if let verdict { publisher.publish(verdict, of: carrier, now) }
         letGo(of: carrier, verdict == nil ? nil : carrier.delivery.badgeOperation)
     }
 

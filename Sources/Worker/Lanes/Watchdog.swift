@@ -44,7 +44,7 @@ final class Watchdog: Sendable {
                     log.error(
                         "a stage has blocked its lane beyond the deadline: a message leaves without it",
                         [.lane(number), .source("\(carrier.delivery.record.source)")])
-                    publisher.publish(verdict, of: carrier)
+                    publisher.publish(verdict, of: carrier, now)
                     left[number].append(carrier)
                 }
                 publisher.publishHeld()

@@ -50,10 +50,13 @@ final class Publisher {
         return !openSlots.contains(slot, closings: flow.closings)
     }
 
-    func publish(_ verdict: Verdict, of carrier: Carrier) {
+    func publish(_ verdict: Verdict, of carrier: Carrier, _ now: Instant) {
         guard let item = carrier.item else { return }
         if let change = carrier.change { flow.note(change, of: item.ticket) }
         if isLate(item.slot) { return abandon(item.ticket) }
+        metrics.messageSeconds.observe(
+            nanoseconds: Int64(clamping: now.nanoseconds(since: carrier.turn)),
+            trace: carrier.delivery.record.traceparent.flatMap { TraceID(traceparent: $0) })
         countStages(of: carrier.delivery)
         if verdict.destination == .nowhere {
             settled.append(item.ticket)

@@ -45,12 +45,11 @@ package final class Worker: Sendable {
         figures = WorkerFigures(consumer: consumer, producer: producer, flow: flow)
 
         let lanes = try (0..<settings.lanes).map { index in
-            let shard = metrics.shard(index)
-            return Lane(
+            Lane(
                 chain: chain,
-                publisher: Publisher(outputs: outputs, flow: flow, chain: chain, metrics: shard, log: log),
-                counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, metrics: shard,
-                time: .system, onRoom: onRoom)
+                publisher: Publisher(
+                    outputs: outputs, flow: flow, chain: chain, metrics: metrics.shard(index), log: log),
+                counts: try checkpoint.counts?.lane(of: settings.lanes), topics: topics, time: .system, onRoom: onRoom)
         }
         let (acknowledgerShard, watchdogShard, refusalsShard) = (settings.lanes, settings.lanes + 1, settings.lanes + 2)
         watches = lanes.map(\.watch)

@@ -188,6 +188,19 @@ struct DeadlineTests {
         #expect(Published(verdict, delivery) == published)
     }
 
+    @Test("Nothing comes of a message that is given up, whose time was not over")
+    func givenUp() async throws {
+        let chain = chain([ChainLink(hanging)])
+        let delivery = Delivery(host: host)
+        let run = await start(chain, delivery)
+        #expect(chain.giveUp(delivery))
+        #expect(!chain.giveUp(delivery))
+        #expect(chain.expireFromOutside(delivery, now: deadline) == nil)
+        release.open()
+        #expect(await run.value == nil)
+        #expect(observer.events == ["0 given up", "0 came late"])
+    }
+
     @Test("A task that turns up when its delivery is gone is cancelled at once")
     func lateTask() async throws {
         let chain = chain([ChainLink(hanging)])

@@ -16,7 +16,9 @@ final class RecordingObserver: ChainObserver {
         recorded.withLock { $0.append("\(stage) \(result)\(time)") }
     }
 
-    func stageAbandoned(_ stage: Int) { recorded.withLock { $0.append("\(stage) abandoned") } }
+    func stageAbandoned(_ stage: Int, isLate: Bool) {
+        recorded.withLock { $0.append("\(stage) \(isLate ? "abandoned" : "given up")") }
+    }
 
     func abandonedStageEnded(_ stage: Int) { recorded.withLock { $0.append("\(stage) came late") } }
 }
