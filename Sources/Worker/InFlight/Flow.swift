@@ -269,11 +269,11 @@ final class Flow: Sendable {
     /// Whether anything was done since the last commit.
     var isDirty: Bool { state.withLock { $0.partitions.contains { $0?.ledger.isDirty == true } } }
 
-    /// Whether nothing is left to do of a record here.
+    /// Whether nothing is left to do of a record. Of a partition that waits to be read again that is not known.
     func isDone(_ record: Position) -> Bool {
         state.withLock { state in
             let partition = state.partitions.lazy.compactMap(\.self).first { $0.place == record.partition }
-            return partition?.ledger.isCompleted(record.offset) ?? true
+            return partition?.ledger.isCompleted(record.offset) ?? false
         }
     }
 }

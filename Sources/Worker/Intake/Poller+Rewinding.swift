@@ -35,6 +35,7 @@ extension Poller {
     func forget(_ places: [TopicPartition]) {
         restoring.removeAll { places.contains($0.start.place) }
         returning.removeAll { places.contains($0.place) }
+        outputs.transactions?.trial.forget(places)
         changelog?.release(places.map(\.partition))
         // One of another input topic may need the contacts of the same number.
         let left = intake.served.places + restoring.map(\.start.place) + returning.map(\.place)

@@ -56,12 +56,16 @@ final class Trial: Sendable {
     }
 
     /// A transaction was committed: cases of records that are done are closed.
-    func close(isDone: (Position) -> Bool) {
+    func close(isDone: (Position) -> Bool) { drop(where: isDone) }
+
+    /// Partitions go to others, who find out for themselves.
+    func forget(_ places: [TopicPartition]) { drop { places.contains($0.partition) } }
+
+    private func drop(where isOver: (Position) -> Bool) {
         guard hasConvictions.load(ordering: .relaxed) else { return }
-        let origins = state.withLock { Array($0.convictions.keys) }
-        let done = origins.filter(isDone)
+        let over = state.withLock { Array($0.convictions.keys) }.filter(isOver)
         state.withLock { state in
-            for origin in done { state.convictions[origin] = nil }
+            for origin in over { state.convictions[origin] = nil }
             if state.convictions.isEmpty { hasConvictions.store(false, ordering: .releasing) }
         }
     }

@@ -55,4 +55,14 @@ struct FlowTests {
         #expect(flow.losses == 1)
         #expect(!flow.isDirty)
     }
+
+    @Test("Of a record whose partition waits to be read again nobody says that it is done")
+    func returning() throws {
+        let place = TopicPartition("in", 3)
+        _ = flow.complete([try take(100)])
+        #expect(flow.isDone(Position(place, offset: 100)))
+        #expect(!flow.isDone(Position(place, offset: 101)))
+        flow.end([slot])
+        #expect(!flow.isDone(Position(place, offset: 100)))
+    }
 }

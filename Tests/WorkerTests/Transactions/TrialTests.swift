@@ -20,6 +20,16 @@ struct TrialTests {
         #expect(trial.conviction(of: record) == nil)
     }
 
+    @Test("Who takes over the partition finds out for itself")
+    func forgetting() {
+        let trial = Trial()
+        trial.convict(record, conviction)
+        trial.forget([TopicPartition("t", 2), TopicPartition("u", 1)])
+        #expect(trial.conviction(of: record) != nil)
+        trial.forget([TopicPartition("t", 1)])
+        #expect(trial.conviction(of: record) == nil)
+    }
+
     @Test("A dead letter that is refused too has its record convicted for that")
     func letters() {
         let trial = Trial()
