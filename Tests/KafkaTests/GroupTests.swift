@@ -80,6 +80,20 @@ struct GroupTests {
         peer.cluster.setUp()
     }
 
+    @Test("Where a partition begins and ends is told, and the question gives up in time when its leader is away")
+    func watermarks() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let place = TopicPartition("t", 0)
+        let consumer = try peer.consumer(group: "g")
+        #expect(try consumer.watermarks(of: place, milliseconds: 5000) == (0, 0))
+        for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
+        _ = peer.reports(3)
+        #expect(try consumer.watermarks(of: place, milliseconds: 5000) == (0, 3))
+        peer.cluster.setDown()
+        #expect(throws: KafkaError.self) { try consumer.watermarks(of: place, milliseconds: 500) }
+    }
+
     @Test("A record larger than librdkafka takes is refused at once, a broken batch with its bytes")
     func refused() throws {
         let peer = try Peer()

@@ -15,10 +15,11 @@ struct LeavingTests {
         var batch = RecordBatch(capacity: 1)
         var isAsked = false
         while !isAsked {
-            _ = second.poll(milliseconds: 10, into: &batch)
+            try second.answer(second.poll(milliseconds: 10, into: &batch).rebalances)
             for case .revoke in first.poll(milliseconds: 10, into: &batch).rebalances { isAsked = true }
         }
         #expect(try first.leave(within: .seconds(10)))
+        #expect(try second.join().count == 2)
     }
 
     @Test("Commits that wait for a coordinator that is away keep neither the member nor the end of it")

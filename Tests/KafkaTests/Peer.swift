@@ -98,9 +98,9 @@ extension Consumer {
     func join(beside other: Consumer? = nil) throws -> [TopicPartition] {
         var batch = RecordBatch(capacity: 100)
         while true {
-            if let other { try other.answer(other.poll(milliseconds: 10, into: &batch).rebalances, from: [:]) }
+            if let other { try other.answer(other.poll(milliseconds: 10, into: &batch).rebalances) }
             let polled = poll(milliseconds: 100, into: &batch)
-            try answer(polled.rebalances, from: [:])
+            try answer(polled.rebalances)
             for case .assign(let partitions) in polled.rebalances where !partitions.isEmpty { return partitions }
         }
     }
@@ -115,7 +115,7 @@ extension Consumer {
         return true
     }
 
-    fileprivate func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64]) throws {
+    func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64] = [:]) throws {
         for event in rebalances {
             switch event {
             case .assign(let partitions):

@@ -39,14 +39,28 @@ enum Metadata {
         return Int(metadata.pointee.topics[0].partition_cnt)
     }
 
-    /// The first offset the log holds and the one past its last.
+    /// The first offset the log holds and the one past its last. librdkafka's own question for both waits for as long as
+    /// the partition's leader is away.
     static func watermarks(
         of partition: TopicPartition, _ client: Client, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_query_watermark_offsets(
-            client.handle, partition.topic, partition.partition, &low, &high, milliseconds)
-        if let error = KafkaError(ifAny: code) { throw error }
-        return (low, high)
+        let low = try offset(since: Position.beginning, in: partition, client, milliseconds: milliseconds)
+        let high = try offset(since: Position.end, in: partition, client, milliseconds: milliseconds)
+        guard let low, let high else { throw KafkaError("the brokers do not tell where a partition ends") }
+        return (low, max(low, high))
+    }
+
+    /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log), as the
+    /// brokers' index has it; nil where they name none.
+    static func offset(
+        since time: Int64, in partition: TopicPartition, _ client: Client, milliseconds: Int32
+    ) throws(KafkaError) -> Int64? {
+        let list = PartitionList([Position(partition, offset: time)])
+        if let error = KafkaError(ifAny: rd_kafka_offsets_for_times(client.handle, list.pointer, milliseconds)) {
+            throw error
+        }
+        guard let result = list.results.first else { return nil }
+        if let error = result.error { throw error }
+        return result.position.offset < 0 ? nil : result.position.offset
     }
 }
