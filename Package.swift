@@ -48,7 +48,8 @@ let package = Package(
         // A service with a stage of its own.
         .executableTarget(
             name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
-        library("Pushmill", ["Replay", "Worker", "Stores", "Media", "Push", "Kafka", "Telemetry", "CYAML"]),
+        library(
+            "Pushmill", ["Replay", "Worker", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML"]),
 
         // Captures and golden records: read, run, compare, report.
         library("Replay", ["Stores", "Push", "Kafka"]),

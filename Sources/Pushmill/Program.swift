@@ -1,3 +1,4 @@
+import COpenSSL
 import Glibc
 public import Push
 
@@ -6,6 +7,8 @@ public import Push
 ///     await Program.main(stages: [StageEntry("lottery", read: LotteryStage.read)])
 public enum Program {
     public static func main(stages: [StageEntry] = []) async -> Never {
+        // While the process ends, threads of librdkafka's may be at a connection.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         let surroundings = Surroundings(
             registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard,
             checkProperty: KafkaProperties.problem)

@@ -23,8 +23,13 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    /// Reads everything again soon, changed or not.
-    package func reloadAll() { queue.async { self.reload(.request) } }
+    /// Reads everything again soon, changed or not, when that has been done.
+    package func reloadAll(after first: @escaping @Sendable () -> Void = {}) {
+        queue.async {
+            first()
+            self.reload(.request)
+        }
+    }
 
     private func reload(_ cause: ReloadCause) {
         for file in watched.withLock({ $0 }) {

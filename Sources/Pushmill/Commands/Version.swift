@@ -1,4 +1,4 @@
-/// The version of the product; there is no other place that names it.
+/// The version of the product. The tag of the image in `deploy/kubernetes` follows it.
 package enum Version {
     package static let current = "0.1.0"
 }

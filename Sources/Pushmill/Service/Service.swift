@@ -3,6 +3,7 @@ import Kafka
 import Media
 import Push
 import Stores
+import Synchronization
 import Telemetry
 import Worker
 
@@ -35,7 +36,7 @@ final class Service: Sendable {
         }
         let cluster = try Startup.check(
             settings, contacts: configuration.contactTopic, changelog: configuration.changelogTopic, log)
-        Startup.limitBatches(&settings)
+        try Startup.limitBatches(&settings)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
@@ -152,31 +153,53 @@ final class Service: Sendable {
 
     func terminate() { worker.terminate() }
 
-    /// Runs until a signal, or `terminate`, has ended it. At SIGHUP files are read again, and the rest is `reloading`'s.
+    /// Runs until a signal, or `terminate`, has ended it: the process is to end next. At SIGHUP files are read again, and
+    /// the rest is `reloading`'s.
     func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Void = {}) async -> ExitCode {
+        Self.last.withLock { $0 = self }
         let ended = Task.detached { [worker] in worker.wait() }
-        let listening = Task { [worker, watcher, log] in
+        Task { [worker, watcher, log] in
             for await number in signals {
                 if number == SIGHUP {
                     log.info("reloading files")
-                    reloading()
-                    watcher.reloadAll()
+                    // A file may be on a disk that does not answer.
+                    watcher.reloadAll(after: reloading)
                 } else {
                     worker.terminate()
                 }
             }
         }
         await ended.value
-        listening.cancel()
+        let code: ExitCode
+        if let failure = worker.status.failure {
+            log.error("the service could not go on", [.error(failure)])
+            code = .internalFailure
+        } else {
+            log.info("ended in order")
+            code = .success
+        }
+        endProcess(within: Self.endPatience, code)
         contacts?.stop()
         changelog?.stop()
         admin.close()
-        if let failure = worker.status.failure {
-            log.error("the service could not go on", [.error(failure)])
-            return .internalFailure
+        return code
+    }
+
+    /// Ended with its process: librdkafka's clients go only when nobody has a record of theirs and no name server is being
+    /// asked, and a stage that hangs may keep both.
+    private static let last = Mutex<Service?>(nil)
+
+    /// How long the rest has to end, of which no message depends any more.
+    private static let endPatience = Duration.seconds(3)
+
+    /// What hangs, such as a question to brokers that are away, keeps no process.
+    private func endProcess(within limit: Duration, _ code: ExitCode) {
+        _ = try? Thread(named: "end") { [log] in
+            usleep(UInt32(limit / .microseconds(1)))
+            log.warning("ending without what hangs")
+            usleep(100_000)
+            _exit(code.rawValue)
         }
-        log.info("ended in order")
-        return .success
     }
 
     private static func tell(_ path: String, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log) {

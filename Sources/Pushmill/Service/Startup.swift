@@ -32,14 +32,18 @@ enum Startup {
         }
         try reach(client, settings.producer["bootstrap.servers"] ?? "", log)
         for name in settings.input + [settings.output, settings.deadLetters] {
+            try goOn()
             try find(name, client, setting: "topics")
         }
+        try goOn()
         if let contacts {
             try find(contacts.name, client, setting: "stages.contact.source")
             try contacts.check(beside: settings.input, settings.consumer)
         }
         if let changelog, let input = settings.input.first {
+            try goOn()
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
+            try goOn()
         }
         guard let cluster = client.clusterID(milliseconds: patience) else {
             throw .internalFailure("the brokers do not say which cluster they are")
@@ -49,7 +53,8 @@ enum Startup {
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
-    static func limitBatches(_ settings: inout WorkerSettings) {
+    static func limitBatches(_ settings: inout WorkerSettings) throws(ProgramError) {
+        try goOn()
         guard settings.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
             return
         }
@@ -64,10 +69,15 @@ enum Startup {
         for attempt in 1...attempts {
             guard let error = client.reach(milliseconds: reachPatience) else { return }
             log.warning("no broker answers yet", [.broker(servers), .attempt(attempt), .error(error)])
-            guard !Signals.isEndWanted else { throw .interrupted }
+            try goOn()
         }
         throw .internalFailure(
             "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")
+    }
+
+    /// Not where it is to end already.
+    private static func goOn() throws(ProgramError) {
+        guard !Signals.isEndWanted else { throw .interrupted }
     }
 
     private static func find(_ name: String, _ client: Producer, setting: String) throws(ProgramError) {

@@ -5,7 +5,7 @@ package struct ShutdownMachine<Instant: InstantProtocol>: ~Copyable where Instan
         case none
         /// Take no more records, and report `intakeStopped`.
         case stopIntake
-        /// Send out what waits for its batch, and go on reporting `progress`. `abandoning`: time is up; what is
+        /// Await the answers to what was published, and go on reporting `progress`. `abandoning`: time is up; what is
         /// unfinished is given up unpublished first.
         case flush(abandoning: Bool)
         /// The last checkpoint: report `commitEnded`.
@@ -20,7 +20,7 @@ package struct ShutdownMachine<Instant: InstantProtocol>: ~Copyable where Instan
         let drainUntil: Instant
         let flushUntil: Instant
         let commitUntil: Instant
-        let end: Instant
+        var end: Instant
 
         init(_ grace: Duration, from now: Instant) {
             drainUntil = now.advanced(by: grace / 20 * 16)
@@ -40,6 +40,9 @@ package struct ShutdownMachine<Instant: InstantProtocol>: ~Copyable where Instan
         case leaving(Grace)
         case done
     }
+
+    /// For the group to be told, when everything else is given up.
+    private static var leavePatience: Duration { .seconds(2) }
 
     private var state: State = .running
     private let grace: Duration
@@ -87,7 +90,8 @@ package struct ShutdownMachine<Instant: InstantProtocol>: ~Copyable where Instan
         case .running:
             state = .stoppingIntake(Grace(grace, from: now))
             return .stopIntake
-        case .stoppingIntake(let grace), .draining(let grace), .flushing(let grace), .committing(let grace, _):
+        case .stoppingIntake(var grace), .draining(var grace), .flushing(var grace), .committing(var grace, _):
+            grace.end = min(grace.end, now.advanced(by: Self.leavePatience))
             state = .leaving(grace)
             return .leave
         case .leaving:

@@ -47,7 +47,7 @@ final class OutputTransactions: Sendable {
         }
     }
 
-    /// A transaction begins.
+    /// The changelog's records of a transaction are about to be published.
     func forgetPlaces() { changelogPlaces.withLock { $0.removeAll(keepingCapacity: true) } }
 
     var places: [Int32: Int64] { changelogPlaces.withLock { $0 } }

@@ -108,6 +108,7 @@ final class Transactor {
     private func handle(_ request: Request) {
         switch request {
         case .commit(let attempt): waiting.append { .commitEnded($0, attempt: attempt) }
+        case .commitAll where !machine.isInitialized: tell(.lastCommitEnded(.refused))
         case .commitAll: waiting.append { .lastCommitEnded($0) }
         case .abort(let error): wantAbort("a transaction fails: its outputs will be made again", error)
         case .rewound: action = machine.succeeded()

@@ -116,6 +116,16 @@ struct ShutdownMachineTests {
         expectEqual(machine.left(), .none)
     }
 
+    @Test("After a second signal the group has two seconds to hear of it, and never more than the grace")
+    func secondGrace() {
+        for (second, end) in [(1, 3), (19, 20)] {
+            var machine = machine(unfinished: 5, unacknowledged: 5, expecting: .none)
+            expectEqual(machine.terminate(now: at(second)), .leave)
+            expectEqual(machine.deadline, at(end))
+            expectEqual(machine.hitDeadline(now: at(end)), .exit)
+        }
+    }
+
     @Test(
         "Partitions revoked meanwhile drain no longer than the rest, and not at all once the last commit is under way")
     func drainBounds() {
