@@ -23,7 +23,9 @@ final class Client: Sendable {
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(sinks).toOpaque())
         rd_kafka_conf_set_log_cb(configuration, onLog)
         rd_kafka_conf_set_stats_cb(configuration, onStatistics)
-        rd_kafka_conf_set_error_cb(configuration, onError)
+        // The log has told what is wrong, and a fatal error stays readable. With nobody to call, librdkafka would log it
+        // once more.
+        rd_kafka_conf_set_error_cb(configuration) { _, _, _, _ in }
         prepare(configuration)
         var reason = [CChar](repeating: 0, count: 512)
         guard let handle = rd_kafka_new(type, configuration, &reason, reason.count) else {
@@ -68,17 +70,13 @@ final class Client: Sendable {
 /// Where a client's callbacks go. Lives as long as its client: librdkafka holds it unretained.
 final class ClientSinks: Sendable {
     let log: KafkaLogSink
-    let error: @Sendable (KafkaError) -> Void
     /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let rebalances = RebalanceInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()
 
-    init(log: @escaping KafkaLogSink, error: @escaping @Sendable (KafkaError) -> Void) {
-        self.log = log
-        self.error = error
-    }
+    init(log: @escaping KafkaLogSink) { self.log = log }
 
     static func from(_ opaque: UnsafeMutableRawPointer?) -> ClientSinks? {
         opaque.map { Unmanaged<ClientSinks>.fromOpaque($0).takeUnretainedValue() }
@@ -100,12 +98,4 @@ private func onStatistics(
     guard let text, let sinks = ClientSinks.from(opaque) else { return 0 }
     sinks.statistics.take(Array(UnsafeRawBufferPointer(start: text, count: length)))
     return 0
-}
-
-/// Called within a poll; informational but for a fatal error, which stays readable on the client.
-private func onError(
-    client: OpaquePointer?, code: Int32, reason: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?
-) {
-    guard let sinks = ClientSinks.from(opaque) else { return }
-    sinks.error(KafkaError(rd_kafka_resp_err_t(rawValue: code), message: reason.map { String(cString: $0) }))
 }

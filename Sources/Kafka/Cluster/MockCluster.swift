@@ -7,8 +7,8 @@ public final class MockCluster: Sendable {
     nonisolated(unsafe) private let handle: OpaquePointer
     public let bootstrapServers: String
 
-    public init(brokers: Int = 1, log: @escaping KafkaLogSink = { _, _, _ in }) throws(KafkaError) {
-        let sinks = ClientSinks(log: log, error: { _ in })
+    public init(brokers: Int = 1) throws(KafkaError) {
+        let sinks = ClientSinks(log: { _, _, _ in })
         client = try Client(RD_KAFKA_PRODUCER, properties: ClientProperties(), sinks: sinks)
         guard let handle = rd_kafka_mock_cluster_new(client.handle, Int32(clamping: brokers)) else {
             throw KafkaError("the embedded broker could not be started")
@@ -19,8 +19,8 @@ public final class MockCluster: Sendable {
 
     deinit { rd_kafka_mock_cluster_destroy(handle) }
 
-    public func createTopic(_ name: String, partitions: Int, replicas: Int = 1) throws(KafkaError) {
-        let code = rd_kafka_mock_topic_create(handle, name, Int32(clamping: partitions), Int32(clamping: replicas))
+    public func createTopic(_ name: String, partitions: Int) throws(KafkaError) {
+        let code = rd_kafka_mock_topic_create(handle, name, Int32(clamping: partitions), 1)
         if let error = KafkaError(ifAny: code) { throw error }
     }
 
@@ -41,14 +41,6 @@ public final class MockCluster: Sendable {
         _ = rd_kafka_mock_broker_set_rtt(handle, broker, milliseconds)
     }
 
-    public func setLeader(of partition: TopicPartition, to broker: Int32) {
-        _ = rd_kafka_mock_partition_set_leader(handle, partition.topic, partition.partition, broker)
-    }
-
-    public func setCoordinator(ofGroup group: String, to broker: Int32) {
-        _ = rd_kafka_mock_coordinator_set(handle, "group", group, broker)
-    }
-
     public func setTopicError(_ topic: String, code: Int32) {
         rd_kafka_mock_topic_set_error(handle, topic, rd_kafka_resp_err_t(rawValue: code))
     }
@@ -60,11 +52,8 @@ public final class MockCluster: Sendable {
         case listOffsets = 2
         case metadata = 3
         case offsetCommit = 8
-        case offsetFetch = 9
-        case findCoordinator = 10
         case joinGroup = 11
         case heartbeat = 12
-        case leaveGroup = 13
         case syncGroup = 14
         case initProducerID = 22
         case addPartitionsToTransaction = 24

@@ -3,28 +3,23 @@ internal import CRdKafka
 extension Producer {
     /// Creates a topic with these settings, such as `cleanup.policy`. One that exists already is no error. Blocks.
     public func createTopic(
-        _ name: String, partitions: Int, replicas: Int = -1, settings: [(name: String, value: String)] = [],
-        milliseconds: Int32
+        _ name: String, partitions: Int, settings: [(name: String, value: String)] = [], milliseconds: Int32
     ) throws(KafkaError) {
-        try Topics.create(
-            name, partitions: partitions, replicas: replicas, settings: settings, by: client, milliseconds: milliseconds
-        )
+        try Topics.create(name, partitions: partitions, settings: settings, by: client, milliseconds: milliseconds)
     }
 }
 
 private enum Topics {
     static func create(
-        _ name: String, partitions: Int, replicas: Int, settings: [(name: String, value: String)], by client: Client,
+        _ name: String, partitions: Int, settings: [(name: String, value: String)], by client: Client,
         milliseconds: Int32
     ) throws(KafkaError) {
         if Metadata.lacksController(client, milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
         }
         var reason = [CChar](repeating: 0, count: 512)
-        guard
-            let topic = rd_kafka_NewTopic_new(
-                name, Int32(clamping: partitions), Int32(clamping: replicas), &reason, reason.count)
-        else {
+        // As many replicas as the brokers give by themselves.
+        guard let topic = rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, &reason, reason.count) else {
             throw KafkaError(
                 RD_KAFKA_RESP_ERR__INVALID_ARG,
                 message: reason.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } })

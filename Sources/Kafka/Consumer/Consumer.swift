@@ -18,13 +18,10 @@ public final class Consumer: Sendable {
         ("enable.partition.eof", "false"),
     ]
 
-    public init(
-        _ properties: ClientProperties, log: @escaping KafkaLogSink,
-        error: @escaping @Sendable (KafkaError) -> Void = { _ in }
-    ) throws(KafkaError) {
+    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
-        let sinks = ClientSinks(log: log, error: error)
+        let sinks = ClientSinks(log: log)
         let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_rebalance_cb($0, onRebalance)
             sinks.joins.watch($0)
@@ -128,10 +125,6 @@ public final class Consumer: Sendable {
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
         try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
-    }
-
-    public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
-        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
     /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a

@@ -17,7 +17,7 @@ public final class PartitionReader {
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
         if tellsEnds { properties["enable.partition.eof"] = "true" }
-        let sinks = ClientSinks(log: log, error: { _ in })
+        let sinks = ClientSinks(log: log)
         client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
         rd_kafka_poll_set_consumer(client.handle)
         guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }

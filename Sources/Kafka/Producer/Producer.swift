@@ -13,14 +13,11 @@ public final class Producer: Sendable {
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
 
-    public init(
-        _ properties: ClientProperties, log: @escaping KafkaLogSink,
-        error: @escaping @Sendable (KafkaError) -> Void = { _ in }
-    ) throws(KafkaError) {
+    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
         let isTransactional = properties["transactional.id"] != nil
-        sinks = ClientSinks(log: log, error: error)
+        sinks = ClientSinks(log: log)
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
             if isTransactional {
                 rd_kafka_conf_set_events($0, ProducerEvents.enabled)

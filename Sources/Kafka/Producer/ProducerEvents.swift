@@ -34,9 +34,7 @@ final class ProducerEvents: Sendable {
             if let text = rd_kafka_event_stats(event) {
                 sinks.statistics.take(Array(String(cString: text).utf8))
             }
-        case RD_KAFKA_EVENT_ERROR:
-            let message = rd_kafka_event_error_string(event).map { String(cString: $0) }
-            sinks.error(KafkaError(rd_kafka_event_error(event), message: message))
+        // Errors: the log has told of them.
         default: break
         }
     }

@@ -29,9 +29,6 @@ public struct StageContext: Sendable {
 
     public var localeBytes: UnsafeRawBufferPointer? { record.value(of: .locale) }
 
-    /// The header `apns-topic`: the app.
-    public var topicBytes: UnsafeRawBufferPointer? { record.value(of: .apnsTopic) }
-
     /// True for a redriven message whose badge had been counted before it became a dead letter.
     public var wasCounted: Bool { record.has(.counted) }
 

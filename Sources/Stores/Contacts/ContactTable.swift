@@ -34,8 +34,6 @@ final class ContactTable: Sendable {
         self.index = index
     }
 
-    var count: Int { index.count }
-
     func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
         let hash = KeyIndex.hash(owner, id)
         let found = index.find(hash) { ContactRecord.matches(records, at: $0, owner: owner, id: id) }

@@ -4,13 +4,11 @@
 struct KeyIndex: ~Copyable, Sendable {
     private var cells: [UInt64]
     private var mask: Int
-    private(set) var count = 0
+    private var count = 0
 
-    init(minimumCapacity: Int = 0) {
-        var size = 16
-        while size / 4 * 3 < minimumCapacity { size *= 2 }
-        cells = Array(repeating: 0, count: size)
-        mask = size - 1
+    init() {
+        cells = Array(repeating: 0, count: 16)
+        mask = cells.count - 1
     }
 
     /// A seed of the process's own goes into it, so that nobody outside can choose keys that collide.

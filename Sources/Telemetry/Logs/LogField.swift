@@ -4,7 +4,6 @@ public struct LogField: Sendable, Equatable {
         case text(String)
         case integer(Int64)
         case number(Double)
-        case flag(Bool)
     }
 
     public let name: String
@@ -22,7 +21,6 @@ extension [UInt8] {
         case .text(let text): append(quoted: text, limit: 1_024)
         case .integer(let integer): self += "\(integer)".utf8
         case .number(let number): self += (number.isFinite ? "\(number)" : "null").utf8
-        case .flag(let flag): self += "\(flag)".utf8
         }
     }
 }

@@ -4,76 +4,58 @@ public struct FieldName: Sendable, Equatable {
 
     public static let attempt = FieldName(text: "attempt")
     public static let broker = FieldName(text: "broker")
-    /// A label only: `consumer` or `producer`.
-    public static let client = FieldName(text: "client")
-    public static let command = FieldName(text: "command")
     public static let component = FieldName(text: "component")
     public static let count = FieldName(text: "count")
     public static let error = FieldName(text: "error")
-    public static let event = FieldName(text: "event")
-    public static let group = FieldName(text: "group")
     public static let heldBack = FieldName(text: "held_back")
-    public static let keyID = FieldName(text: "key_id")
     public static let lane = FieldName(text: "lane")
-    /// A label only: every line has its level anyway.
-    public static let level = FieldName(text: "level")
     public static let listen = FieldName(text: "listen")
-    public static let locale = FieldName(text: "locale")
     public static let offset = FieldName(text: "offset")
-    public static let outcome = FieldName(text: "outcome")
     public static let partition = FieldName(text: "partition")
     public static let partitions = FieldName(text: "partitions")
     public static let path = FieldName(text: "path")
     public static let reason = FieldName(text: "reason")
-    public static let result = FieldName(text: "result")
     public static let seconds = FieldName(text: "seconds")
     public static let setting = FieldName(text: "setting")
-    public static let signal = FieldName(text: "signal")
     public static let source = FieldName(text: "source")
     public static let stage = FieldName(text: "stage")
-    public static let target = FieldName(text: "target")
     public static let topic = FieldName(text: "topic")
     public static let total = FieldName(text: "total")
-    public static let traceID = FieldName(text: "trace_id")
+
+    // Labels of metrics only.
+    public static let client = FieldName(text: "client")
+    public static let event = FieldName(text: "event")
+    public static let level = FieldName(text: "level")
+    public static let outcome = FieldName(text: "outcome")
+    public static let result = FieldName(text: "result")
+    public static let target = FieldName(text: "target")
     public static let version = FieldName(text: "version")
 }
 
 extension LogField {
     public static func attempt(_ value: Int) -> Self { Self(.attempt, .integer(Int64(value))) }
     public static func broker(_ value: String) -> Self { Self(.broker, .text(value)) }
-    public static func command(_ value: String) -> Self { Self(.command, .text(value)) }
     /// The part of a library that speaks, such as librdkafka's facility.
     public static func component(_ value: String) -> Self { Self(.component, .text(value)) }
     public static func count(_ value: Int) -> Self { Self(.count, .integer(Int64(value))) }
     /// What an error says of itself. It must not quote content.
     public static func error(_ value: some Error) -> Self { Self(.error, .text("\(value)")) }
     public static func error(text value: String) -> Self { Self(.error, .text(value)) }
-    public static func event(_ value: String) -> Self { Self(.event, .text(value)) }
-    public static func group(_ value: String) -> Self { Self(.group, .text(value)) }
     public static func heldBack(_ value: Int) -> Self { Self(.heldBack, .integer(Int64(value))) }
-    public static func keyID(_ value: String) -> Self { Self(.keyID, .text(value)) }
     public static func lane(_ value: Int) -> Self { Self(.lane, .integer(Int64(value))) }
     public static func listen(_ value: String) -> Self { Self(.listen, .text(value)) }
-    public static func locale(_ value: String) -> Self { Self(.locale, .text(value)) }
     public static func offset(_ value: Int64) -> Self { Self(.offset, .integer(value)) }
-    public static func outcome(_ value: String) -> Self { Self(.outcome, .text(value)) }
     public static func partition(_ value: Int32) -> Self { Self(.partition, .integer(Int64(value))) }
     /// Several partitions in one line: `0-3,7`.
     public static func partitions(_ value: String) -> Self { Self(.partitions, .text(value)) }
     public static func path(_ value: String) -> Self { Self(.path, .text(value)) }
     public static func reason(_ value: String) -> Self { Self(.reason, .text(value)) }
-    public static func result(_ value: String) -> Self { Self(.result, .text(value)) }
     public static func seconds(_ value: Double) -> Self { Self(.seconds, .number(value)) }
     public static func setting(_ value: String) -> Self { Self(.setting, .text(value)) }
-    public static func signal(_ value: String) -> Self { Self(.signal, .text(value)) }
     /// The input record: `topic/partition/offset`.
     public static func source(_ value: String) -> Self { Self(.source, .text(value)) }
     public static func stage(_ value: String) -> Self { Self(.stage, .text(value)) }
-    /// What is reloaded, or otherwise acted on.
-    public static func target(_ value: String) -> Self { Self(.target, .text(value)) }
     public static func topic(_ value: String) -> Self { Self(.topic, .text(value)) }
     /// What a count may grow to.
     public static func total(_ value: Int) -> Self { Self(.total, .integer(Int64(value))) }
-    public static func traceID(_ value: String) -> Self { Self(.traceID, .text(value)) }
-    public static func version(_ value: String) -> Self { Self(.version, .text(value)) }
 }

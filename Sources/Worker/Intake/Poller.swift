@@ -2,7 +2,8 @@ import Kafka
 import Push
 import Telemetry
 
-/// The polling thread: records in, rebalances answered, and the way to the end. It waits for nothing but the poll.
+/// The polling thread: records in, rebalances answered, and the way to the end. It waits for
+/// records, for room, and for the moment that librdkafka takes to seek.
 final class Poller {
     private static let batchSize = 1000
     /// How long intake may be blocked before partitions are paused, which drops what was prefetched of them.

@@ -4,9 +4,9 @@ import Kafka
 enum PollerMessage: Sendable {
     /// Answers `Committer.Request.read`.
     case positionsRead([TopicPartition], number: Int, [PartitionStart])
-    /// Answers `Committer.Request.commit`.
+    /// Answers `commit`, of the `Committer` or the `Transactor`.
     case commitEnded(CommitOutcome, attempt: Int)
-    /// Answers `Committer.Request.commitAll`.
+    /// Answers `commitAll`, likewise.
     case lastCommitEnded(CommitOutcome)
     /// Part of what a partition needs has been restored, its counts or its contacts, for the assignment of that number.
     case restored(Int32, number: Int)

@@ -17,8 +17,6 @@ struct ServedPartitions {
 
     var places: [TopicPartition] { Array(byPlace.keys) }
 
-    var slots: [PartitionSlot] { byPlace.values.map(\.slot) }
-
     subscript(place: TopicPartition) -> Served? {
         get { byPlace[place] }
         set {

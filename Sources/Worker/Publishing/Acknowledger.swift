@@ -4,7 +4,8 @@ import Push
 import Synchronization
 import Telemetry
 
-/// The thread that polls the producer: acknowledged outputs complete their records, the others go to `Refusals`.
+/// The thread that polls the producer: acknowledged outputs complete their records, the others go to `Refusals`, or fail
+/// their transaction.
 final class Acknowledger: Sendable {
     /// Nanoseconds without an answer to anything published, after which readiness says so.
     private static let patience: UInt64 = 5_000_000_000

@@ -56,10 +56,10 @@ import Testing
     func text() {
         let line = LogLine(
             time: 0, level: .info, message: "Joined",
-            fields: [.topic("a"), .count(2), .error(text: "b c\n\u{1B}[2J"), .group("")])
+            fields: [.topic("a"), .count(2), .error(text: "b c\n\u{1B}[2J"), .path("")])
         #expect(
             String(decoding: line.text, as: UTF8.self)
-                == #"1970-01-01T00:00:00.000Z INFO    Joined topic=a count=2 error="b c\n\u001b[2J" group="""# + "\n")
+                == #"1970-01-01T00:00:00.000Z INFO    Joined topic=a count=2 error="b c\n\u001b[2J" path="""# + "\n")
     }
 
     @Test("A long text line is cut at a field")

@@ -15,14 +15,12 @@ package struct CatalogReport: Sendable {
         package let findings: [Finding]
     }
 
-    package let development: LocaleName
     /// What cannot be read. Where there is something, the locales are told without it.
     package let problems: [CatalogProblem]
     package let locales: [Locale]
 
     package init(folder: String, development: LocaleName) {
         let (tables, problems) = CatalogReader.read(folder: folder)
-        self.development = development
         guard let base = tables.first(where: { $0.locale == development }) else {
             let message = "nothing in the development language \(development)"
             self.problems = problems + [CatalogProblem(file: folder, message: message)]
