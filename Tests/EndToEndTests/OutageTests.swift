@@ -72,6 +72,36 @@ extension EndToEnd {
             }
         }
 
+        @Test("A partition that goes while intake is paused is read when it comes back")
+        func pausedGoing() async throws {
+            try await Scene.play { scene in
+                let mock = try #require(scene.brokers.mock)
+                let events = Array(events[..<1_000])
+                let configuration = ServiceConfiguration(delivery: [("max-in-flight", "100"), ("drain", "1s")])
+                try await scene.feeder.publish(events)
+                // REQUEST_TIMED_OUT
+                mock.failRequests(.produce, with: Array(repeating: 7, count: 10_000))
+                let first = try scene.start(configuration)
+                try await first.wait(forLine: "too much is in flight: intake is paused")
+                let second = try scene.start(configuration)
+                try await second.wait(forLine: #""partitions are read","count":2"#)
+                mock.clearFailures(of: .produce)
+                try await first.wait(forLine: "intake goes on")
+                let wanted = Set(events)
+                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                second.send(SIGTERM)
+                try await second.expectEnd(.exited(0))
+                try await first.wait(forLine: #""partitions are read","count":2"#)
+                let more = Event.series(100, keys: 100, from: events.count)
+                try await scene.feeder.publish(more)
+                let all = wanted.union(more)
+                try await scene.outputs.wait(for: "what came later") { all.isSubset(of: $0.lazy.map(\.event)) }
+                #expect(scene.outputs.all.keysOutOfOrder.isEmpty)
+                first.send(SIGTERM)
+                try await first.expectEnd(.exited(0))
+            }
+        }
+
         @Test("A producer that can publish nothing any more ends the service, and the next one goes on")
         func fatal() async throws {
             try await Scene.play { scene in

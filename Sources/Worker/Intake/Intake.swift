@@ -77,7 +77,8 @@ struct Intake {
         dropPending(of: places)
     }
 
-    private mutating func dropPending(of places: [TopicPartition]) {
+    /// What was fetched of them is forgotten.
+    mutating func dropPending(of places: [TopicPartition]) {
         var kept: [Record] = []
         for record in pending[first...] {
             if places.contains(served.place(of: record)) { record.destroy() } else { kept.append(record) }
@@ -153,7 +154,7 @@ struct Intake {
                 }
                 guard state.table.hasRoom(for: record.byteCount) else { return .noRoom }
                 if metadataLimit < .max, let partition = state.partitions[slot.index],
-                    partition.ledger.metadataSizeBound > metadataLimit
+                    partition.ledger.inFlight > 0, partition.ledger.metadataSizeBound > metadataLimit
                 {
                     return .windowFull
                 }

@@ -66,6 +66,8 @@ extension Poller {
             return consumer.pause(places)
         }
         if isRestoring { return restore(starts) }
+        // It may have gone while it was paused, which librdkafka does not forget.
+        letRead(places)
         log.info("partitions are read", [.count(starts.count), .partitions(places.summary)])
     }
 

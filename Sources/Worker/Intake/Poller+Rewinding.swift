@@ -49,6 +49,7 @@ extension Poller {
         let places = intake.served.places
         let staying = places.filter { !leaving.contains($0) }
         returning += intake.slots(of: staying).compactMap { flow.lastCommitted($0) }
+        consumer.pause(staying)
         intake.end(places)
         flow.rollBack()
         // What ends late of them is no news for the changelog.
@@ -69,11 +70,13 @@ extension Poller {
             to: ready.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
         let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
         let starts = ready.filter { sought.contains($0.place) }
-        returning.removeAll { sought.contains($0.place) }
-        for start in starts { intake.serve(start) }
         let places = starts.map(\.place)
-        consumer.resume(places.filter { !paused.contains($0) })
         guard !places.isEmpty else { return }
+        returning.removeAll { sought.contains($0.place) }
+        // From where they were read before.
+        intake.dropPending(of: places)
+        for start in starts { intake.serve(start) }
+        letRead(places)
         log.info("partitions are read", [.count(places.count), .partitions(places.summary)])
     }
 

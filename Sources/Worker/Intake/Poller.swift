@@ -170,8 +170,7 @@ final class Poller {
         }
         for (place, offset) in intake.endedStalls() {
             _ = consumer.seek(to: [Position(place, offset: offset)], milliseconds: 0)
-            consumer.resume([place])
-            intake.served[place]?.paused.set(0)
+            letRead([place])
         }
     }
 
@@ -181,6 +180,17 @@ final class Poller {
         for place in places { intake.served[place]?.paused.set(1) }
         let inFlight = flow.inFlight
         log.warning("too much is in flight: intake is paused", [.count(inFlight.count)])
+    }
+
+    /// They are read from now on; while all are paused, when all are.
+    func letRead(_ places: [TopicPartition]) {
+        if paused.isEmpty {
+            consumer.resume(places)
+        } else {
+            consumer.pause(places)
+            paused += places.filter { !paused.contains($0) }
+        }
+        for place in places { intake.served[place]?.paused.set(paused.isEmpty ? 0 : 1) }
     }
 
     private func resume() {
