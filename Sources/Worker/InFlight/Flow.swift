@@ -14,6 +14,8 @@ final class Flow: Sendable {
         var committed: OffsetLedger.Snapshot
         /// Revoked, or the process ends: nothing more of it is taken.
         var isDraining = false
+        /// False where the first record decides where it begins.
+        let isPositionKnown: Bool
     }
 
     struct State: ~Copyable, Sendable {
@@ -58,11 +60,12 @@ final class Flow: Sendable {
 
     // MARK: Assignments
 
-    /// `isPositionKnown`: false where the first record decides.
     func open(_ place: TopicPartition, ledger: OffsetLedger, isPositionKnown: Bool) -> PartitionSlot {
         state.withLock { state in
             let slot = state.table.openSlot()
-            let partition = Partition(place: place, slot: slot, ledger: ledger, committed: ledger.snapshot())
+            let partition = Partition(
+                place: place, slot: slot, ledger: ledger, committed: ledger.snapshot(), isPositionKnown: isPositionKnown
+            )
             state[slot] = partition
             if changes != nil, isPositionKnown { state.pending.add(partition.position) }
             return slot
@@ -85,7 +88,7 @@ final class Flow: Sendable {
                 // What was published and is not acknowledged yet may be stored all the same.
                 if partition.ledger.isDirty || isUnanswered { noteLoss() }
                 guard changes != nil else { continue }
-                state.pending.add(partition.position)
+                if partition.isPositionKnown || partition.ledger.isDirty { state.pending.add(partition.position) }
                 if isUnanswered { state.departed.append(partition) }
             }
         }
@@ -108,10 +111,10 @@ final class Flow: Sendable {
         state.withLock { state in slots.reduce(0) { $0 + (state[$1]?.ledger.inFlight ?? 0) } }
     }
 
-    /// A window that was full has room for this offset again, and to spare.
+    /// A window that was full has room for this offset again, and to spare. With nothing in flight it takes any.
     func hasMoved(_ slot: PartitionSlot, for offset: Int64, metadataLimit: Int) -> Bool {
         state.withLock { state in
-            guard let ledger = state[slot]?.ledger else { return true }
+            guard let ledger = state[slot]?.ledger, ledger.inFlight > 0 else { return true }
             return offset - ledger.position < OffsetLedger.spanLimit / 2
                 && ledger.metadataSizeBound < metadataLimit / 4 * 3
         }

@@ -17,7 +17,10 @@ struct OpenSlots {
     }
 
     /// False also for one that was opened later, and for all of them when one has been closed since.
-    func contains(_ slot: PartitionSlot, closings: Int) -> Bool {
-        closings == self.closings && slot.index < generations.count && generations[slot.index] == slot.generation
+    func contains(_ slot: PartitionSlot, closings: Int) -> Bool { closings == self.closings && contains(slot) }
+
+    /// At that moment.
+    func contains(_ slot: PartitionSlot) -> Bool {
+        slot.index < generations.count && generations[slot.index] == slot.generation
     }
 }

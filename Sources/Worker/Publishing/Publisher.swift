@@ -47,7 +47,7 @@ final class Publisher {
     func isLate(_ slot: PartitionSlot) -> Bool {
         if openSlots.contains(slot, closings: flow.closings) { return false }
         openSlots = flow.openSlots
-        return !openSlots.contains(slot, closings: flow.closings)
+        return !openSlots.contains(slot)
     }
 
     func publish(_ verdict: Verdict, of carrier: Carrier, _ now: Instant) {

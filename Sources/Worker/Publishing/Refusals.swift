@@ -29,7 +29,7 @@ final class Refusals: Sendable {
     func take(_ returned: ReturnedRecord, _ tag: DeliveryTag, timestamp: Int64) {
         guard !returned.error.isOurOwnDoing else { return }
         let refusal = Refusal(tag: tag, timestamp: timestamp, returned: returned)
-        if refusal.isReturn { outputs.returned() }
+        if refusal.holdsOthers { outputs.returned() }
         mailbox.post(.refused(refusal))
     }
 
@@ -58,6 +58,7 @@ final class Refusals: Sendable {
     }
 
     private func answer(_ refusal: Refusal, by sending: inout Resending) {
+        if refusal.holdsOthers { sending.holdOthers() }
         if refusal.isReturn {
             log.warning("an output was not stored, sending it again", [.error(refusal.error)])
             sending.again(refusal)
@@ -81,4 +82,6 @@ struct Refusal: Sendable {
     var error: KafkaError { returned.error }
     /// It is sent again as it is, in its place.
     var isReturn: Bool { !error.blamesRecord }
+    /// Or, where a whole batch was refused for one, perhaps.
+    var holdsOthers: Bool { isReturn || error.isTooLarge }
 }

@@ -57,9 +57,11 @@ struct Resending {
         returnedCount = 0
     }
 
+    /// One more came back: the others wait until it, and all that came with it, is on its way.
+    mutating func holdOthers() { returnedCount += 1 }
+
     /// The same output by the same way, when `tryAgain` is called.
-    mutating func again(_ refusal: Refusal) {
-        if refusal.isReturn { returnedCount += 1 }
+    func again(_ refusal: Refusal) {
         guard let origin = flow.origin(of: refusal.tag.ticket) else { return publisher.abandon(refusal.tag.ticket) }
         let destination = refusal.tag.reason == nil ? outputs.output : outputs.deadLetters
         publisher.hold(

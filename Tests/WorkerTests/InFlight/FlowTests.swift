@@ -65,4 +65,30 @@ struct FlowTests {
         flow.end([slot])
         #expect(!flow.isDone(Position(place, offset: 100)))
     }
+
+    @Test("A window with nothing in flight has room for any offset, however far away")
+    func farAway() throws {
+        let ticket = try take(100)
+        #expect(!flow.hasMoved(slot, for: 5_000_000, metadataLimit: .max))
+        _ = flow.complete([ticket])
+        #expect(flow.hasMoved(slot, for: 5_000_000, metadataLimit: .max))
+    }
+
+    @Test("Where a partition begins of which nothing was read is not told", arguments: [true, false])
+    func nothingRead(isPositionKnown: Bool) {
+        let flow = Flow(limit: 10, byteLimit: 1000, counts: true)
+        let place = TopicPartition("in", 4)
+        flow.end([flow.open(place, ledger: OffsetLedger(startingAt: -1), isPositionKnown: isPositionKnown)])
+        #expect((flow.unsavedPosition(of: place) != nil) == isPositionKnown)
+    }
+
+    @Test("A slot that is open stays so when another is closed")
+    func openSlots() {
+        let other = flow.open(TopicPartition("in", 4), ledger: OffsetLedger(startingAt: 0), isPositionKnown: true)
+        let slots = flow.openSlots
+        flow.fence([other])
+        #expect(slots.contains(slot) && slots.contains(other))
+        #expect(!slots.contains(slot, closings: flow.closings))
+        #expect(flow.openSlots.contains(slot) && !flow.openSlots.contains(other))
+    }
 }
