@@ -107,7 +107,8 @@ actor Lane {
         while let carrier = takeUp() {
             current = carrier
             let verdict = await chain.run(carrier.delivery)
-            if carrier.isSuspended { return resumed(carrier, verdict) }
+            // It has suspended; it may be another message's by now.
+            guard current === carrier else { return resumed(carrier, verdict) }
             current = nil
             if let verdict { finish(carrier, verdict) } else { hold(carrier) }
         }
