@@ -30,9 +30,9 @@ extension EndToEnd {
             try? await elsewhere { instance.changelog.stop() }
         }
 
-        private func filled() async throws -> BadgeChangelog {
+        private func filled(in folder: TemporaryFolder? = nil) async throws -> BadgeChangelog {
             try await elsewhere {
-                let source = try BadgeChangelog()
+                let source = try BadgeChangelog(in: folder)
                 try source.write([
                     (0, "anna", 3), (0, "boris", 2), (1, "carl", 9), (2, "dora", 4), (0, "anna", 7), (0, "boris", 0),
                 ])
@@ -68,6 +68,45 @@ extension EndToEnd {
                 #expect(
                     [lane.count("anna", of: 0), lane.count("carl", of: 1), lane.count("dora", of: 2)] == [7, 9, 4])
                 #expect(instance.metrics.restoredRecords.value == 6)
+            }
+        }
+
+        @Test("A partition that cannot be read keeps no other waiting")
+        func away() async throws {
+            try await play(try await filled()) { instance, lane in
+                instance.restore([0, 3])
+                try await instance.waitUntilWhole([0])
+                #expect(lane.count("anna", of: 0) == 7)
+                #expect(instance.changelog.progress.reason != nil)
+            }
+        }
+
+        @Test(
+            "While the store cannot be written nothing is counted, and readiness says so",
+            .enabled(if: SmallDisk.mayMount, "needs the right to mount"))
+        func fullDisk() async throws {
+            let disk = try SmallDisk()
+            let source = try await filled(in: disk.folder)
+            try await play(source) { instance, lane in
+                let status = WorkerStatus(restores: instance.changelog.progress, counts: instance.changelog.counts)
+                status.joined()
+                try await instance.take([0])
+                let change = try #require(lane.change("anna", of: 0, .add(5))?.1)
+                var pending = PendingCheckpoint()
+                pending.counts.acknowledge(change, of: SourceOffset(assignment: 0, offset: 0)) { _ in }
+                let batch = pending.take()
+                try disk.fill()
+                let last = RecordPosition(partition: 0, offset: 100, timestamp: 1_000)
+                let number = instance.changelog.committed(batch.changes, last: [last])
+                pending.saved(batch, in: number)
+                try await instance.log.wait(for: "counts that were committed cannot be written, trying again")
+                #expect(status.reasons.map(\.word) == ["checkpoint-failing"])
+                #expect(lane.count("anna", of: 0) == nil)
+                #expect(instance.metrics.checkpointFailures.value > 0)
+                disk.makeRoom()
+                try await instance.log.wait(for: "checkpoints are written again")
+                #expect(status.reasons.isEmpty)
+                #expect(lane.count("anna", of: 0) == 12)
             }
         }
 

@@ -11,8 +11,18 @@ package struct PendingCounts {
     package var isEmpty: Bool { counts.isEmpty && positions.isEmpty }
 
     package mutating func add(_ changes: CountChanges, upTo positions: [RecordPosition]) {
-        for (account, state) in changes.counts { counts[ObjectIdentifier(account)] = (account, state.count) }
-        for position in positions { self.positions[position.partition] = position }
+        // A commit may be told so late that its partition has been another's: what is left out is read again.
+        var gone: Set<Int32> = []
+        for (account, state) in changes.counts {
+            if account.lease.isOver, let partition = account.lease.partition {
+                gone.insert(partition)
+            } else {
+                counts[ObjectIdentifier(account)] = (account, state.count)
+            }
+        }
+        for position in positions where !gone.contains(position.partition) {
+            self.positions[position.partition] = position
+        }
     }
 
     /// The partition is another's to count.

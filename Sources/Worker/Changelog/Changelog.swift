@@ -34,7 +34,7 @@ package final class Changelog: Sendable {
             store.withLock { store in
                 var work = ChangelogWork(
                     ChangelogReading(properties, topic: topic, turn: turn, progress, log: log),
-                    ChangelogWriting(folding), counts, requests, log: log)
+                    ChangelogWriting(folding), counts, requests, metrics: metrics, log: log)
                 work.serve(store)
             }
         }

@@ -10,6 +10,8 @@ struct ChangelogReading {
     /// Milliseconds for an answer of the brokers.
     private static let patience: Int32 = 2000
     private static let tellsEvery = Duration.seconds(5)
+    /// Partitions that could not be asked for are asked for again.
+    private static let asksEvery = Duration.seconds(10)
 
     private struct Restore {
         let whenWhole: @Sendable (Int32) -> Void
@@ -38,6 +40,7 @@ struct ChangelogReading {
     private var isChanged = false
     private var begin = Instant.past
     private var nextTelling = Instant.never
+    private var nextAsking = Instant.never
     private var count = 0
 
     init(
@@ -93,7 +96,7 @@ struct ChangelogReading {
         _ store: borrowing ChangelogCounts
     ) throws -> [(partition: Int32, tell: @Sendable (Int32) -> Void)] {
         let reader = try openReader()
-        if isChanged { try start(reader, store) }
+        if isChanged || nextAsking <= TimeSource.system.now { try start(reader, store) }
         var polled = RecordBatch(capacity: Self.batchSize)
         let errors = reader.poll(milliseconds: 50, into: &polled)
         let records = polled.records
@@ -126,8 +129,21 @@ struct ChangelogReading {
         try write(to: store)
         var positions: [Position] = []
         var total = 0
+        var failure: KafkaError?
+        nextAsking = .never
         for partition in restores.keys.sorted() {
-            let log = try look(at: partition, reader)
+            let log: Range<Int64>
+            do throws(KafkaError) {
+                log = try look(at: partition, reader)
+            } catch {
+                // It may be away for long, and the others need not wait for it.
+                self.log.warning(
+                    "a partition of the badge changelog cannot be read yet",
+                    [.topic(topic), .partition(partition), .error(error)])
+                restores[partition]?.isBeingRead = false
+                failure = error
+                continue
+            }
             let last = try store.resume(partition, now: SystemTime.milliseconds)
             let next = last?.offset ?? log.lowerBound
             let left = next..<max(next, log.upperBound)
@@ -141,6 +157,10 @@ struct ChangelogReading {
             // The last record is read again, to see whether it is the same.
             let place = TopicPartition(topic, partition)
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
+        }
+        if let failure {
+            guard !positions.isEmpty else { throw failure }
+            nextAsking = TimeSource.system.now + Self.asksEvery
         }
         try reader.read(from: positions)
         isChanged = false

@@ -9,6 +9,7 @@ struct ChangelogWork {
 
     private let counts: CountKeeper
     private let requests: Mailbox<ChangelogRequest>
+    private let metrics: ServiceMetrics
     private let log: Log
     private var reading: ChangelogReading
     private var writing: ChangelogWriting
@@ -17,12 +18,13 @@ struct ChangelogWork {
 
     init(
         _ reading: ChangelogReading, _ writing: ChangelogWriting, _ counts: CountKeeper,
-        _ requests: Mailbox<ChangelogRequest>, log: Log
+        _ requests: Mailbox<ChangelogRequest>, metrics: ServiceMetrics, log: Log
     ) {
         self.reading = reading
         self.writing = writing
         self.counts = counts
         self.requests = requests
+        self.metrics = metrics
         self.log = log
     }
 
@@ -64,7 +66,10 @@ struct ChangelogWork {
     private mutating func write(to store: borrowing ChangelogCounts) {
         do throws(StoreError) {
             try writing.write(to: store)
+            counts.wrote(true)
         } catch {
+            counts.wrote(false)
+            metrics.checkpointFailures.add()
             log.error("counts that were committed cannot be written, trying again", [.error(error)])
         }
     }

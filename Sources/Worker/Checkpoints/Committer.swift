@@ -138,21 +138,15 @@ final class Committer: Sendable {
         do {
             let number = try checkpoint.save(batch)
             flow.saved(batch, in: number)
-            hold(false)
+            checkpoint.counts?.wrote(true)
             return true
         } catch {
             flow.putBack(batch)
             metrics.checkpointFailures.add()
-            hold(true)
+            checkpoint.counts?.wrote(false)
             log.error("the checkpoint could not be written: nothing is counted or committed", [.error(error)])
             return false
         }
-    }
-
-    private func hold(_ isHeld: Bool) {
-        guard status.checkpointing(!isHeld) else { return }
-        checkpoint.counts?.isOnHold = isHeld
-        if !isHeld { log.info("checkpoints are written again") }
     }
 
     private func judge(_ results: [PartitionResult]?, _ marks: [Flow.Mark]) -> CommitOutcome {

@@ -37,14 +37,16 @@ package final class FileCheckpoint: Checkpoint {
         _ committed: [Position], unsaved: (TopicPartition) -> PartitionPosition?,
         end: (TopicPartition) throws -> Int64
     ) throws -> [PartitionStart] {
-        defer { hasServed.store(true, ordering: .relaxed) }
-        return try committed.map { committed in
+        let starts = try committed.map { committed in
             let place = committed.partition
             let stored = try unsaved(place) ?? position(of: place)
             let file = stored.flatMap { start(of: place, $0) }
             let end = file == nil ? .max : try end(place)
             return try decide(file, CommittedPosition(committed), end: end, place)
         }
+        // The first assignment may be of nothing.
+        if !starts.isEmpty { hasServed.store(true, ordering: .relaxed) }
+        return starts
     }
 
     private func position(of place: TopicPartition) throws(StoreError) -> PartitionPosition? {

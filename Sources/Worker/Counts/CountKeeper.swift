@@ -40,9 +40,13 @@ package final class CountKeeper: Sendable {
     func lease(of partition: Int32) -> CountLease? { leases.withLock { $0[partition] } }
 
     /// No checkpoint can be written: nothing more may be counted, or a restart would have ever more to repeat.
-    var isOnHold: Bool {
-        get { isHeld.load(ordering: .relaxed) }
-        set { isHeld.store(newValue, ordering: .relaxed) }
+    var isOnHold: Bool { isHeld.load(ordering: .relaxed) }
+
+    /// A checkpoint could be written, or not. For the thread that writes them.
+    func wrote(_ works: Bool) {
+        guard isOnHold == works else { return }
+        isHeld.store(!works, ordering: .relaxed)
+        if works { log.info("checkpoints are written again") }
     }
 
     /// The counts of one lane of so many.

@@ -26,7 +26,8 @@ package final class Worker: Sendable {
     ) throws {
         let messages = messages
         let status = WorkerStatus(
-            contacts: contacts?.progress, restores: changelog?.progress, isTransactional: settings.isTransactional)
+            contacts: contacts?.progress, restores: changelog?.progress, counts: checkpoint.counts,
+            isTransactional: settings.isTransactional)
         self.status = status
         let onKafkaLog: KafkaLogSink = { level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])

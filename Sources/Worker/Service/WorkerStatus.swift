@@ -7,7 +7,6 @@ package final class WorkerStatus: Sendable {
         var hasJoined = false
         var isEnding = false
         var canPublish = true
-        var canCheckpoint = true
         var canTransact: Bool
         var failure: KafkaError?
     }
@@ -15,12 +14,15 @@ package final class WorkerStatus: Sendable {
     private let state: Mutex<State>
     private let contacts: ContactProgress?
     private let restores: RestoreProgress?
+    private let counts: CountKeeper?
 
     init(
-        contacts: ContactProgress? = nil, restores: RestoreProgress? = nil, isTransactional: Bool = false
+        contacts: ContactProgress? = nil, restores: RestoreProgress? = nil, counts: CountKeeper? = nil,
+        isTransactional: Bool = false
     ) {
         self.contacts = contacts
         self.restores = restores
+        self.counts = counts
         state = Mutex(State(canTransact: !isTransactional))
     }
 
@@ -41,14 +43,6 @@ package final class WorkerStatus: Sendable {
         }
     }
 
-    /// True when that is news.
-    func checkpointing(_ works: Bool) -> Bool {
-        state.withLock { state in
-            defer { state.canCheckpoint = works }
-            return state.canCheckpoint != works
-        }
-    }
-
     /// The worker cannot go on.
     func fail(_ error: KafkaError) { state.withLock { $0.failure = $0.failure ?? error } }
 
@@ -64,7 +58,7 @@ package final class WorkerStatus: Sendable {
                 reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
             }
             if !state.canPublish { reasons.append(("cannot-publish", "no broker takes what is published")) }
-            if !state.canCheckpoint {
+            if counts?.isOnHold == true {
                 reasons.append(("checkpoint-failing", "the state file cannot be written: badges wait for it"))
             }
             if let failure = state.failure { reasons.append(("failed", failure.description)) }

@@ -17,9 +17,9 @@ final class BadgeChangelog: Sendable {
     var statePath: String { "\(folder.path)/state.sqlite" }
 
     /// Blocks, like everything else here.
-    init(partitions: Int = 3) throws {
+    init(partitions: Int = 3, in folder: TemporaryFolder? = nil) throws {
         brokers = try Brokers()
-        folder = try TemporaryFolder()
+        self.folder = try folder ?? TemporaryFolder()
         try brokers.createTopic(topic, partitions: partitions, settings: [("cleanup.policy", "compact")])
     }
 

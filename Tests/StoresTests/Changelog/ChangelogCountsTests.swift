@@ -107,15 +107,20 @@ struct ChangelogCountsTests {
     }
 
     /// Two commits of anna's and boris's counts in partition 3.
-    private func commits(upTo positions: [[RecordPosition]]) throws -> PendingCounts {
+    private func commits(
+        upTo positions: [[RecordPosition]], toldLate: Bool = false
+    ) throws -> PendingCounts {
         let live = Counts()
-        live.lease = CountLease(of: 3)
+        let lease = CountLease(of: 3)
+        live.lease = lease
         var pending = PendingCounts()
         for (round, positions) in positions.enumerated() {
             for (name, operation) in [("anna", BadgeOperation.add(2)), ("boris", round == 0 ? .add(1) : .set(0))] {
                 _ = try live.acknowledge(try live.process(name, operation), at: 0)
             }
-            pending.add(CountChanges(counts: live.settled.take().counts), upTo: positions)
+            let changes = CountChanges(counts: live.settled.take().counts)
+            if toldLate { lease.end() }
+            pending.add(changes, upTo: positions)
         }
         return pending
     }
@@ -128,6 +133,11 @@ struct ChangelogCountsTests {
         try counts.save(pending, now: Self.now)
         #expect(try stored("anna", partition: 3) == 4 && stored("boris", partition: 3) == 0)
         #expect(try counts.resume(3, now: Self.now) == last(20, 5, partition: 3))
+    }
+
+    @Test("A commit that is told when its partition has gone changes nothing: it is read again")
+    func late() throws {
+        #expect(try commits(upTo: [[last(20, 5, partition: 3)]], toldLate: true).isEmpty)
     }
 
     @Test("What a transaction changes is what its records say")

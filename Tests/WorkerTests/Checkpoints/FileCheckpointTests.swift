@@ -126,6 +126,13 @@ struct FileCheckpointTests {
         try save(try open(), 40)
         let log = Log()
         let checkpoint = try open(log: log)
+        // Who joins others is given nothing at first, and brokers may not answer.
+        #expect(try checkpoint.restore([], unsaved: { _ in nil }, end: { _ in 0 }).isEmpty)
+        #expect(throws: KafkaError.self) {
+            try checkpoint.restore(
+                [Position(place, offset: Position.none)], unsaved: { _ in nil },
+                end: { _ in throw KafkaError.unanswered })
+        }
         #expect(try restore(checkpoint, group: -1001, end: 39) == PartitionStart(place, offset: Position.stored))
         #expect(log.texts.contains { $0.contains("set aside") })
         #expect(access(folder.path + "/state.sqlite.aside-1", F_OK) == 0)
