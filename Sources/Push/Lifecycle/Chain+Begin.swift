@@ -54,11 +54,14 @@ extension Chain {
         return .ended(publishAsItCame(delivery, &content, isExpired ? .expired : .passed))
     }
 
+    /// Bytes of a recipient and the app. What is longer is nobody's: a changelog could not take its count.
+    private static var longestAccount: Int { 4096 }
+
     /// False if the count is there but cannot be read now.
     private func readCount(_ delivery: Delivery) -> Bool {
-        guard let host = delivery.host, let recipient = delivery.record.recipient, !recipient.isEmpty else {
-            return true
-        }
+        guard let host = delivery.host, let recipient = delivery.record.recipient, !recipient.isEmpty,
+            recipient.count + (delivery.record.app?.count ?? 0) <= Self.longestAccount
+        else { return true }
         delivery.count = host.count(delivery)
         return delivery.count != nil
     }

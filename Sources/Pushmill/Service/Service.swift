@@ -36,7 +36,7 @@ final class Service: Sendable {
         }
         let cluster = try Startup.check(
             settings, contacts: configuration.contactTopic, changelog: configuration.changelogTopic, log)
-        try Startup.limitBatches(&settings)
+        try Startup.limitBatches(&settings, changelog: configuration.changelogTopic)
         let state = try Self.ownState(configuration)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))

@@ -53,13 +53,14 @@ enum Startup {
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
-    static func limitBatches(_ settings: inout WorkerSettings) throws(ProgramError) {
+    static func limitBatches(_ settings: inout WorkerSettings, changelog: String?) throws(ProgramError) {
         try goOn()
         guard settings.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
             return
         }
         let limits = client.setting(
-            "max.message.bytes", ofTopics: [settings.output, settings.deadLetters], milliseconds: limitPatience)
+            "max.message.bytes", ofTopics: [settings.output, settings.deadLetters] + [changelog].compactMap(\.self),
+            milliseconds: limitPatience)
         guard let limit = limits.values.compactMap({ Int($0) }).min() else { return }
         let configured = settings.producer["batch.size"].flatMap { Int($0) } ?? 1_000_000
         settings.producer["batch.size"] = "\(min(limit, configured))"

@@ -1,5 +1,9 @@
-/// The records of contacts that were asked for last, and those that turned out to be nobody's. Bounded.
+/// The records of contacts that were asked for last, and those that turned out to be nobody's. Bounded, in number and,
+/// because what is asked for comes from senders, in bytes.
 struct ContactCache: ~Copyable {
+    /// A longer record is not kept.
+    private static let longest = 512
+
     private struct Entry {
         var record: [UInt8]
         var hash: UInt32
@@ -26,6 +30,7 @@ struct ContactCache: ~Copyable {
 
     /// Remembers what was unknown.
     mutating func insert(_ record: [UInt8], _ hash: UInt32) {
+        guard record.count <= Self.longest else { return }
         let entry = Entry(record: record, hash: hash)
         if entries.count < capacity {
             index.insert(entry.hash, entries.count)

@@ -21,7 +21,8 @@ final class AdminLoop {
         self.router = router
         self.limits = limits
         daemon = mhd_start(
-            socket.descriptor, limits.connections, limits.idleSeconds, limits.headBytes, handleRequest, completeRequest,
+            socket.descriptor, limits.connections, limits.connectionsOfOne, limits.idleSeconds, limits.headBytes,
+            handleRequest, completeRequest,
             noteConnection, Unmanaged.passUnretained(self).toOpaque())
         guard daemon != nil else { throw .cannotListen("\(socket.address)", errno) }
     }

@@ -3,6 +3,8 @@ import Synchronization
 /// What a client may cost.
 package struct AdminLimits: Sendable {
     package var connections: UInt32 = 256
+    /// Of one address, so that no client alone keeps the probes out.
+    package var connectionsOfOne: UInt32 = 192
     /// Streams at the same time, such as followers of the log.
     package var streams = 128
     /// A connection on which nothing moves for so long is closed; also one whose client does not read.

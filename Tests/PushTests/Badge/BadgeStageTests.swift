@@ -62,7 +62,9 @@ struct BadgeStageTests {
         #expect(published.stages == "badge=skipped")
     }
 
-    @Test("Without a recipient there is no count", arguments: BadgeStage.Mode.allCases, [nil, ""])
+    @Test(
+        "Without a recipient, and for one that is too long for a changelog, there is no count",
+        arguments: BadgeStage.Mode.allCases, [nil, "", String(repeating: "x", count: 4097)])
     func noRecipient(_ mode: BadgeStage.Mode, _ key: String?) async throws {
         let published = try await published(payload("2"), mode, key: key)
         #expect(published.value == payload("2"))

@@ -36,6 +36,16 @@ struct ContactCacheTests {
         #expect(cache.name("a") == nil)
     }
 
+    @Test("What is long is not kept, whoever asks for it")
+    func long() {
+        let cache = Cache(capacity: 8)
+        let name = String(repeating: "x", count: 300)
+        cache.insert(name, "")
+        cache.insert("a", name + name)
+        #expect(cache.name(name) == nil && cache.name("a") == nil)
+        #expect(cache.cache.count == 0)
+    }
+
     @Test("A full cache stays in its bounds and keeps what is asked for again and again")
     func bounds() {
         let cache = Cache(capacity: 8)
