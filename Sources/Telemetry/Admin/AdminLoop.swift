@@ -22,8 +22,7 @@ final class AdminLoop {
         self.limits = limits
         daemon = mhd_start(
             socket.descriptor, limits.connections, limits.connectionsOfOne, limits.idleSeconds, limits.headBytes,
-            handleRequest, completeRequest,
-            noteConnection, Unmanaged.passUnretained(self).toOpaque())
+            handleRequest, completeRequest, noteConnection, Unmanaged.passUnretained(self).toOpaque())
         guard daemon != nil else { throw .cannotListen("\(socket.address)", errno) }
     }
 

@@ -29,13 +29,12 @@ final class Committer: Sendable {
     /// Where a partition begins of which nothing is committed; nil leaves it to librdkafka.
     private let reset: OffsetReset?
     private let metrics: ServiceMetrics
-    private let status: WorkerStatus
     private let log: Log
     private let tell: @Sendable (PollerMessage) -> Void
 
     init(
         consumer: Consumer, flow: Flow, checkpoint: any Checkpoint, settings: WorkerSettings, knowsStarts: Bool,
-        metrics: ServiceMetrics, status: WorkerStatus, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
+        metrics: ServiceMetrics, log: Log, tell: @escaping @Sendable (PollerMessage) -> Void
     ) {
         self.consumer = consumer
         self.flow = flow
@@ -44,7 +43,6 @@ final class Committer: Sendable {
         isAskingOnly = settings.isTransactional
         reset = knowsStarts ? OffsetReset(settings.consumer["auto.offset.reset"]) : nil
         self.metrics = metrics
-        self.status = status
         self.log = log
         self.tell = tell
     }

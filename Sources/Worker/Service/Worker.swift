@@ -67,7 +67,7 @@ package final class Worker: Sendable {
         let coPartitioned = contacts.flatMap { $0.isCoPartitioned ? $0 : nil }
         let committer = Committer(
             consumer: consumer, flow: flow, checkpoint: checkpoint, settings: settings,
-            knowsStarts: settings.isTransactional || coPartitioned != nil, metrics: metrics, status: status, log: log,
+            knowsStarts: settings.isTransactional || coPartitioned != nil, metrics: metrics, log: log,
             tell: { messages.post($0) })
         let mailboxes = lanes.map(\.executor.mailbox)
 
