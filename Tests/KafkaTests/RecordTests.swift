@@ -89,4 +89,25 @@ struct RecordTests {
         h = (h ^ (h >> 13)) &* m
         return h ^ (h >> 15)
     }
+
+    @Test("A reader goes from place to place, and goes, at once")
+    func hurry() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        _ = try peer.publish("v", to: "t")
+        _ = peer.reports(1)
+        let properties = ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)])
+        let positions = [Position(TopicPartition("t", 0), offset: 0)]
+        var batch = RecordBatch(capacity: 1)
+        for _ in 0..<10 {
+            let reader = try PartitionReader(properties, log: { _, _, _ in })
+            try reader.read(from: positions)
+            while batch.records.isEmpty { _ = reader.poll(milliseconds: 100, into: &batch) }
+            for record in batch.records { record.destroy() }
+            for _ in 0..<3 { try reader.read(from: positions) }
+            _ = reader.poll(milliseconds: 0, into: &batch)
+            for record in batch.records { record.destroy() }
+            batch = RecordBatch(capacity: 1)
+        }
+    }
 }

@@ -8,6 +8,8 @@ public final class Consumer: Sendable {
     nonisolated(unsafe) private let queue: OpaquePointer
     /// Touched by the polling thread only.
     nonisolated(unsafe) private let topics = TopicNumbers()
+    /// Touched by the polling thread only.
+    nonisolated(unsafe) private var paused: Set<TopicPartition> = []
     /// Where the ways of leaving are told. Touched by the polling thread only.
     nonisolated(unsafe) private var leaving: OpaquePointer?
 
@@ -74,13 +76,18 @@ public final class Consumer: Sendable {
         }
     }
 
-    /// Pausing drops what was prefetched for these partitions.
+    /// Pausing drops what was prefetched for these partitions. librdkafka keeps it across assignments. For the polling
+    /// thread.
     public func pause(_ partitions: [TopicPartition]) {
+        paused.formUnion(partitions)
         let list = PartitionList(partitions)
         _ = rd_kafka_pause_partitions(client.handle, list.pointer)
     }
 
+    /// Nothing for those that are not paused: librdkafka would drop what it fetches of one that it is starting to read.
     public func resume(_ partitions: [TopicPartition]) {
+        let partitions = partitions.filter { paused.remove($0) != nil }
+        guard !partitions.isEmpty else { return }
         let list = PartitionList(partitions)
         _ = rd_kafka_resume_partitions(client.handle, list.pointer)
     }

@@ -58,6 +58,8 @@ extension Poller {
     private func start(_ starts: [PartitionStart]) {
         let places = starts.map(\.place)
         if !isRestoring { for start in starts { intake.serve(start) } }
+        // They may have gone while they were paused.
+        consumer.resume(places)
         tell { () throws(KafkaError) in
             try self.consumer.assign(starts.map { Position($0.place, offset: $0.offset) })
         }
@@ -66,8 +68,7 @@ extension Poller {
             return consumer.pause(places)
         }
         if isRestoring { return restore(starts) }
-        // It may have gone while it was paused, which librdkafka does not forget.
-        letRead(places)
+        if !paused.isEmpty { hold(places) }
         log.info("partitions are read", [.count(starts.count), .partitions(places.summary)])
     }
 

@@ -184,13 +184,16 @@ final class Poller {
 
     /// They are read from now on; while all are paused, when all are.
     func letRead(_ places: [TopicPartition]) {
-        if paused.isEmpty {
-            consumer.resume(places)
-        } else {
-            consumer.pause(places)
-            paused += places.filter { !paused.contains($0) }
-        }
-        for place in places { intake.served[place]?.paused.set(paused.isEmpty ? 0 : 1) }
+        guard paused.isEmpty else { return hold(places) }
+        consumer.resume(places)
+        for place in places { intake.served[place]?.paused.set(0) }
+    }
+
+    /// They wait with all the others.
+    func hold(_ places: [TopicPartition]) {
+        consumer.pause(places)
+        paused += places.filter { !paused.contains($0) }
+        for place in places { intake.served[place]?.paused.set(1) }
     }
 
     private func resume() {
