@@ -80,16 +80,23 @@ public final class Consumer: Sendable {
     /// thread.
     public func pause(_ partitions: [TopicPartition]) {
         paused.formUnion(partitions)
-        let list = PartitionList(partitions)
-        _ = rd_kafka_pause_partitions(client.handle, list.pointer)
+        twice(rd_kafka_pause_partitions, partitions)
     }
 
-    /// Nothing for those that are not paused: librdkafka would drop what it fetches of one that it is starting to read.
+    /// Nothing for those that are not paused: librdkafka may drop the beginning of one that it is about to read.
     public func resume(_ partitions: [TopicPartition]) {
-        let partitions = partitions.filter { paused.remove($0) != nil }
+        twice(rd_kafka_resume_partitions, partitions.filter { paused.remove($0) != nil })
+    }
+
+    /// librdkafka drops, without a word, what comes just when it pauses the same partition for a rebalance. It has come to
+    /// an end with that when it answers.
+    private func twice(
+        _ change: (OpaquePointer?, UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> rd_kafka_resp_err_t,
+        _ partitions: [TopicPartition]
+    ) {
         guard !partitions.isEmpty else { return }
         let list = PartitionList(partitions)
-        _ = rd_kafka_resume_partitions(client.handle, list.pointer)
+        for _ in 0..<2 { _ = change(client.handle, list.pointer) }
     }
 
     /// Reads on from these positions; what was prefetched is dropped.

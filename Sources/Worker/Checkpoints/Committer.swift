@@ -26,8 +26,9 @@ final class Committer: Sendable {
     private let checkpoint: any Checkpoint
     private let interval: Duration
     private let isAskingOnly: Bool
-    /// Where a partition begins of which nothing is committed; nil leaves it to librdkafka.
-    private let reset: OffsetReset?
+    /// Where a partition begins of which nothing is committed.
+    private let reset: OffsetReset
+    private let knowsStarts: Bool
     private let metrics: ServiceMetrics
     private let log: Log
     private let tell: @Sendable (PollerMessage) -> Void
@@ -41,7 +42,8 @@ final class Committer: Sendable {
         self.checkpoint = checkpoint
         interval = settings.checkpointInterval
         isAskingOnly = settings.isTransactional
-        reset = knowsStarts ? OffsetReset(settings.consumer["auto.offset.reset"]) : nil
+        reset = OffsetReset(settings.consumer["auto.offset.reset"])
+        self.knowsStarts = knowsStarts
         self.metrics = metrics
         self.log = log
         self.tell = tell
@@ -102,7 +104,8 @@ final class Committer: Sendable {
 
     /// A partition that waits before it is read, or may have to go back to where it began, must know that.
     private func begin(_ start: PartitionStart) throws(KafkaError) -> PartitionStart {
-        guard start.offset < 0, let reset else { return start }
+        guard start.offset < 0 else { return start }
+        guard knowsStarts else { return PartitionStart(start.place, offset: reset.position) }
         let marks = try consumer.watermarks(of: start.place, milliseconds: Self.endPatience)
         return PartitionStart(start.place, offset: try reset.offset(between: marks.low, and: marks.high))
     }

@@ -14,6 +14,16 @@ enum OffsetReset {
             }
     }
 
+    /// Told to librdkafka. Not `stored`, where there is a choice: it would ask the group again and begin later, and a pause
+    /// or a resume in the midst of that makes it drop the beginning, so that the partition is never read.
+    var position: Int64 {
+        switch self {
+        case .earliest: Position.beginning
+        case .latest: Position.end
+        case .error: Position.stored
+        }
+    }
+
     func offset(between low: Int64, and high: Int64) throws(KafkaError) -> Int64 {
         switch self {
         case .earliest: low

@@ -3,7 +3,7 @@ package import Kafka
 /// Where a partition that was assigned goes on.
 package struct PartitionStart: Sendable, Equatable {
     package let place: TopicPartition
-    /// `Position.stored` where nothing was committed: then `auto.offset.reset` decides.
+    /// Below zero where nothing was committed: `Position.stored`, or what `auto.offset.reset` makes of it.
     package let offset: Int64
     /// Done before, above the offset.
     package let completed: [Range<Int64>]

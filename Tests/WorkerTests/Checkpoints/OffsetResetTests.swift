@@ -11,6 +11,7 @@ struct OffsetResetTests {
         ] as [(String?, Int64)])
     func word(_ word: String?, offset: Int64) throws {
         #expect(try OffsetReset(word).offset(between: 3, and: 9) == offset)
+        #expect(OffsetReset(word).position == (offset == 3 ? Position.beginning : Position.end))
     }
 
     @Test("Or it does not begin")
