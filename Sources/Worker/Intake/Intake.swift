@@ -99,14 +99,16 @@ struct Intake {
     }
 
     /// Those whose window has moved: they are to be read again from there.
-    mutating func endedStalls() -> [(TopicPartition, Int64)] {
+    func movedStalls() -> [Position] {
         guard !stalled.isEmpty else { return [] }
-        let ended = stalled.filter { place, offset in
-            served[place].map { flow.hasMoved($0.slot, for: offset, metadataLimit: metadataLimit) } ?? true
+        return stalled.compactMap { place, offset in
+            guard let slot = served[place]?.slot, flow.hasMoved(slot, for: offset, metadataLimit: metadataLimit)
+            else { return nil }
+            return Position(place, offset: offset)
         }
-        for place in ended.keys { stalled[place] = nil }
-        return Array(ended)
     }
+
+    mutating func endStalls(of places: [TopicPartition]) { for place in places { stalled[place] = nil } }
 
     // MARK: Records
 

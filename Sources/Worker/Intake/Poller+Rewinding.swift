@@ -66,9 +66,7 @@ extension Poller {
         let leaving = rebalances.leaving
         let ready = returning.filter { !leaving.contains($0.place) && flow.isSettled([$0.place]) }
         guard !ready.isEmpty else { return }
-        let results = consumer.seek(
-            to: ready.map { Position($0.place, offset: $0.offset) }, milliseconds: Self.seekPatience)
-        let sought = Set(results.filter { $0.error == nil }.map(\.position.partition))
+        let sought = Set(seek(to: ready.map { Position($0.place, offset: $0.offset) }))
         let starts = ready.filter { sought.contains($0.place) }
         let places = starts.map(\.place)
         guard !places.isEmpty else { return }
@@ -79,7 +77,4 @@ extension Poller {
         letRead(places)
         log.info("partitions are read", [.count(places.count), .partitions(places.summary)])
     }
-
-    /// Milliseconds.
-    private static var seekPatience: Int32 { 1000 }
 }

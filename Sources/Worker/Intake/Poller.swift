@@ -2,12 +2,14 @@ import Kafka
 import Push
 import Telemetry
 
-/// The polling thread: records in, rebalances answered, and the way to the end. It waits for
-/// records, for room, and for the moment that librdkafka takes to seek.
+/// The polling thread: records in, rebalances answered, and the way to the end. It waits for records, for
+/// room, and for the moment that librdkafka takes to seek.
 final class Poller {
     private static let batchSize = 1000
     /// How long intake may be blocked before partitions are paused, which drops what was prefetched of them.
     private static let patience: UInt64 = 200_000_000
+    /// Milliseconds.
+    private static let seekPatience: Int32 = 1000
 
     let consumer: Consumer
     let flow: Flow
@@ -168,10 +170,18 @@ final class Poller {
                 "a message hangs with too many finished ones behind it: intake from its partition waits",
                 [.topic(place.topic), .partition(place.partition), .offset(offset)])
         }
-        for (place, offset) in intake.endedStalls() {
-            _ = consumer.seek(to: [Position(place, offset: offset)], milliseconds: 0)
-            letRead([place])
-        }
+        let moved = intake.movedStalls()
+        guard !moved.isEmpty else { return }
+        let sought = seek(to: moved)
+        intake.endStalls(of: sought)
+        letRead(sought)
+    }
+
+    /// Gives those that are read on from there; the others are to be tried again. A seek that comes just when librdkafka
+    /// pauses for a rebalance is dropped.
+    func seek(to positions: [Position]) -> [TopicPartition] {
+        let results = consumer.seek(to: positions, milliseconds: Self.seekPatience)
+        return results.filter { $0.error == nil }.map(\.position.partition)
     }
 
     private func pause(_ places: [TopicPartition]) {
