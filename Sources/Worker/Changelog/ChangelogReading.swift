@@ -129,19 +129,10 @@ struct ChangelogReading {
         try write(to: store)
         var positions: [Position] = []
         var total = 0
-        var failure: KafkaError?
-        nextAsking = .never
+        var areAway = 0
         for partition in restores.keys.sorted() {
-            let log: Range<Int64>
-            do throws(KafkaError) {
-                log = try look(at: partition, reader)
-            } catch {
-                // It may be away for long, and the others need not wait for it.
-                self.log.warning(
-                    "a partition of the badge changelog cannot be read yet",
-                    [.topic(topic), .partition(partition), .error(error)])
-                restores[partition]?.isBeingRead = false
-                failure = error
+            guard let log = look(at: partition, reader) else {
+                areAway += 1
                 continue
             }
             let last = try store.resume(partition, now: SystemTime.milliseconds)
@@ -158,10 +149,8 @@ struct ChangelogReading {
             let place = TopicPartition(topic, partition)
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
         }
-        if let failure {
-            guard !positions.isEmpty else { throw failure }
-            nextAsking = TimeSource.system.now + Self.asksEvery
-        }
+        guard areAway < restores.count else { throw KafkaError("no partition of the badge changelog can be read") }
+        nextAsking = areAway > 0 ? TimeSource.system.now + Self.asksEvery : .never
         try reader.read(from: positions)
         isChanged = false
         log.info(
@@ -169,13 +158,20 @@ struct ChangelogReading {
             [.topic(topic), .partitions(positions.map(\.partition).summary), .count(total)])
     }
 
-    private mutating func look(at partition: Int32, _ reader: PartitionReader) throws(KafkaError) -> Range<Int64> {
+    /// nil for a partition that is away. It may be so for long, and the others need not wait for it.
+    private mutating func look(at partition: Int32, _ reader: PartitionReader) -> Range<Int64>? {
         if let log = restores[partition]?.log { return log }
-        let (low, high) = try reader.watermarks(
-            of: TopicPartition(topic, partition), milliseconds: Self.patience)
-        let log = low..<max(low, high)
-        restores[partition]?.log = log
-        return log
+        do throws(KafkaError) {
+            let (low, high) = try reader.watermarks(
+                of: TopicPartition(topic, partition), milliseconds: Self.patience)
+            restores[partition]?.log = low..<max(low, high)
+        } catch {
+            log.warning(
+                "a partition of the badge changelog cannot be read yet",
+                [.topic(topic), .partition(partition), .error(error)])
+            restores[partition]?.isBeingRead = false
+        }
+        return restores[partition]?.log
     }
 
     private mutating func take(_ records: [Record], _ store: borrowing ChangelogCounts) throws(StoreError) {
