@@ -6,39 +6,6 @@ import Synchronization
 /// What every thread of the worker must agree on: what is in flight, and how far each partition is. Locked once for a
 /// batch, never for a message.
 final class Flow: Sendable {
-    struct Partition: Sendable {
-        let place: TopicPartition
-        let slot: PartitionSlot
-        var ledger: OffsetLedger
-        /// What was committed last; where it began before that.
-        var committed: OffsetLedger.Snapshot
-        /// Revoked, or the process ends: nothing more of it is taken.
-        var isDraining = false
-        /// False where the first record decides where it begins.
-        let isPositionKnown: Bool
-    }
-
-    struct State: ~Copyable, Sendable {
-        var table: InFlightTable
-        /// By the index of their slots.
-        var partitions: [Partition?] = []
-        /// What the next checkpoint has; empty where nothing is counted.
-        var pending = PendingCheckpoint()
-        /// Those that are gone and had records in flight then.
-        var departed: [Partition] = []
-
-        subscript(slot: PartitionSlot) -> Partition? {
-            get {
-                guard partitions.indices.contains(slot.index), let found = partitions[slot.index] else { return nil }
-                return found.slot == slot ? found : nil
-            }
-            set {
-                while partitions.count <= slot.index { partitions.append(nil) }
-                partitions[slot.index] = newValue
-            }
-        }
-    }
-
     private let state: Mutex<State>
     /// Where nothing is counted there is none.
     private let changes: ChangeTable?
@@ -278,25 +245,5 @@ final class Flow: Sendable {
             let partition = state.partitions.lazy.compactMap(\.self).first { $0.place == record.partition }
             return partition?.ledger.isCompleted(record.offset) ?? false
         }
-    }
-}
-
-extension Flow.Partition {
-    /// The slot may have been given to another assignment since.
-    fileprivate mutating func complete(_ offset: Int64, of slot: PartitionSlot) -> Bool {
-        slot == self.slot && ledger.complete(offset)
-    }
-
-    fileprivate var position: PartitionPosition {
-        let snapshot = ledger.snapshot()
-        return PartitionPosition(Position(place, offset: snapshot.offset, metadata: snapshot.metadata))
-    }
-}
-
-extension PartitionPosition {
-    fileprivate init(_ position: Position) {
-        self.init(
-            topic: position.partition.topic, partition: position.partition.partition, next: position.offset,
-            metadata: position.metadata)
     }
 }
