@@ -105,4 +105,22 @@ import Testing
         held.removeLast(3)
         #expect(waiting.readToEnd().contains(" 200 OK"))
     }
+
+    @Test("One address has no more than its share of the connections")
+    func connectionsOfOne() throws {
+        var limits = AdminLimits()
+        limits.connectionsOfOne = 2
+        limits.idleSeconds = 120
+        let test = try TestServer(limits: limits)
+        var held = try (0..<2).map { _ in try test.connect() }
+        for client in held {
+            client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(client.read(through: "}\n").contains(" 200 OK"))
+        }
+        #expect(try !test.ask("GET /healthz").contains(" 200 OK"))
+        held.removeLast()
+        // It is counted until the server has seen it go.
+        let end = ContinuousClock.now + .seconds(30)
+        while try !test.ask("GET /healthz").contains(" 200 OK") { try #require(.now < end) }
+    }
 }
