@@ -46,6 +46,8 @@ package struct ProbeRequest {
         var buffer = [UInt8](repeating: 0, count: 1 << 14)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
+            // A process that was stopped and goes on is interrupted, too.
+            if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure() }
             if count == 0 { return String(decoding: answer, as: UTF8.self) }
             answer += buffer.prefix(count)

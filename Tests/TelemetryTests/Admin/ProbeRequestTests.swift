@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Telemetry
@@ -12,6 +13,27 @@ import Testing
         let answer = try ProbeRequest(address).get("/healthz")
         #expect(answer.status == (isAlive ? 200 : 503))
         #expect(answer.body.contains("lane-stuck") == !isAlive)
+    }
+
+    @Test("A health check that is interrupted goes on")
+    func interrupted() throws {
+        let former = signal(SIGUSR2) { _ in }
+        defer { signal(SIGUSR2, former) }
+        // A worker thread hears of no signals.
+        var signals = sigset_t()
+        sigaddset(&signals, SIGUSR2)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        defer { pthread_sigmask(SIG_BLOCK, &signals, nil) }
+        let asking = pthread_self()
+        let test = try TestServer(alive: {
+            // The first ones may come before the answer is waited for.
+            for _ in 0..<20 {
+                pthread_kill(asking, SIGUSR2)
+                usleep(1_000)
+            }
+            return []
+        })
+        #expect(try ProbeRequest(test.address).get("/healthz").status == 200)
     }
 
     @Test("No answer is an error that says so")
