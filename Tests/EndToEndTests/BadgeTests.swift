@@ -103,7 +103,7 @@ extension EndToEnd {
                 let service = try scene.start(
                     ServiceConfiguration(
                         delivery: [("deadline", "500ms")],
-                        stages: ["\(stage): { marker: slow, time: 1s }", "badge: {}"]))
+                        stages: ["\(stage): { marker: slow, time: 3s }", "badge: {}"]))
                 try await scene.feeder.publish(events.map(\.input))
                 try await values.wait(count: events.count)
                 try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
