@@ -37,7 +37,9 @@ struct StatisticsTests {
         }
         var batch = RecordBatch(capacity: 1)
         // What was measured before they were read has them as fetched.
+        let end = ContinuousClock.now + .seconds(30)
         while partition().map({ ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) }) != true {
+            try #require(.now < end)
             _ = consumer.poll(milliseconds: 50, into: &batch)
         }
         let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []

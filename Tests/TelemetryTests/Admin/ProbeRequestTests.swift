@@ -26,7 +26,7 @@ import Testing
         defer { pthread_sigmask(SIG_BLOCK, &signals, nil) }
         let asking = pthread_self()
         let test = try TestServer(alive: {
-            // The first ones may come before the answer is waited for.
+            // Nobody is told when the answer is waited for: the first ones may come before.
             for _ in 0..<20 {
                 pthread_kill(asking, SIGUSR2)
                 usleep(1_000)
