@@ -55,6 +55,8 @@ let package = Package(
         library("Replay", ["Stores", "Push", "Kafka"]),
         // How messages move.
         library("Worker", ["Stores", "Push", "Kafka", "Telemetry"]),
+        // How messages move: the engine that is to take the worker's place.
+        library("Engine", ["Push", "Kafka"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
         // What notifications show beside their text: fetched and kept.

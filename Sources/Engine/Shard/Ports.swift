@@ -1,0 +1,374 @@
+package import Kafka
+package import Push
+
+/// Everything outside that a shard speaks to, for its own thread alone. `KafkaPorts` are the real ones; the simulation has
+/// others. No call waits, but for `wait` and the steps of transactions, which have a bound.
+package protocol ShardPorts: ~Copyable {
+    associatedtype Message: LentMessage
+    /// An output with bytes of its own, that can be sent later.
+    associatedtype Output: Sendable
+
+    // MARK: Time
+
+    /// The monotonic clock.
+    var now: Instant { get }
+    /// Milliseconds since 1970.
+    var wallClock: Int64 { get }
+
+    /// Returns at that time, or as soon as there may be news: a record (not while `records` is false), an event, a report,
+    /// a stage that has ended, a command.
+    mutating func wait(until time: Instant, records: Bool)
+
+    // MARK: The group
+
+    /// What has come of the group and of what was asked, in its order.
+    mutating func takeEvents(into events: inout [GroupEvent])
+
+    /// Answers `GroupEvent.assigned`: nothing is read of them before `read`.
+    mutating func acceptAssignment()
+
+    /// Reads a partition that was assigned, from this very offset or an end of the log (`Position.beginning`, `.end`).
+    mutating func read(_ positions: [Position])
+
+    /// Answers `revoked` and `lost`: nothing of them is read any more.
+    mutating func giveBack(_ partitions: [TopicPartition])
+
+    /// Reads on from there. What was fetched is dropped. False when that is not certain: to be asked for again.
+    mutating func seek(to position: Position) -> Bool
+
+    /// Answered by `GroupEvent.committed`. An answer may never come: it is to be asked for again after a while.
+    mutating func askCommitted(_ partitions: [TopicPartition])
+
+    /// What the log holds; answered by `GroupEvent.range`, or never.
+    mutating func askRange(_ partition: TopicPartition)
+
+    /// Answered by `GroupEvent.commitEnded` of that number, or never.
+    mutating func commit(_ positions: [Position], number: UInt32)
+
+    /// The group is being joined anew: a commit would come with a generation that has passed.
+    var isJoining: Bool { get }
+
+    /// Begins to leave the group; `hasLeft` tells when it is done.
+    mutating func leave()
+    var hasLeft: Bool { get }
+
+    // MARK: Records
+
+    /// The next record that was fetched; nil when there is none. To be given to `release` once, unless `begin` suspends it.
+    mutating func nextMessage() -> Message?
+
+    mutating func release(_ message: Message)
+
+    /// The number under which records of this topic come.
+    mutating func number(ofTopic topic: String) -> UInt32
+
+    /// A hash of what orders the message: its recipient. With a key of this process's own.
+    mutating func orderHash(_ message: Message) -> UInt64
+
+    /// Whose count the message may change, as the changelog's key; nil where nobody's.
+    mutating func withAccount<Result>(
+        of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result?
+
+    // MARK: The chain
+
+    /// The message's turn. `count` is its account's. What has ended is current until the next call of this kind.
+    mutating func begin(_ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?) -> ChainStep
+
+    /// Entries whose stage has ended on the pool. They may be of an earlier use of the entry: `resume` knows.
+    mutating func takeStageResults(into entries: inout [Int])
+
+    /// The stage of a suspended entry has ended; nil where its result is late, and nothing is to be done.
+    mutating func resume(entry: Int, now: Instant) -> ChainStep?
+
+    /// The wake-up of a suspended entry has come: its stage is abandoned, or this is too early for that.
+    mutating func expire(entry: Int, now: Instant) -> ChainStep
+
+    /// Nothing is to come of a suspended entry any more.
+    mutating func abandon(entry: Int)
+
+    // MARK: Outputs
+
+    /// Publishes what is current, under this tag.
+    mutating func publish(tag: UInt64) -> PublishStep
+
+    /// What is current, in memory of its own.
+    mutating func holdCurrent() -> Output
+
+    mutating func publish(_ output: Output, tag: UInt64) -> PublishStep
+
+    /// A record of the changelog: to that very partition. A nil value is a tombstone.
+    mutating func publishChange(
+        partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, tag: UInt64
+    ) -> PublishStep
+
+    /// The dead letter of a message, made current, whose output was refused for good. The message is the one that came.
+    mutating func refuse(_ message: Message, reason: String)
+
+    /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
+    /// Answered by `GroupEvent.letter`.
+    mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String)
+
+    /// Reports of what was published since the last call.
+    mutating func takeReports(into reports: inout [OutputReport<Output>])
+
+    /// Takes back what is not on its way yet; it is reported as `purged`. `all`: also what is on its way, of which it is
+    /// then not known whether it is stored.
+    mutating func purge(all: Bool)
+
+    /// The producer will never take an output again.
+    var hasProducerFailed: Bool { get }
+
+    /// Makes another producer in its place. False when that fails: to be tried again.
+    mutating func replaceProducer() -> Bool
+
+    /// Sends at once what waits for its batch.
+    mutating func flush()
+
+    /// One step of a transaction. Waits for the brokers' answer up to a bound.
+    mutating func transact(_ step: TransactionStep) -> TransactionOutcome
+
+    // MARK: The changelog
+
+    /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
+    mutating func replicate(_ starts: [ChangelogPosition])
+
+    /// Up to `limit` records and ends, in their order.
+    mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void)
+
+    /// Something else that partitions need before they are read (contacts that come with them): true when it is there.
+    mutating func prepare(_ partition: TopicPartition) -> Bool
+
+    /// They went to others.
+    mutating func forget(_ partitions: [TopicPartition])
+
+    /// Partitions of which accounts are kept on disk: opens the file of one. Lost or unreadable files are begun anew.
+    associatedtype Disk: CountDisk & ~Copyable
+    mutating func openDisk(_ partition: TopicPartition) -> Disk
+
+    // MARK: Commands and news
+
+    mutating func takeCommands(into commands: inout [ShardCommand])
+
+    /// For the log. Never called for each message.
+    mutating func tell(_ news: ShardNews)
+}
+
+package protocol LentMessage {
+    /// The number of its topic, by `ShardPorts.number`.
+    var topic: UInt32 { get }
+    var partition: Int32 { get }
+    var offset: Int64 { get }
+    /// Milliseconds since 1970; -1 for none.
+    var timestamp: Int64 { get }
+    var byteCount: Int { get }
+}
+
+/// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
+package protocol CountDisk: ~Copyable {
+    /// The changelog's record up to which it has everything; nil where it has nothing.
+    var position: ChangelogPosition? { get }
+
+    /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
+    mutating func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
+
+    /// Keeps counts and position together or not at all. False when that failed: to be tried again, or begun anew.
+    mutating func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool
+
+    /// Forgets everything.
+    mutating func clear() -> Bool
+}
+
+/// Who is counted: a hash of the changelog's key with a secret of the state folder's own.
+package struct AccountHash: Hashable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+}
+
+/// A count and the event that led to it. Of two states of one account the later one is right, wherever it was written.
+package struct CountState: Hashable, Sendable, Comparable {
+    package var count: Int32
+    /// Grows each time that the partition's log is made anew: offsets of an earlier one say nothing.
+    package var incarnation: UInt32
+    /// Of the last event counted; -1 where that is not known.
+    package var offset: Int64
+
+    package init(count: Int32, incarnation: UInt32 = 0, offset: Int64 = -1) {
+        self.count = count
+        self.incarnation = incarnation
+        self.offset = offset
+    }
+
+    package static func < (left: CountState, right: CountState) -> Bool {
+        (left.incarnation, left.offset) < (right.incarnation, right.offset)
+    }
+}
+
+/// A record of the changelog; the timestamp tells it from one of another log at the same offset.
+package struct ChangelogPosition: Hashable, Sendable {
+    package let partition: Int32
+    package let offset: Int64
+    package let timestamp: Int64
+
+    package init(partition: Int32, offset: Int64, timestamp: Int64 = -1) {
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+    }
+}
+
+package enum ReplicaEvent {
+    case record(ChangelogPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
+    /// Everything before the offset was read. Not whole: an open transaction stands before the end.
+    case end(partition: Int32, offset: Int64, isWhole: Bool)
+    /// The log does not hold the offset that was to be read.
+    case outOfLog(partition: Int32)
+}
+
+package enum GroupEvent: Sendable, Equatable {
+    case assigned([TopicPartition])
+    /// To be finished and committed, then given back.
+    case revoked([TopicPartition])
+    /// Others may own them already: nothing of them may be committed.
+    case lost([TopicPartition])
+    /// A negative offset: nothing is committed.
+    case committed([Position])
+    case commitEnded(number: UInt32, CommitOutcome)
+    /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
+    case outOfLog(TopicPartition)
+    case range(TopicPartition, Range<Int64>)
+    /// Answers `askLetter`: the letter waits, as an output, under this tag.
+    case letter(tag: UInt64)
+}
+
+package enum CommitOutcome: Sendable, Equatable {
+    case accepted
+    /// These are not committed, the others are.
+    case partly(refused: [TopicPartition])
+    /// A rebalance is under way, or no answer came: worth another attempt.
+    case retry
+    /// Another member, or another generation of the group: never.
+    case refused
+}
+
+package enum ChainStep {
+    case ended(ChainResult)
+    /// A stage runs on the pool; the message's bytes were copied. `expire` is to be called then.
+    case suspended(until: Instant)
+}
+
+package struct ChainResult: Sendable {
+    package enum Destination: UInt8, Sendable { case output, deadLetters, nowhere }
+
+    package let destination: Destination
+    /// What the message does to its account's count.
+    package let operation: BadgeOperation?
+
+    package init(_ destination: Destination, _ operation: BadgeOperation? = nil) {
+        self.destination = destination
+        self.operation = operation
+    }
+}
+
+package enum PublishStep: Sendable, Equatable {
+    case queued
+    /// Not now: there is no room, or the producer or its topic is in no state to take it.
+    case later
+    /// Never.
+    case refused(reason: String)
+}
+
+/// What became of one thing published.
+package struct OutputReport<Output: Sendable> {
+    package enum Failure: Sendable, Equatable {
+        /// The brokers refuse it, or another of its batch.
+        case refused(reason: String)
+        /// Neither stored nor refused, and worth another attempt: its topic is away.
+        case unavailable(reason: String)
+        /// Taken back by `purge`, or with its transaction or producer.
+        case purged
+    }
+
+    package let tag: UInt64
+    /// Where it was stored, as far as brokers tell; -1 otherwise.
+    package let offset: Int64
+    package let failure: Failure?
+    /// With a failure: the output, but for a record of the changelog.
+    package let returned: Output?
+
+    package init(tag: UInt64, offset: Int64 = -1, failure: Failure? = nil, returned: Output? = nil) {
+        self.tag = tag
+        self.offset = offset
+        self.failure = failure
+        self.returned = returned
+    }
+}
+
+package enum TransactionStep: Sendable, Equatable {
+    /// Takes over the name of the transactions, and ends what another has left open under it.
+    case initialize
+    case begin
+    /// Makes these part of the transaction, by the group's metadata of this moment.
+    case addOffsets([Position])
+    case commit
+    case abort
+}
+
+package enum TransactionOutcome: Sendable, Equatable {
+    case done
+    /// The same step once more.
+    case retry
+    /// The transaction must be aborted.
+    case abort(reason: String)
+    /// The group does not know this member as it is: aborted, and nothing is worth doing before the next rebalance.
+    case notAMember(reason: String)
+    /// The producer is of no use any more.
+    case failed(reason: String)
+}
+
+package enum ShardCommand: Sendable, Equatable {
+    /// The first: finish within the grace. The second: at once. The third: whatever still hangs.
+    case terminate
+}
+
+/// What an operator should know.
+package enum ShardNews: Sendable, Equatable {
+    case assigned([TopicPartition])
+    case revoked([TopicPartition])
+    case lost([TopicPartition])
+    case reading([TopicPartition])
+    case givenBack([TopicPartition])
+    /// The bound of a drain has passed: so many entries are left to the next owner.
+    case drainTooLong(unfinished: Int)
+    case foreignCommit(Position, reason: String)
+    case logMadeAnew(TopicPartition, offset: Int64)
+    case logExpired(TopicPartition, from: Int64, to: Int64)
+    case offsetMissing(TopicPartition)
+    /// Intake from it waits: what is done beyond one that hangs would not fit into a commit.
+    case windowFull(TopicPartition, offset: Int64)
+    case metadataCut(TopicPartition, leftOut: Int)
+    case commitFailed(reason: String)
+    case transactionAborted(reason: String)
+    case transactionsTakenOver
+    case producerReplaced(reason: String)
+    case outputsReturned(reason: String)
+    case outputsGoOn
+    case outputRefused(TopicPartition, offset: Int64, reason: String)
+    case changelogRefused(reason: String)
+    case changelogNotARecord(ChangelogPosition, reason: String)
+    case changelogAnew(partition: Int32)
+    case changelogHeldUp(partition: Int32, offset: Int64)
+    case restoring([Int32])
+    case restored([Int32], records: Int)
+    case diskFailed(TopicPartition)
+    case wasAway(Duration)
+    case confirmed
+    case ending(inFlight: Int)
+    case leftUnfinished(Int)
+    case notLeftInTime
+}

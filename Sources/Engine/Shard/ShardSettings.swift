@@ -1,0 +1,26 @@
+/// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.
+package struct ShardSettings: Sendable {
+    package enum Ordering: Sendable { case key, partition, none }
+
+    /// Where a partition begins of which nothing is committed.
+    package enum Reset: Sendable { case earliest, latest, error }
+
+    package var input: [String]
+    package var isTransactional = false
+    /// A stage of the chain counts: counts are restored before a partition is read.
+    package var counts = false
+    package var ordering = Ordering.key
+    package var reset = Reset.latest
+    package var maxInFlight = 10_000
+    package var maxInFlightBytes = 64 << 20
+    /// From the moment that a message was taken.
+    package var deadline = Duration.seconds(30)
+    package var checkpointInterval = Duration.milliseconds(20)
+    package var drain = Duration.seconds(5)
+    package var shutdownGrace = Duration.seconds(25)
+    package var sessionTimeout = Duration.seconds(45)
+    /// Bytes for the accounts in memory.
+    package var countBudget = 192 << 20
+
+    package init(input: [String]) { self.input = input }
+}
