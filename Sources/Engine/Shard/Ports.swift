@@ -143,7 +143,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func forget(_ partitions: [TopicPartition])
 
     /// Partitions of which accounts are kept on disk: opens the file of one. Lost or unreadable files are begun anew.
-    associatedtype Disk: CountDisk & ~Copyable
+    associatedtype Disk: CountDisk
     mutating func openDisk(_ partition: TopicPartition) -> Disk
 
     // MARK: Commands and news
@@ -165,18 +165,18 @@ package protocol LentMessage {
 }
 
 /// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
-package protocol CountDisk: ~Copyable {
+package protocol CountDisk: AnyObject {
     /// The changelog's record up to which it has everything; nil where it has nothing.
     var position: ChangelogPosition? { get }
 
     /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
-    mutating func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
+    func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 
     /// Keeps counts and position together or not at all. False when that failed: to be tried again, or begun anew.
-    mutating func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool
+    func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool
 
     /// Forgets everything.
-    mutating func clear() -> Bool
+    func clear() -> Bool
 }
 
 /// Who is counted: a hash of the changelog's key with a secret of the state folder's own.
