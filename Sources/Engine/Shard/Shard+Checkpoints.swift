@@ -32,6 +32,7 @@ extension Shard where Ports: ~Copyable {
     private static var writeBehindInterval: Duration { .seconds(1) }
 
     mutating func advanceCheckpoint() {
+        if case .leaving = ending.phase { return }
         publishChanges()
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
@@ -241,16 +242,16 @@ extension Shard where Ports: ~Copyable {
             if partitions[index].state == .draining { continue }
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
-        changes.removeAll()
-        isDirty = false
+        changes.removeCounted()
+        isDirty = !changes.isEmpty
         for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
     }
 
     /// It is not known what was committed: the group is asked again, and counts are restored.
     mutating func restoreAll() {
         for index in partitions.indices where partitions[index].isServed { restoreAgain(index) }
-        changes.removeAll()
-        isDirty = false
+        changes.removeCounted()
+        isDirty = !changes.isEmpty
     }
 
     mutating func restoreAgain(_ index: Int32) {
