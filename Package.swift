@@ -56,7 +56,7 @@ let package = Package(
         // How messages move.
         library("Worker", ["Stores", "Push", "Kafka", "Telemetry"]),
         // How messages move: the engine that is to take the worker's place.
-        library("Engine", ["Push", "Kafka"]),
+        library("Engine", ["Stores", "Push", "Kafka", "CMemory"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
         // What notifications show beside their text: fetched and kept.
@@ -75,6 +75,8 @@ let package = Package(
         system("CZlib", "zlib"),
         system("CCurl", "libcurl"),
         system("CYAML", "yaml-0.1"),
+        // The processor's prefetch, for which Swift has no word.
+        .systemLibrary(name: "CMemory"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CAllocations"),
 
@@ -83,6 +85,7 @@ let package = Package(
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("EngineTests", ["Engine", "Stores", "Push", "Kafka", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),

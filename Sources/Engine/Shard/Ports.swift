@@ -1,5 +1,6 @@
 package import Kafka
 package import Push
+package import Stores
 
 /// Everything outside that a shard speaks to, for its own thread alone. `KafkaPorts` are the real ones; the simulation has
 /// others. No call waits, but for `wait` and the steps of transactions, which have a bound.
@@ -162,64 +163,6 @@ package protocol LentMessage {
     /// Milliseconds since 1970; -1 for none.
     var timestamp: Int64 { get }
     var byteCount: Int { get }
-}
-
-/// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
-package protocol CountDisk: AnyObject {
-    /// The changelog's record up to which it has everything; nil where it has nothing.
-    var position: ChangelogPosition? { get }
-
-    /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
-    func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
-
-    /// Keeps counts and position together or not at all. False when that failed: to be tried again, or begun anew.
-    func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool
-
-    /// Forgets everything.
-    func clear() -> Bool
-}
-
-/// Who is counted: a hash of the changelog's key with a secret of the state folder's own.
-package struct AccountHash: Hashable, Sendable {
-    package var high: UInt64
-    package var low: UInt64
-
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-}
-
-/// A count and the event that led to it. Of two states of one account the later one is right, wherever it was written.
-package struct CountState: Hashable, Sendable, Comparable {
-    package var count: Int32
-    /// Grows each time that the partition's log is made anew: offsets of an earlier one say nothing.
-    package var incarnation: UInt32
-    /// Of the last event counted; -1 where that is not known.
-    package var offset: Int64
-
-    package init(count: Int32, incarnation: UInt32 = 0, offset: Int64 = -1) {
-        self.count = count
-        self.incarnation = incarnation
-        self.offset = offset
-    }
-
-    package static func < (left: CountState, right: CountState) -> Bool {
-        (left.incarnation, left.offset) < (right.incarnation, right.offset)
-    }
-}
-
-/// A record of the changelog; the timestamp tells it from one of another log at the same offset.
-package struct ChangelogPosition: Hashable, Sendable {
-    package let partition: Int32
-    package let offset: Int64
-    package let timestamp: Int64
-
-    package init(partition: Int32, offset: Int64, timestamp: Int64 = -1) {
-        self.partition = partition
-        self.offset = offset
-        self.timestamp = timestamp
-    }
 }
 
 package enum ReplicaEvent {
