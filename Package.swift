@@ -85,8 +85,8 @@ let package = Package(
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("EngineTests", ["Engine", "Stores", "Push", "Kafka", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
-        tests("EngineTests", ["Engine", "Push", "Kafka", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
         tests(

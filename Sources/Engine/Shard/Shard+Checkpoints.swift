@@ -106,8 +106,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func publish(_ change: CountChanges.Change) -> PublishStep {
-        restore.value.removeAll(keepingCapacity: true)
-        ChangelogRecord.appendValue(change.state, to: &restore.value)
+        ChangelogRecord.encode(change.state, into: &restore.value)
         let place = partitions[change.partition].place
         let tag = EntryTable.changeTag(checkpoint.number, change.partition)
         let timestamp = isClockRefused ? change.timestamp : ports.wallClock
@@ -211,7 +210,10 @@ extension Shard where Ports: ~Copyable {
             accept { _ in true }
             storeChanges()
             cut.marks.removeAll(keepingCapacity: true)
-            for index in partitions.indices { partitions[index].isInTransaction = false }
+            for index in partitions.indices {
+                partitions[index].counts?.commitChanges()
+                partitions[index].isInTransaction = false
+            }
             forgetConvicts()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)
         case (_, .abort(let reason)), (_, .notAMember(let reason)):

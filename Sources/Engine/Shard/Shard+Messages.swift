@@ -206,22 +206,24 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
         entries[entry].destination = result.destination
-        if let operation = result.operation, entries[entry].hasAccount, !entries[entry].isCounted,
-            !count(entry, operation)
-        {
-            return failDisk(of: entries[entry].partition)
-        }
+        if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = result.operation }
+        // At least once a count is ahead of what is acknowledged. In a transaction it is as far as what is published.
+        guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }
         if result.destination == .nowhere {
             letGo(of: entry)
             complete(entry)
+            return
+        }
+        publishCurrent(entry)
+        if settings.isTransactional, entries[entry].state == .held {
+            holdKey(of: entry)
         } else {
-            publishCurrent(entry)
             letGo(of: entry)
         }
     }
 
     /// The next message of its key may run.
-    private mutating func letGo(of entry: UInt32) {
+    mutating func letGo(of entry: UInt32) {
         if let message = messages[Int(entry)] {
             messages[Int(entry)] = nil
             ports.release(message)
@@ -231,8 +233,17 @@ extension Shard where Ports: ~Copyable {
         if next != 0 { released.append(next) }
     }
 
+    /// Later messages of its key wait until it is published, and has counted.
+    private mutating func holdKey(of entry: UInt32) {
+        guard settings.ordering != .none, !entries[entry].holdsKey else { return }
+        setKey(of: entry)
+        order.hold(entry, &entries)
+    }
+
     /// False when the disk cannot be read.
-    private mutating func count(_ entry: UInt32, _ operation: BadgeOperation) -> Bool {
+    mutating func count(_ entry: UInt32) -> Bool {
+        guard let operation = entries[entry].operation else { return true }
+        entries[entry].operation = nil
         guard let state = state(of: entry) else { return false }
         let (index, account) = (entries[entry].partition, entries[entry].account)
         guard let cell = partitions[index].counts?.cell(of: account) else { return false }
