@@ -2,7 +2,8 @@ internal import CRdKafka
 
 /// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused: at least once a
 /// refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the transaction. All that was
-/// queued is reported then, what is on its way with what became of it.
+/// queued is reported then, what is on its way with what became of it. That covers no record that has timed out: at least
+/// once `message.timeout.ms` is to be 0.
 package final class OutputProducer {
     private let client: Client
     private let sinks: ClientSinks
@@ -60,7 +61,8 @@ package final class OutputProducer {
         switch code {
         case RD_KAFKA_RESP_ERR_NO_ERROR: return .queued
         case RD_KAFKA_RESP_ERR__QUEUE_FULL: return .full
-        default: return .refused(KafkaError(code))
+        // After a fatal error the code is that error's (`rd_kafka_check_produce`) and says nothing about the record.
+        case let code: return .refused(client.isFatal ? KafkaError(RD_KAFKA_RESP_ERR__FATAL) : KafkaError(code))
         }
     }
 
