@@ -47,6 +47,28 @@ struct GroupConsumerTests {
         #expect(try second.leave())
     }
 
+    @Test("A member leaves that has not answered a rebalance", arguments: [true, false])
+    func leaveUnanswered(reads: Bool) throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let first = try Member(peer.cluster, group: "g")
+        first.readsAtOnce = reads
+        try first.until { $0.owned.count == 2 }
+        first.answers = false
+        let second = try Member(peer.cluster, group: "g")
+        try first.until {
+            try? second.turn()
+            return $0.events.contains { if case .revoked(let all) = $0 { !all.isEmpty } else { false } }
+        }
+        #expect(try first.leave())
+        try second.until { $0.owned.count == 2 }
+        #expect(try second.leave())
+        let third = try Member(peer.cluster, group: "h")
+        third.answers = false
+        try third.until { !$0.events.isEmpty }
+        #expect(try third.leave())
+    }
+
     @Test("A member that is lost while it reads nothing joins anew", arguments: [true, false])
     func lostUnread(reads: Bool) throws {
         let peer = try Peer()

@@ -15,6 +15,7 @@ final class Member {
     var rebalances = 0
     /// Partitions are read as soon as they are assigned.
     var readsAtOnce = true
+    var answers = true
     /// Each partition that stays is sought after a rebalance.
     var seeks = true
 
@@ -34,7 +35,7 @@ final class Member {
         consumer.wait(milliseconds: milliseconds, records: records > 0)
         consumer.takeEvents(into: &events)
         self.events += events
-        for event in events {
+        for event in events where answers {
             switch event {
             case .assigned(let partitions):
                 rebalances += 1

@@ -154,6 +154,10 @@ package final class GroupConsumer {
         guard leaving == nil else { return }
         guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue to leave by") }
         leaving = queue
+        // librdkafka waits for the answers that are still owed (`rd_kafka_cgrp_terminate0`).
+        pollEvents()
+        if let revoked = sinks.group.revoked { try? giveBack(Array(revoked)) }
+        try? acceptAssignment()
         sinks.rebalances.isLeaving = true
         signal.watch(queue)
         if let error = rd_kafka_consumer_close_queue(client.handle, queue) { throw KafkaError(consuming: error) }
