@@ -56,7 +56,7 @@ let package = Package(
         // How messages move.
         library("Worker", ["Engine", "Stores", "Push", "Kafka", "Telemetry"]),
         // How messages move: the engine that is to take the worker's place.
-        library("Engine", ["Stores", "Push", "Kafka", "CMemory"], exclude: ["ENGINE.md"]),
+        library("Engine", ["Stores", "Push", "Kafka", "Telemetry", "CMemory"], exclude: ["ENGINE.md"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
         // What notifications show beside their text: fetched and kept.

@@ -34,6 +34,10 @@ struct Checkpoint {
         case commit
         /// The cut comes to nothing: its marks and, but for those that are stored, its changes belong to the next.
         case putBack
+        /// The changelog of some partitions does not answer: what is theirs is left out.
+        case setAside
+        /// No answer came: what the changelog has stays, and the offsets belong to the next one.
+        case giveUpCommit
         case initialize
         case begin
         /// Send at once what waits for its batch.
@@ -47,6 +51,7 @@ struct Checkpoint {
     }
 
     private static let answerPatience = Duration.milliseconds(1500)
+    private static let changelogPatience = Duration.seconds(2)
     private static let retryDelay = Duration.milliseconds(50)
     /// A group that does not know this member is about to tell it so.
     private static let refusalDelay = Duration.milliseconds(200)
@@ -65,6 +70,8 @@ struct Checkpoint {
     private var areChangesPublished = false
     private(set) var hasFailed = false
     private var begun = Instant.past
+    /// Transactions that were aborted one after the other.
+    private var aborts = 0
 
     init(isTransactional: Bool, interval: Duration) {
         self.isTransactional = isTransactional
@@ -107,7 +114,13 @@ struct Checkpoint {
             guard now >= due || isWanted else { return .none }
             return beginCut(now)
         case .storing:
-            guard areChangesPublished, changesUnanswered == 0 else { return .none }
+            guard areChangesPublished, changesUnanswered == 0 else {
+                guard !isTransactional, areChangesPublished, !hasFailed, now >= begun + Self.changelogPatience else {
+                    return .none
+                }
+                changesUnanswered = 0
+                return .setAside
+            }
             if isTransactional {
                 guard !hasFailed else { return beginAbort(now) }
                 state = .addingOffsets
@@ -117,7 +130,10 @@ struct Checkpoint {
             state = .committing(until: now + Self.answerPatience)
             return .commit
         case .committing(let until):
-            return now < until ? .none : fail(now, after: .zero)
+            guard now >= until else { return .none }
+            state = .idle
+            due = now
+            return .giveUpCommit
         case .starting(let from): return now < from ? .none : .initialize
         case .beginning(let from): return now < from ? .none : .begin
         case .open:
@@ -168,9 +184,11 @@ struct Checkpoint {
         switch state {
         case .idle, .open: hasFailed && isTransactional ? .past : isDirty ? (isWanted ? .past : due) : .never
         case .committing(let until): until
-        case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from), .replacing(let from):
-            from
-        case .storing, .closing: .never
+        case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from): from
+        // The shard has times of its own for that.
+        case .replacing: .never
+        case .storing: areChangesPublished ? begun + Self.changelogPatience : .never
+        case .closing: .never
         case .addingOffsets: .past
         }
     }
@@ -184,7 +202,7 @@ struct Checkpoint {
     /// A record of an earlier checkpoint says nothing any more.
     mutating func answeredChange(of checkpoint: UInt32, failed: Bool) {
         guard checkpoint == number, state == .storing else { return }
-        changesUnanswered -= 1
+        changesUnanswered = max(0, changesUnanswered - 1)
         if failed { hasFailed = true }
     }
 
@@ -218,9 +236,7 @@ struct Checkpoint {
         switch outcome {
         case .done: return succeeded(step, now)
         case .failed: return replace(now)
-        case .retry:
-            retry(step, from: now + Self.retryDelay)
-            return .none
+        case .retry: return retry(step, from: now + Self.retryDelay)
         case .abort, .notAMember:
             switch step {
             case .initialize, .begin: return replace(now)
@@ -249,6 +265,7 @@ struct Checkpoint {
             state = .ending(from: now)
             return .none
         case .commit:
+            aborts = 0
             ended = number
             state = .beginning(from: now)
             return .none
@@ -258,7 +275,7 @@ struct Checkpoint {
         }
     }
 
-    private mutating func retry(_ step: TransactionStep, from time: Instant) {
+    private mutating func retry(_ step: TransactionStep, from time: Instant) -> Action {
         switch step {
         case .initialize: state = .starting(from: time)
         case .begin: state = .beginning(from: time)
@@ -266,14 +283,18 @@ struct Checkpoint {
         case .addOffsets:
             hasFailed = true
             state = .aborting(from: time)
+            return .putBack
         case .commit: state = .ending(from: time)
         case .abort: state = .aborting(from: time)
         }
+        return .none
     }
 
     private mutating func beginAbort(_ now: Instant) -> Action {
         let isCut = state == .storing
-        state = .aborting(from: now)
+        aborts = min(aborts + 1, 6)
+        // What has failed twice is likely to fail again: 0, 20, 40, ... 640 ms.
+        state = .aborting(from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
         return isCut ? .putBack : .none
     }
 

@@ -20,6 +20,8 @@ struct ChangelogRestore {
         /// Told already: an open transaction stands before the end.
         var isHeldUp = false
         var count = 0
+        /// Rows of it that were lower than what is known: an owner that had lost the partition wrote them. By account.
+        var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
     }
 
     /// Partitions that are read at once; the others wait their turn.
@@ -129,6 +131,12 @@ struct ChangelogRestore {
 
     func withKey<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    mutating func noteStale(_ row: Int, of partition: Int32, timestamp: Int64) {
+        guard let index = reading.firstIndex(where: { $0.partition == partition }) else { return }
+        let key = withKey(reading[index].keys[row]) { Array($0) }
+        reading[index].stale[reading[index].rows[row].account] = (key, timestamp)
     }
 
     mutating func applied() {

@@ -41,6 +41,23 @@ struct CountChanges {
         keys.removeAll(keepingCapacity: true)
     }
 
+    /// Takes out what is of those partitions, in its order.
+    mutating func take(of isWanted: (Int32) -> Bool) -> CountChanges {
+        var taken = CountChanges()
+        for change in list where isWanted(change.partition) { taken.add(change, of: self) }
+        list.removeAll { isWanted($0.partition) }
+        return taken
+    }
+
+    private mutating func add(_ change: Change, of other: CountChanges) {
+        other.withKey(of: change) { key in
+            add(
+                partition: change.partition, change.account, change.state, isRewrite: change.isRewrite,
+                timestamp: change.timestamp
+            ) { $0.append(contentsOf: key) }
+        }
+    }
+
     /// What was counted has come to nothing.
     mutating func removeCounted() { list.removeAll { !$0.isRewrite } }
 
@@ -50,14 +67,7 @@ struct CountChanges {
     /// Goes before what was settled since.
     mutating func putBack(_ earlier: CountChanges) {
         var merged = earlier
-        for change in list {
-            withKey(of: change) { key in
-                merged.add(
-                    partition: change.partition, change.account, change.state, isRewrite: change.isRewrite,
-                    timestamp: change.timestamp
-                ) { $0.append(contentsOf: key) }
-            }
-        }
+        for change in list { merged.add(change, of: self) }
         self = merged
     }
 }

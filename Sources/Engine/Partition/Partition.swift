@@ -14,6 +14,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         /// It is to be read on from this offset; tried again then.
         case seeking(Int64, again: Instant)
         case running
+        /// Nothing is read of it: what is done beyond one that hangs would not fit into a commit, or its changelog does not
+        /// answer. It goes on at the ledger's next offset, when this one has room.
+        case stalled(Int64)
         /// Nothing more is taken of it; it goes with the revocation that it is part of.
         case draining
         case gone
@@ -22,6 +25,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     let place: TopicPartition
     /// The number of its topic, as records carry it.
     let topic: UInt32
+    /// Which of this shard's assignments it is.
+    let assignment: UInt32
     var state: State
     /// Raised whenever what was taken before is void.
     var epoch: UInt32 = 1
@@ -42,30 +47,47 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var unfinished = 0
     /// nil where nothing is counted.
     var counts: PartitionCounts<Ports.Disk>?
+    /// They are whole.
+    var isRestored = false
     var incarnation: UInt32 = 0
-    /// What was taken from the consumer and has no room in the ledger's window yet, in its order.
-    var stalled: [Ports.Message] = []
+    /// Of the last record taken, in milliseconds since 1970.
+    var timestamp: Int64 = 0
+    /// Changelog records that are not answered.
+    var changesUnanswered = 0
     /// The last changelog record that is known to be stored.
     var changelogEnd: ChangelogPosition?
     /// Something of it was published in the open transaction.
     var isInTransaction = false
 
-    init(_ place: TopicPartition, topic: UInt32, now: Instant) {
+    init(_ place: TopicPartition, topic: UInt32, assignment: UInt32, now: Instant) {
         self.place = place
         self.topic = topic
+        self.assignment = assignment
         state = .asking(again: now)
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
 
-    var isStalled: Bool { !stalled.isEmpty }
+    /// Its ledger says how far it is.
+    var isServed: Bool {
+        switch state {
+        case .running, .seeking, .askingRange, .stalled, .draining: isRead
+        case .asking, .restoring, .gone: false
+        }
+    }
 
-    /// Its ledger says how far it is: it may be committed.
-    var isServed: Bool { isRead && state != .gone }
+    var needsCommit: Bool {
+        if case .restoring = state { return mustCommit }
+        return isServed && (mustCommit || ledger.isDirty)
+    }
 
-    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
+    /// Nothing is read of a stalled one, which a seek would not change.
+    mutating func stopIfStalled(_ ports: inout Ports) {
+        if case .stalled = state { ports.read([Position(place, offset: ledger.position)]) }
+    }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
     mutating func writeBehind() -> Bool {
+        guard isRestored else { return true }
         let end = changelogEnd
         return counts?.writeBehind(at: end) ?? true
     }
@@ -93,6 +115,7 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Numbers that were given out; those of partitions that are gone and have nothing in flight are given out again.
     private(set) var count = 0
     private var byTopic: [[Int32]] = []
+    private var assignments: UInt32 = 0
 
     init() { slots = .allocate(capacity: capacity) }
 
@@ -110,16 +133,17 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var indices: Range<Int32> { 0..<Int32(count) }
 
     mutating func insert(_ place: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
+        assignments &+= 1
         for index in indices where slots[Int(index)].state == .gone {
             let epoch = slots[Int(index)].epoch
-            slots[Int(index)] = Partition(place, topic: topic, now: now)
+            slots[Int(index)] = Partition(place, topic: topic, assignment: assignments, now: now)
             // Entries of whoever had the number before are of an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
             enter(index, topic, place.partition)
             return index
         }
         if count == capacity { grow() }
-        (slots + count).initialize(to: Partition(place, topic: topic, now: now))
+        (slots + count).initialize(to: Partition(place, topic: topic, assignment: assignments, now: now))
         count += 1
         enter(Int32(count - 1), topic, place.partition)
         return Int32(count - 1)

@@ -51,6 +51,8 @@ struct Entry {
     var isUnanswered = false
     /// What it does to its account's count, with transactions: when it is published.
     var operation: BadgeOperation?
+    /// Its dead letter was refused too: the next one only names the message.
+    var isNameOnly = false
     /// It changed its account's count.
     var hasChange = false
     /// An earlier one of its account is not done.
@@ -138,14 +140,18 @@ struct EntryTable: ~Copyable {
     }
 
     /// The tag of a changelog record: of a checkpoint, for a partition of the shard.
-    static func changeTag(_ checkpoint: UInt32, _ partition: Int32) -> UInt64 {
-        changeBit | UInt64(UInt32(bitPattern: partition) & 0x7FFF_FFFF) << 32 | UInt64(checkpoint)
+    static func changeTag(_ checkpoint: UInt32, _ partition: Int32, epoch: UInt32) -> UInt64 {
+        changeBit | UInt64(epoch & 0x7FFF) << 48 | UInt64(UInt16(truncatingIfNeeded: partition)) << 32
+            | UInt64(checkpoint)
     }
 
     /// nil for the tag of an entry.
-    static func change(ofTag tag: UInt64) -> (checkpoint: UInt32, partition: Int32)? {
+    static func change(ofTag tag: UInt64) -> (checkpoint: UInt32, partition: Int32, epoch: UInt32)? {
         guard tag & changeBit != 0 else { return nil }
-        return (UInt32(truncatingIfNeeded: tag), Int32(truncatingIfNeeded: tag >> 32 & 0x7FFF_FFFF))
+        return (
+            UInt32(truncatingIfNeeded: tag), Int32(truncatingIfNeeded: tag >> 32 & 0xFFFF),
+            UInt32(truncatingIfNeeded: tag >> 48 & 0x7FFF)
+        )
     }
 
     // MARK: Names

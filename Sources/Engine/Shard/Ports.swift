@@ -31,6 +31,9 @@ package protocol ShardPorts: ~Copyable {
     /// Reads a partition that was assigned, from this very offset or an end of the log (`Position.beginning`, `.end`).
     mutating func read(_ positions: [Position])
 
+    /// Reads nothing of it before the next `read`.
+    mutating func stop(_ partition: TopicPartition)
+
     /// Answers `revoked` and `lost`: nothing of them is read any more.
     mutating func giveBack(_ partitions: [TopicPartition])
 
@@ -112,7 +115,7 @@ package protocol ShardPorts: ~Copyable {
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
     /// Answered by `GroupEvent.letter`.
-    mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String)
+    mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool)
 
     /// The dead letter that was asked for.
     mutating func takeLetter(tag: UInt64) -> Output?

@@ -17,13 +17,18 @@ struct Cut {
     var changes = CountChanges()
     /// So many of the changes have been published.
     var published = 0
+    /// The last changelog record of each partition that is known to be stored.
+    var ends: [Int32: ChangelogPosition] = [:]
+    /// The changes carry the time of their events.
+    var hasEventTime = false
 
     /// What belongs to a partition that has gone, or gone back.
     mutating func remove(partition: Int32) {
+        marks.removeAll { $0.partition == partition }
+        ends[partition] = nil
         guard !changes.isEmpty else { return }
         published -= changes.list[..<published].count { $0.partition == partition }
         changes.remove(partition: partition)
-        marks.removeAll { $0.partition == partition }
     }
 }
 
@@ -49,6 +54,11 @@ extension Shard where Ports: ~Copyable {
         case .cut: makeCut()
         case .commit: commit()
         case .putBack: putBack()
+        case .setAside: setAsideUnanswered()
+        case .giveUpCommit:
+            storeChanges()
+            cut.marks.removeAll(keepingCapacity: true)
+            isDirty = true
         case .initialize: step(.initialize)
         case .begin: step(.begin)
         case .flush: ports.flush()
@@ -71,7 +81,15 @@ extension Shard where Ports: ~Copyable {
         cut.marks.removeAll(keepingCapacity: true)
         cut.changes.removeAll()
         cut.published = 0
+        cut.ends.removeAll(keepingCapacity: true)
+        cut.hasEventTime = isClockRefused
+        isDirty = false
         for index in partitions.indices where partitions[index].needsCommit {
+            // Its changelog is away: it waits, and nobody waits for it.
+            guard partitions[index].changesUnanswered == 0 else {
+                isDirty = true
+                continue
+            }
             let snapshot = partitions[index].ledger.snapshot()
             if snapshot.leftOut > 0 {
                 ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
@@ -81,14 +99,14 @@ extension Shard where Ports: ~Copyable {
                     partition: index, epoch: partitions[index].epoch, place: partitions[index].place,
                     snapshot: snapshot))
         }
-        swap(&cut.changes, &changes)
-        isDirty = false
+        let away = partitionsUnanswered
+        if away.isEmpty { swap(&cut.changes, &changes) } else { cut.changes = changes.take { !away.contains($0) } }
         publishChanges()
     }
 
     /// The cut's changes go to the changelog, as far as the producer takes them.
     private mutating func publishChanges() {
-        guard checkpoint.state == .storing, !isReplacingProducer else { return }
+        guard checkpoint.state == .storing, !isReplacingProducer, confirmation == nil else { return }
         while cut.published < cut.changes.count {
             let change = cut.changes.list[cut.published]
             let step = publish(change)
@@ -99,6 +117,7 @@ extension Shard where Ports: ~Copyable {
                 refuseChange(reason, of: checkpoint.number)
             } else {
                 changesUnanswered += 1
+                partitions[change.partition].changesUnanswered += 1
             }
         }
         checkpoint.publishedAllChanges()
@@ -108,8 +127,9 @@ extension Shard where Ports: ~Copyable {
     private mutating func publish(_ change: CountChanges.Change) -> PublishStep {
         ChangelogRecord.encode(change.state, into: &restore.value)
         let place = partitions[change.partition].place
-        let tag = EntryTable.changeTag(checkpoint.number, change.partition)
-        let timestamp = isClockRefused ? change.timestamp : ports.wallClock
+        let tag = EntryTable.changeTag(
+            checkpoint.number, change.partition, epoch: partitions[change.partition].assignment)
+        let timestamp = cut.hasEventTime ? change.timestamp : ports.wallClock
         return cut.changes.withKey(of: change) { key in
             restore.value.withUnsafeBytes { value in
                 ports.publishChange(
@@ -118,26 +138,46 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    mutating func handleChange(_ report: OutputReport<Ports.Output>, of number: UInt32, _ index: Int32) {
+    mutating func handleChange(
+        _ report: OutputReport<Ports.Output>, of number: UInt32, _ index: Int32, assignment: UInt32
+    ) {
         changesUnanswered -= 1
+        let isCurrent = index < partitions.count && partitions[index].assignment & 0x7FFF == assignment
+        if isCurrent { partitions[index].changesUnanswered -= 1 }
         switch report.failure {
         case nil:
             checkpoint.answeredChange(of: number, failed: false)
-            guard report.offset >= 0, index < partitions.count, checkpoint.number == number else { return }
+            guard isCurrent, report.offset > cut.ends[index]?.offset ?? -1, checkpoint.number == number else { return }
             let place = partitions[index].place
-            if report.offset > partitions[index].changelogEnd?.offset ?? -1 {
-                partitions[index].changelogEnd = ChangelogPosition(partition: place.partition, offset: report.offset)
-            }
+            cut.ends[index] = ChangelogPosition(partition: place.partition, offset: report.offset)
         case .refused(let reason): refuseChange(reason, of: number)
         case .unavailable, .purged:
             checkpoint.answeredChange(of: number, failed: true)
         }
     }
 
+    /// Perhaps for its time: the next ones carry their events' instead, or this machine's again.
     private mutating func refuseChange(_ reason: String, of number: UInt32) {
         ports.tell(.changelogRefused(reason: reason))
-        isClockRefused.toggle()
+        isClockRefused = !cut.hasEventTime
         checkpoint.answeredChange(of: number, failed: true)
+    }
+
+    /// Those of which the changelog has not answered.
+    private var partitionsUnanswered: Set<Int32> {
+        Set(partitions.indices.filter { partitions[$0].changesUnanswered > 0 })
+    }
+
+    /// The changelog of some partitions does not answer: the others go on without them.
+    private mutating func setAsideUnanswered() {
+        let away = partitionsUnanswered
+        cut.marks.removeAll { away.contains($0.partition) }
+        for index in away { cut.ends[index] = nil }
+        let kept = cut.changes.take { !away.contains($0) }
+        changes.putBack(cut.changes)
+        cut.changes = kept
+        cut.published = kept.count
+        isDirty = true
     }
 
     /// What the cut had belongs to the next one. Partitions that have gone, or gone back, have taken theirs with them.
@@ -157,14 +197,17 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func handleCommit(_ number: UInt32, _ outcome: CommitOutcome) {
-        if number == Self.confirmationNumber { return confirmed(outcome) }
+        if number == confirmation { return confirmed(outcome) }
         guard number == checkpoint.number else { return }
         ended(outcome)
     }
 
     private mutating func confirmed(_ outcome: CommitOutcome) {
-        guard confirmation != nil, outcome == .accepted else { return }
+        guard outcome == .accepted else { return }
         confirmation = nil
+        // A commit that was under way before may be undone by the one that asked.
+        for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
+        isDirty = true
         ports.tell(.confirmed)
     }
 
@@ -196,6 +239,10 @@ extension Shard where Ports: ~Copyable {
     /// The changelog has the cut's changes.
     private mutating func storeChanges() {
         for change in cut.changes.list { partitions[change.partition].counts?.stored(change.account, change.state) }
+        for (index, end) in cut.ends where end.offset > partitions[index].changelogEnd?.offset ?? -1 {
+            partitions[index].changelogEnd = end
+        }
+        cut.ends.removeAll(keepingCapacity: true)
         if !cut.changes.isEmpty, nextWriting == .never { nextWriting = now + Self.writeBehindInterval }
         cut.changes.removeAll()
     }
@@ -242,6 +289,7 @@ extension Shard where Ports: ~Copyable {
             partitions[index].rewind()
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
+            partitions[index].stopIfStalled(&ports)
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
         changes.removeCounted()
@@ -256,19 +304,23 @@ extension Shard where Ports: ~Copyable {
         isDirty = !changes.isEmpty
     }
 
-    mutating func restoreAgain(_ index: Int32) {
+    mutating func restoreAgain(_ index: Int32, after delay: Duration = .zero) {
+        if partitions[index].isInTransaction { checkpoint.failTransaction() }
+        restore.remove(index)
+        partitions[index].isRestored = false
+        partitions[index].changelogEnd = nil
         dropEntries(of: index)
         changes.remove(partition: index)
         cut.remove(partition: index)
         partitions[index].counts = nil
         partitions[index].rewind()
         guard partitions[index].state != .draining else { return }
-        partitions[index].state = .asking(again: now)
+        partitions[index].state = .asking(again: now + delay)
     }
 
     mutating func failDisk(of index: Int32) {
         ports.tell(.diskFailed(partitions[index].place))
-        restoreAgain(index)
+        restoreAgain(index, after: .seconds(1))
     }
 
     // MARK: Behind the changelog

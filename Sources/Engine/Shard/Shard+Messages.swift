@@ -7,6 +7,7 @@ extension Shard where Ports: ~Copyable {
     /// Messages may run: what comes of them can be published.
     var canRun: Bool {
         checkpoint.takesOutputs && outputs.isIdle && confirmation == nil && !isReplacingProducer
+            && changes.count + cut.changes.count < entries.capacity * 4 + 10_000
     }
 
     var hasRoom: Bool {
@@ -18,7 +19,6 @@ extension Shard where Ports: ~Copyable {
         guard canRun, ending.isRunning, batchNext == batch.count else { return }
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
-        takeStalled()
         while batch.count < Self.batchSize, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
         loadAccounts()
@@ -30,21 +30,13 @@ extension Shard where Ports: ~Copyable {
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else { return ports.release(message) }
-        if partitions[index].isStalled {
-            partitions[index].stalled.append(message)
-            return
-        }
         if partitions[index].isUncertain, !isNext(message, index) { return }
         if !enter(message, index) { stall(message, index) }
     }
 
     /// False when the window of its partition has no room for it.
     private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
-        if settings.isTransactional, partitions[index].ledger.inFlight > 0,
-            partitions[index].ledger.metadataSizeBound(taking: message.offset) > OffsetMetadata.limit
-        {
-            return false
-        }
+        guard fits(message.offset, index, in: OffsetMetadata.limit) else { return false }
         switch partitions[index].ledger.take(message.offset) {
         case .taken: break
         case .full: return false
@@ -62,6 +54,7 @@ extension Shard where Ports: ~Copyable {
         entries[entry].partition = index
         entries[entry].epoch = partitions[index].epoch
         partitions[index].unfinished += 1
+        partitions[index].timestamp = message.timestamp
         messages[Int(entry)] = message
         if settings.counts { noteAccount(of: message, entry, index) }
         batch.append(entry)
@@ -90,27 +83,36 @@ extension Shard where Ports: ~Copyable {
             return true
         }
         // Read once more from where it should go on: what comes then is what the log has.
+        partitions[index].state = .seeking(partitions[index].gap ?? next, again: now)
         partitions[index].gap = message.offset
-        partitions[index].state = .seeking(next, again: now)
         ports.release(message)
         return false
     }
 
-    private mutating func stall(_ message: Ports.Message, _ index: Int32) {
-        partitions[index].stalled.append(message)
-        ports.tell(.windowFull(partitions[index].place, offset: message.offset))
+    /// Whether what is done beyond the position would fit into a transaction's commit, whole, when this is taken too.
+    private func fits(_ offset: Int64, _ index: Int32, in limit: Int) -> Bool {
+        !settings.isTransactional || partitions[index].ledger.inFlight == 0
+            || partitions[index].ledger.metadataSizeBound(taking: offset) <= limit
     }
 
-    /// Takes what had no room in a window, as soon as the window has moved.
-    private mutating func takeStalled() {
-        for index in partitions.indices where partitions[index].isStalled && partitions[index].state == .running {
-            var taken = 0
-            let stalled = partitions[index].stalled
-            while taken < stalled.count, batch.count < Self.batchSize, hasRoom, enter(stalled[taken], index) {
-                taken += 1
-            }
-            if taken > 0 { partitions[index].stalled.removeFirst(taken) }
-        }
+    private mutating func stall(_ message: Ports.Message, _ index: Int32) {
+        ports.tell(.windowFull(partitions[index].place, offset: message.offset))
+        partitions[index].state = .stalled(message.offset)
+        ports.stop(partitions[index].place)
+        ports.release(message)
+    }
+
+    /// Reads on when the window has moved, and has room to spare.
+    mutating func endStall(of index: Int32, at offset: Int64) {
+        let ledger = partitions[index].ledger
+        guard partitions[index].changesUnanswered == 0,
+            ledger.inFlight == 0
+                || fits(offset, index, in: OffsetMetadata.limit / 4 * 3)
+                    && offset - ledger.position < OffsetLedger.spanLimit / 2
+        else { return }
+        partitions[index].state = .running
+        partitions[index].isUncertain = true
+        ports.read([Position(partitions[index].place, offset: ledger.next)])
     }
 
     private mutating func loadAccounts() {
@@ -267,16 +269,23 @@ extension Shard where Ports: ~Copyable {
             return
         }
         var entry = entry
+        let (account, index) = (entries[entry].account, entries[entry].partition)
         while true {
             let successor = entries[entry].successor
             settle(entry)
             // With transactions its report may still be awaited.
             if entries[entry].isUnanswered { entries[entry].state = .published } else { remove(entry) }
-            guard successor != 0 else { return }
+            guard isSuccessor(successor, of: account, index) else { return }
             entries[successor].hasPredecessor = false
             guard entries[successor].state == .done else { return }
             entry = successor
         }
+    }
+
+    /// It may have been given up since, and its place taken by another.
+    private func isSuccessor(_ entry: UInt32, of account: AccountHash, _ index: Int32) -> Bool {
+        entry != 0 && entries[entry].state != .free && entries[entry].hasPredecessor
+            && entries[entry].account == account && entries[entry].partition == index
     }
 
     private mutating func settle(_ entry: UInt32) {
@@ -307,22 +316,33 @@ extension Shard where Ports: ~Copyable {
         partitions[index].unfinished = 0
         let epoch = partitions[index].epoch
         order.removeWaiting(&entries, of: index, before: epoch)
+        forgetHeld(of: index, before: epoch)
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index && entries[entry].epoch != epoch {
             drop(entry)
         }
-        for message in partitions[index].stalled { ports.release(message) }
-        partitions[index].stalled.removeAll()
     }
 
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
         order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
+        forgetHeld(of: index, before: partitions[index].epoch &+ 1)
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
             partitions[index].unfinished -= 1
             drop(entry)
         }
+    }
+
+    private mutating func forgetHeld(of index: Int32, before epoch: UInt32) {
+        guard outputs.heldCount + letters.heldCount > 0 else { return }
+        var gone: Set<UInt64> = []
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state == .held && entries[entry].partition == index && entries[entry].epoch != epoch {
+            gone.insert(entries.tag(of: entry))
+        }
+        outputs.remove { gone.contains($0) }
+        letters.remove { gone.contains($0) }
     }
 
     private mutating func drop(_ entry: UInt32) {
@@ -336,11 +356,6 @@ extension Shard where Ports: ~Copyable {
             wakeUps.remove(entry, &entries)
             ports.abandon(entry: Int(entry))
         case .waiting, .held, .published, .done: break
-        }
-        let held = entries.tag(of: entry)
-        if entries[entry].state == .held {
-            outputs.remove { $0 == held }
-            letters.remove { $0 == held }
         }
         letGo(of: entry)
         remove(entry)

@@ -9,7 +9,9 @@ extension Shard where Ports: ~Copyable {
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(source(of: entry))
         let isFree = (isLetter ? letters.isIdle : outputs.isIdle) && checkpoint.takesOutputs && confirmation == nil
-        guard isFree, !isSuspect, !isReplacingProducer else { return hold(entry, isSuspect: isSuspect) }
+        guard isFree, !isSuspect, !isReplacingProducer, !isLetter || now >= lettersFrom else {
+            return hold(entry, isSuspect: isSuspect)
+        }
         switch ports.publish(tag: entries.tag(of: entry)) {
         case .queued: published(entry)
         case .later: hold(entry, isSuspect: false)
@@ -58,7 +60,7 @@ extension Shard where Ports: ~Copyable {
 
     mutating func handle(_ report: OutputReport<Ports.Output>) {
         if let change = EntryTable.change(ofTag: report.tag) {
-            return handleChange(report, of: change.checkpoint, change.partition)
+            return handleChange(report, of: change.checkpoint, change.partition, assignment: change.epoch)
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false
@@ -103,9 +105,12 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func askLetter(_ entry: UInt32, _ reason: String) {
         entries[entry].state = .held
+        // A dead letter that is refused only names its message from then on.
+        if entries[entry].destination == .deadLetters { entries[entry].isNameOnly = true }
         entries[entry].destination = .deadLetters
         ports.askLetter(
-            of: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry), reason: reason)
+            of: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry), reason: reason,
+            isNameOnly: entries[entry].isNameOnly)
     }
 
     /// The dead letter that was asked for is there.
@@ -133,6 +138,8 @@ extension Shard where Ports: ~Copyable {
             checkpoint.failTransaction()
         case .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
+            // The next transactions do without dead letters for a while.
+            if entries[entry].destination == .deadLetters { lettersFrom = now + .seconds(5) }
             checkpoint.failTransaction()
         case .purged: checkpoint.failTransaction()
         }
@@ -162,7 +169,7 @@ extension Shard where Ports: ~Copyable {
         guard confirmation == nil, !isReplacingProducer, checkpoint.takesOutputs else { return }
         let wasIdle = outputs.isIdle
         sendHeld(isLetter: false)
-        sendHeld(isLetter: true)
+        if now >= lettersFrom { sendHeld(isLetter: true) }
         if !wasIdle, outputs.isIdle { ports.tell(.outputsGoOn) }
     }
 
@@ -177,6 +184,9 @@ extension Shard where Ports: ~Copyable {
             case .later:
                 let time = now + .milliseconds(5)
                 if isLetter { letters.stays(until: time) } else { outputs.stays(until: time) }
+                return
+            case .refused where entries[entry].isNameOnly:
+                letters.stays(until: now + .seconds(10))
                 return
             case .refused(let reason):
                 if isLetter { letters.taken() } else { outputs.taken() }

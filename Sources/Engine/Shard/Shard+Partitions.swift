@@ -62,8 +62,6 @@ extension Shard where Ports: ~Copyable {
         for place in places {
             guard let index = partitions.index(of: place) else { continue }
             restore.remove(index)
-            for message in partitions[index].stalled { ports.release(message) }
-            partitions[index].stalled.removeAll()
             partitions[index].state = .draining
             drained.append(index)
         }
@@ -101,6 +99,7 @@ extension Shard where Ports: ~Copyable {
         changes.remove(partition: index)
         cut.remove(partition: index)
         partitions.remove(index)
+        if settings.counts { shareBudget() }
     }
 
     private mutating func forgetCases(of places: [TopicPartition]) {
@@ -163,6 +162,8 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
+            case .stalled(let offset): endStall(of: index, at: offset)
+            case .running where partitions[index].changesUnanswered > entries.capacity: stall(index)
             default: break
             }
         }
@@ -176,6 +177,7 @@ extension Shard where Ports: ~Copyable {
             switch partitions[index].state {
             case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
+            case .stalled: due = min(due, now + Self.seeksEvery)
             case .restoring, .running, .draining, .gone: break
             }
         }
@@ -187,6 +189,8 @@ extension Shard where Ports: ~Copyable {
             return
         }
         guard position.offset >= 0 else {
+            // Its start was not committed before everything had to be asked again.
+            if partitions[index].isRead { return start(index, partitions[index].committed.ledger) }
             partitions[index].range = nil
             partitions[index].state = .askingRange(again: now)
             return
@@ -210,12 +214,19 @@ extension Shard where Ports: ~Copyable {
             partitions[index].counts = PartitionCounts(
                 disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
                 undoes: settings.isTransactional)
+            shareBudget()
         }
         restore.add(index)
     }
 
+    private mutating func shareBudget() {
+        let share = settings.countBudget / max(1, partitions.indices.count { partitions[$0].counts != nil })
+        for index in partitions.indices { partitions[index].counts?.budget = share }
+    }
+
     /// Its counts are whole.
     mutating func restored(_ index: Int32) {
+        partitions[index].isRestored = true
         partitions[index].incarnation = partitions[index].counts?.highest?.incarnation ?? 0
         beginReading(index)
     }
@@ -224,14 +235,14 @@ extension Shard where Ports: ~Copyable {
         guard case .restoring = partitions[index].state, ports.prepare(partitions[index].place) else { return }
         let place = partitions[index].place
         let offset = partitions[index].ledger.position
-        partitions[index].isUncertain = false
+        partitions[index].isUncertain = true
+        if partitions[index].mustCommit { isDirty = true }
         if partitions[index].isRead {
             partitions[index].state = .seeking(offset, again: now)
             return
         }
         partitions[index].isRead = true
         partitions[index].state = .running
-        if partitions[index].mustCommit { isDirty = true }
         ports.read([Position(place, offset: offset)])
         ports.tell(.reading([place]))
     }
@@ -253,7 +264,7 @@ extension Shard where Ports: ~Copyable {
         case .running, .seeking:
             partitions[index].range = nil
             partitions[index].state = .askingRange(again: now)
-        case .asking, .askingRange, .restoring, .draining, .gone: break
+        case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
         }
     }
 
@@ -269,16 +280,24 @@ extension Shard where Ports: ~Copyable {
         let next = partitions[index].ledger.next
         if range.upperBound < next {
             // What is unfinished of the old log goes on first: nobody could read it again.
-            if partitions[index].unfinished == 0 { beginAnew(index, at: range.lowerBound) }
+            if partitions[index].unfinished == 0, !partitions[index].isInTransaction {
+                beginAnew(index, at: range.lowerBound)
+            }
         } else if next < range.lowerBound {
             ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
             partitions[index].range = nil
-            partitions[index].gap = range.lowerBound
+            partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)
         } else {
             partitions[index].range = nil
             partitions[index].state = .seeking(next, again: now)
         }
+    }
+
+    /// Its changelog does not answer: nothing more is counted of it for now.
+    private mutating func stall(_ index: Int32) {
+        partitions[index].state = .stalled(partitions[index].ledger.next)
+        ports.stop(partitions[index].place)
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
@@ -318,8 +337,8 @@ extension Shard where Ports: ~Copyable {
         name.withUnsafeBytes { name in
             changes.add(
                 partition: index, restore.hash(name),
-                CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0),
-                timestamp: ports.wallClock
+                CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0), isRewrite: true,
+                timestamp: partitions[index].timestamp
             ) { $0.append(contentsOf: name) }
         }
     }

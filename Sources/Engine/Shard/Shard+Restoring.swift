@@ -38,8 +38,9 @@ extension Shard where Ports: ~Copyable {
     private mutating func beginAnew(_ index: Int) {
         let reading = restore.reading[index]
         ports.tell(.changelogAnew(partition: reading.number))
-        if partitions[reading.partition].counts?.restart() == false { failDisk(of: reading.partition) }
+        partitions[reading.partition].changelogEnd = nil
         restore.beginAnew(index)
+        if partitions[reading.partition].counts?.restart() == false { failDisk(of: reading.partition) }
     }
 
     private mutating func apply() {
@@ -48,29 +49,32 @@ extension Shard where Ports: ~Copyable {
             let index = reading.partition
             var stale: [Int] = []
             guard partitions[index].counts?.restore(reading.rows, at: last, stale: { stale.append($0) }) == true else {
-                ports.tell(.diskFailed(partitions[index].place))
-                restore.remove(index)
-                partitions[index].counts = nil
-                partitions[index].state = .asking(again: now)
+                failDisk(of: index)
                 continue
             }
-            // An owner that had lost the partition wrote behind its successor's back: the right one is written anew.
-            for row in stale { rewrite(reading, row) }
+            for row in stale { restore.noteStale(row, of: index, timestamp: max(0, last.timestamp)) }
         }
         restore.applied()
     }
 
-    private mutating func rewrite(_ reading: ChangelogRestore.Reading, _ row: Int) {
-        let (index, account) = (reading.partition, reading.rows[row].account)
-        guard let cell = partitions[index].counts?.cell(of: account),
-            let state = partitions[index].counts?.state(of: cell)
-        else { return }
-        restore.withKey(reading.keys[row]) { key in
-            changes.add(partition: index, account, state, isRewrite: true, timestamp: ports.wallClock) {
-                $0.append(contentsOf: key)
+    /// An owner that had lost the partition wrote behind its successor's back: what is right is written anew. False when
+    /// the disk failed.
+    private mutating func rewrite(_ reading: ChangelogRestore.Reading) -> Bool {
+        guard !reading.stale.isEmpty else { return true }
+        let index = reading.partition
+        let accounts = reading.stale.keys.sorted()
+        for account in accounts { partitions[index].counts?.want(account) }
+        guard partitions[index].counts?.load() == true else { return false }
+        for account in accounts {
+            guard let cell = partitions[index].counts?.cell(of: account),
+                let state = partitions[index].counts?.state(of: cell), let stale = reading.stale[account]
+            else { continue }
+            changes.add(partition: index, account, state, isRewrite: true, timestamp: stale.timestamp) {
+                $0.append(contentsOf: stale.key)
             }
         }
         isDirty = true
+        return true
     }
 
     private mutating func end() {
@@ -79,7 +83,7 @@ extension Shard where Ports: ~Copyable {
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
-            if partitions[index].counts?.endRestore() == true {
+            if partitions[index].counts?.endRestore() == true, rewrite(reading) {
                 partitions[index].changelogEnd = reading.last
                 restored(index)
             } else {

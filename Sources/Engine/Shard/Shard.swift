@@ -47,6 +47,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var nextWriting = Instant.never
     /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
     var isClockRefused = false
+    /// No dead letter is published before, since their topic is away.
+    var lettersFrom = Instant.past
 
     // The group.
     var revocation: Revocation?
@@ -55,6 +57,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var lastTurn: Instant
     /// The shard was away for so long that the group may have given its partitions to others: the commit that asks.
     var confirmation: UInt32?
+    /// Of the last such commit: they count down, and no checkpoint gets there.
+    private var lastConfirmation = UInt32.max
     var nextConfirmation = Instant.past
 
     // Kept for their memory.
@@ -107,13 +111,19 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
     private var nextTurn: Instant {
-        if batchNext < batch.count, canRun { return now }
-        if outputs.isCollected || letters.isCollected { return now }
+        if case .leaving = ending.phase { return min(ending.deadline, now + .milliseconds(50)) }
+        if batchNext < batch.count || !released.isEmpty, canRun { return now }
+        if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
         next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting)
-        if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
-        if let resends = letters.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
+        if checkpoint.takesOutputs, confirmation == nil, !isReplacingProducer {
+            if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
+            if let resends = letters.resendsAt { next = min(next, max(resends, lettersFrom, now + .milliseconds(1))) }
+        }
+        if checkpoint.state == .storing, cut.published < cut.changes.count { next = min(next, now + .milliseconds(5)) }
+        // Who does not look for so long is taken to have been away.
+        if servedPartition != nil { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
         if !restore.isIdle { next = min(next, now + Self.restoringPause) }
@@ -161,7 +171,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     }
 
     private mutating func fireWakeUps() {
-        while let entry = wakeUps.next(dueAt: now, &entries) {
+        // At most once for each.
+        for _ in 0..<wakeUps.count {
+            guard let entry = wakeUps.next(dueAt: now, &entries) else { return }
             take(ports.expire(entry: Int(entry), now: now), of: entry)
         }
     }
@@ -172,27 +184,24 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// has taken a commit of ours. A transaction is asked by its offsets.
     private mutating func noticeAbsence() {
         let limit = settings.sessionTimeout / 2
-        if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil, confirmation == nil {
+        if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
-            confirmation = 0
+            lastConfirmation &-= 1
+            confirmation = lastConfirmation
             nextConfirmation = now
         }
-        guard confirmation != nil, now >= nextConfirmation else { return }
+        guard let confirmation, now >= nextConfirmation else { return }
         guard let index = servedPartition else {
-            confirmation = nil
+            self.confirmation = nil
             return
         }
         nextConfirmation = now + .milliseconds(1500)
         guard !ports.isJoining else { return }
-        confirmation = Self.confirmationNumber
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
-            number: Self.confirmationNumber)
+            number: confirmation)
     }
-
-    /// No checkpoint has this number soon.
-    static var confirmationNumber: UInt32 { .max }
 
     private var servedPartition: Int32? { partitions.first { $0.isServed } }
 }
