@@ -1,5 +1,6 @@
 package import Kafka
 package import Push
+package import Stores
 
 /// Everything outside that a shard speaks to, for its own thread alone. `KafkaPorts` are the real ones; the simulation has
 /// others. No call waits, but for `wait` and the steps of transactions, which have a bound.
@@ -72,8 +73,11 @@ package protocol ShardPorts: ~Copyable {
 
     // MARK: The chain
 
-    /// The message's turn. `count` is its account's. What has ended is current until the next call of this kind.
-    mutating func begin(_ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?) -> ChainStep
+    /// The message's turn. `count` is its account's, which the message was part of before if it `isCounted`: then it is
+    /// shown and not changed. What has ended is current until the next call of this kind.
+    mutating func begin(
+        _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+    ) -> ChainStep
 
     /// Entries whose stage has ended on the pool. They may be of an earlier use of the entry: `resume` knows.
     mutating func takeStageResults(into entries: inout [Int])
@@ -99,15 +103,19 @@ package protocol ShardPorts: ~Copyable {
 
     /// A record of the changelog: to that very partition. A nil value is a tombstone.
     mutating func publishChange(
-        partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, tag: UInt64
+        partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
     ) -> PublishStep
 
-    /// The dead letter of a message, made current, whose output was refused for good. The message is the one that came.
-    mutating func refuse(_ message: Message, reason: String)
+    /// What is current becomes the dead letter of its message, since its output was refused for good. False where even
+    /// that was a dead letter: then it only names its message.
+    mutating func refuseCurrent(reason: String) -> Bool
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
     /// Answered by `GroupEvent.letter`.
     mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String)
+
+    /// The dead letter that was asked for.
+    mutating func takeLetter(tag: UInt64) -> Output?
 
     /// Reports of what was published since the last call.
     mutating func takeReports(into reports: inout [OutputReport<Output>])
@@ -162,64 +170,6 @@ package protocol LentMessage {
     /// Milliseconds since 1970; -1 for none.
     var timestamp: Int64 { get }
     var byteCount: Int { get }
-}
-
-/// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
-package protocol CountDisk: AnyObject {
-    /// The changelog's record up to which it has everything; nil where it has nothing.
-    var position: ChangelogPosition? { get }
-
-    /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
-    func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
-
-    /// Keeps counts and position together or not at all. False when that failed: to be tried again, or begun anew.
-    func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool
-
-    /// Forgets everything.
-    func clear() -> Bool
-}
-
-/// Who is counted: a hash of the changelog's key with a secret of the state folder's own.
-package struct AccountHash: Hashable, Sendable {
-    package var high: UInt64
-    package var low: UInt64
-
-    package init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-}
-
-/// A count and the event that led to it. Of two states of one account the later one is right, wherever it was written.
-package struct CountState: Hashable, Sendable, Comparable {
-    package var count: Int32
-    /// Grows each time that the partition's log is made anew: offsets of an earlier one say nothing.
-    package var incarnation: UInt32
-    /// Of the last event counted; -1 where that is not known.
-    package var offset: Int64
-
-    package init(count: Int32, incarnation: UInt32 = 0, offset: Int64 = -1) {
-        self.count = count
-        self.incarnation = incarnation
-        self.offset = offset
-    }
-
-    package static func < (left: CountState, right: CountState) -> Bool {
-        (left.incarnation, left.offset) < (right.incarnation, right.offset)
-    }
-}
-
-/// A record of the changelog; the timestamp tells it from one of another log at the same offset.
-package struct ChangelogPosition: Hashable, Sendable {
-    package let partition: Int32
-    package let offset: Int64
-    package let timestamp: Int64
-
-    package init(partition: Int32, offset: Int64, timestamp: Int64 = -1) {
-        self.partition = partition
-        self.offset = offset
-        self.timestamp = timestamp
-    }
 }
 
 package enum ReplicaEvent {

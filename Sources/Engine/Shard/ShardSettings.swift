@@ -1,3 +1,5 @@
+package import Stores
+
 /// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.
 package struct ShardSettings: Sendable {
     package enum Ordering: Sendable { case key, partition, none }
@@ -21,6 +23,8 @@ package struct ShardSettings: Sendable {
     package var sessionTimeout = Duration.seconds(45)
     /// Bytes for the accounts in memory.
     package var countBudget = 192 << 20
+    /// What accounts are hashed with; the state folder's own.
+    package var countSecret = AccountSecret(0, 0)
 
     package init(input: [String]) { self.input = input }
 }

@@ -1,3 +1,4 @@
+import Engine
 import Kafka
 
 /// What a group's commit says.

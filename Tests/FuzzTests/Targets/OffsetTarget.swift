@@ -1,6 +1,6 @@
 import Push
 
-@testable import Worker
+@testable import Engine
 
 /// Metadata with any body is an ordered set that can be written again, or is refused.
 final class OffsetTarget: FuzzTarget {

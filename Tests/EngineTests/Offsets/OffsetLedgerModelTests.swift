@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Worker
+@testable import Engine
 
 @Suite("The ledger against a reference made of sets")
 struct OffsetLedgerModelTests {

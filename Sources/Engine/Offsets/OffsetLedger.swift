@@ -63,6 +63,9 @@ package struct OffsetLedger: Sendable {
         position = done.advance(from: position)
     }
 
+    /// One past the last offset taken; where it starts before that.
+    package var next: Int64 { end }
+
     /// One past the highest offset of which anything is known.
     private var known: Int64 { max(end, seededEnd) }
 
@@ -150,4 +153,10 @@ extension OffsetLedger {
     /// A size in characters that the metadata will not exceed, without encoding it. Where many are in flight it is about
     /// a fifth too high.
     package var metadataSizeBound: Int { OffsetMetadata.sizeBound(span: span, holes: holes) }
+
+    /// The same when this offset has been taken, and all that lies before it passed over.
+    package func metadataSizeBound(taking offset: Int64) -> Int {
+        let end = max(known, offset &+ 1)
+        return OffsetMetadata.sizeBound(span: Int(clamping: end &- position), holes: holes + 1)
+    }
 }

@@ -1,5 +1,5 @@
 import Testing
-import Worker
+import Engine
 
 @Suite("What becomes of the offsets of one partition")
 struct OffsetLedgerTests {

@@ -2,7 +2,7 @@ import Push
 import TestSupport
 import Testing
 
-@testable import Worker
+@testable import Engine
 
 @Suite("Metadata that was damaged or forged")
 struct OffsetMetadataFuzzTests {

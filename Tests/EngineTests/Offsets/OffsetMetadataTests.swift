@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Worker
+import Engine
 
 @Suite("What travels in a commit's metadata")
 struct OffsetMetadataTests {

@@ -1,4 +1,4 @@
-import Worker
+import Engine
 
 /// The ledger as one would write it to be obviously right: sets, and a walk for each question.
 struct ReferenceLedger {

@@ -1,0 +1,301 @@
+import Push
+
+/// Brings what is done to the group, one checkpoint after the other. Two ways lead to an end: a commit, before which the
+/// changelog is acknowledged; or a transaction that holds outputs, changelog and offsets. The shard performs each action
+/// and tells what came of it.
+struct Checkpoint {
+    enum State: Equatable {
+        // At least once.
+        case idle
+        /// Of that number. Answered until then, or tried again.
+        case committing(until: Instant)
+
+        // Both: the changelog's records of the cut are on their way.
+        case storing
+
+        // Transactions.
+        case starting(from: Instant)
+        case beginning(from: Instant)
+        /// Outputs are published into it.
+        case open
+        /// No output more; what was published is awaited.
+        case closing
+        case addingOffsets
+        case ending(from: Instant)
+        case aborting(from: Instant)
+        /// The producer has failed: another one takes its place.
+        case replacing(from: Instant)
+    }
+
+    enum Action: Equatable {
+        case none
+        /// One moment: marks of all that is dirty, and the changes that go with them. Changes are to be published.
+        case cut
+        case commit
+        /// The cut comes to nothing: its marks and, but for those that are stored, its changes belong to the next.
+        case putBack
+        case initialize
+        case begin
+        /// Send at once what waits for its batch.
+        case flush
+        case addOffsets
+        case endTransaction
+        case abort
+        /// Every partition goes back to its last commit.
+        case rewind
+        case replaceProducer
+    }
+
+    private static let answerPatience = Duration.milliseconds(1500)
+    private static let retryDelay = Duration.milliseconds(50)
+    /// A group that does not know this member is about to tell it so.
+    private static let refusalDelay = Duration.milliseconds(200)
+
+    let isTransactional: Bool
+    private let interval: Duration
+    private(set) var state: State
+    /// Of the checkpoint that is under way, or was the last one.
+    private(set) var number: UInt32 = 0
+    /// The last one that the group has answered, or of which there was nothing to ask.
+    private(set) var ended: UInt32 = 0
+    private var due = Instant.past
+    private var wanted: UInt32 = 0
+    /// Changelog records of this checkpoint that are not answered.
+    private var changesUnanswered = 0
+    private var areChangesPublished = false
+    private(set) var hasFailed = false
+    private var begun = Instant.past
+
+    init(isTransactional: Bool, interval: Duration) {
+        self.isTransactional = isTransactional
+        self.interval = interval
+        state = isTransactional ? .starting(from: .past) : .idle
+    }
+
+    /// Outputs may be published: there is a transaction for them, or none is needed.
+    var takesOutputs: Bool { !isTransactional || state == .open }
+
+    /// The producer's name in the cluster is ours.
+    var isInitialized: Bool {
+        switch state {
+        case .starting, .replacing: false
+        default: true
+        }
+    }
+
+    /// A cut has been made and not ended.
+    var isUnderWay: Bool {
+        switch state {
+        case .storing, .committing, .addingOffsets, .ending: true
+        default: false
+        }
+    }
+
+    /// One that holds everything done by now is to begin as soon as it can. Gives its number, to be compared with `ended`.
+    mutating func want() -> UInt32 {
+        wanted = number &+ 1
+        return wanted
+    }
+
+    // MARK: Going on
+
+    /// What is to be done now. `unanswered`: outputs that were published and not reported on.
+    mutating func advance(now: Instant, isDirty: Bool, unanswered: Int) -> Action {
+        switch state {
+        case .idle:
+            guard isDirty else { return endWithNothing() }
+            guard now >= due || isWanted else { return .none }
+            return beginCut(now)
+        case .storing:
+            guard areChangesPublished, changesUnanswered == 0 else { return .none }
+            if isTransactional {
+                guard !hasFailed else { return beginAbort(now) }
+                state = .addingOffsets
+                return .addOffsets
+            }
+            guard !hasFailed else { return fail(now, after: Self.retryDelay) }
+            state = .committing(until: now + Self.answerPatience)
+            return .commit
+        case .committing(let until):
+            return now < until ? .none : fail(now, after: .zero)
+        case .starting(let from): return now < from ? .none : .initialize
+        case .beginning(let from): return now < from ? .none : .begin
+        case .open:
+            guard !hasFailed else { return beginAbort(now) }
+            guard isDirty else { return endWithNothing() }
+            guard now >= due || isWanted else { return .none }
+            state = .closing
+            return .flush
+        case .closing:
+            guard !hasFailed else { return beginAbort(now) }
+            guard unanswered == 0 else { return .none }
+            return beginCut(now)
+        case .addingOffsets: return .addOffsets
+        case .ending(let from): return now < from ? .none : .endTransaction
+        case .aborting(let from): return now < from ? .none : .abort
+        case .replacing(let from): return now < from ? .none : .replaceProducer
+        }
+    }
+
+    private var isWanted: Bool { Int32(bitPattern: wanted &- number) > 0 }
+
+    private mutating func endWithNothing() -> Action {
+        if isWanted {
+            number &+= 1
+            ended = number
+        }
+        return .none
+    }
+
+    private mutating func beginCut(_ now: Instant) -> Action {
+        number &+= 1
+        begun = now
+        changesUnanswered = 0
+        areChangesPublished = false
+        if !isTransactional { hasFailed = false }
+        state = .storing
+        return .cut
+    }
+
+    private mutating func fail(_ now: Instant, after delay: Duration) -> Action {
+        state = .idle
+        due = now + delay
+        return .putBack
+    }
+
+    /// When `advance` has something to do, if nothing else happens.
+    func wakeUp(isDirty: Bool) -> Instant {
+        switch state {
+        case .idle, .open: hasFailed && isTransactional ? .past : isDirty ? (isWanted ? .past : due) : .never
+        case .committing(let until): until
+        case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from), .replacing(let from):
+            from
+        case .storing, .closing: .never
+        case .addingOffsets: .past
+        }
+    }
+
+    // MARK: The changelog
+
+    mutating func publishedChange() { changesUnanswered += 1 }
+
+    mutating func publishedAllChanges() { areChangesPublished = true }
+
+    /// A record of an earlier checkpoint says nothing any more.
+    mutating func answeredChange(of checkpoint: UInt32, failed: Bool) {
+        guard checkpoint == number, state == .storing else { return }
+        changesUnanswered -= 1
+        if failed { hasFailed = true }
+    }
+
+    // MARK: Commits
+
+    /// The group's answer to the commit of that number. False when nobody waits for it any more.
+    mutating func committed(_ number: UInt32, _ outcome: CommitOutcome, now: Instant) -> Bool {
+        guard case .committing = state, number == self.number else { return false }
+        state = .idle
+        switch outcome {
+        case .accepted, .partly:
+            ended = number
+            due = max(begun + interval, now)
+        case .retry: due = now + Self.retryDelay
+        case .refused: due = now + Self.refusalDelay
+        }
+        return true
+    }
+
+    // MARK: Transactions
+
+    /// An output or a record of the changelog was not stored, or partitions were lost: the transaction must not be
+    /// committed.
+    mutating func failTransaction() {
+        guard isTransactional else { return }
+        hasFailed = true
+    }
+
+    /// What came of a step. Gives what else is to be done at once.
+    mutating func stepped(_ step: TransactionStep, _ outcome: TransactionOutcome, now: Instant) -> Action {
+        switch outcome {
+        case .done: return succeeded(step, now)
+        case .failed: return replace(now)
+        case .retry:
+            retry(step, from: now + Self.retryDelay)
+            return .none
+        case .abort, .notAMember:
+            switch step {
+            case .initialize, .begin: return replace(now)
+            case .addOffsets, .commit:
+                var delay = Duration.zero
+                if case .notAMember = outcome { delay = Self.refusalDelay }
+                hasFailed = true
+                state = .aborting(from: now + delay)
+                return .putBack
+            case .abort: return replace(now)
+            }
+        }
+    }
+
+    private mutating func succeeded(_ step: TransactionStep, _ now: Instant) -> Action {
+        switch step {
+        case .initialize:
+            state = .beginning(from: now)
+            return .none
+        case .begin:
+            hasFailed = false
+            state = .open
+            due = now + interval
+            return .none
+        case .addOffsets:
+            state = .ending(from: now)
+            return .none
+        case .commit:
+            ended = number
+            state = .beginning(from: now)
+            return .none
+        case .abort:
+            state = .beginning(from: now)
+            return .rewind
+        }
+    }
+
+    private mutating func retry(_ step: TransactionStep, from time: Instant) {
+        switch step {
+        case .initialize: state = .starting(from: time)
+        case .begin: state = .beginning(from: time)
+        // The offsets may be part of the transaction or not: what is not known is not asked twice.
+        case .addOffsets:
+            hasFailed = true
+            state = .aborting(from: time)
+        case .commit: state = .ending(from: time)
+        case .abort: state = .aborting(from: time)
+        }
+    }
+
+    private mutating func beginAbort(_ now: Instant) -> Action {
+        let isCut = state == .storing
+        state = .aborting(from: now)
+        return isCut ? .putBack : .none
+    }
+
+    // MARK: Producers
+
+    /// The producer will take nothing any more: another is made.
+    mutating func producerFailed(now: Instant) -> Action { replace(now) }
+
+    private mutating func replace(_ now: Instant) -> Action {
+        if case .replacing = state { return .none }
+        let wasCut = isUnderWay
+        state = .replacing(from: now)
+        return wasCut ? .putBack : .none
+    }
+
+    /// With transactions everything since the last commit has come to nothing, or is committed: the group is asked.
+    mutating func replaced(_ works: Bool, now: Instant) {
+        guard works else {
+            state = .replacing(from: now + .milliseconds(500))
+            return
+        }
+        hasFailed = false
+        state = isTransactional ? .starting(from: now) : .idle
+    }
+}

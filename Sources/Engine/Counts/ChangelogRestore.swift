@@ -1,0 +1,145 @@
+import Push
+import Stores
+
+/// Counts of partitions on their way from the changelog: which are read, and what was taken of them and not yet applied.
+struct ChangelogRestore {
+    struct Reading {
+        /// The shard's number.
+        let partition: Int32
+        /// The changelog's partition, which is the input's.
+        let number: Int32
+        /// What the log must still hold, or something newer, if it is the one that was read before.
+        var expected: ChangelogPosition?
+        var rows: [(account: AccountHash, state: CountState)] = []
+        /// Where in `keys` the keys of the rows stand.
+        var keys: [Range<Int>] = []
+        var last: ChangelogPosition?
+        var isWhole = false
+        /// The log is another than before: what is still coming of it by the old way says nothing.
+        var isAnew = false
+        /// Told already: an open transaction stands before the end.
+        var isHeldUp = false
+        var count = 0
+    }
+
+    /// Partitions that are read at once; the others wait their turn.
+    private static let width = 64
+
+    let secret: AccountSecret
+    private var waiting: [Int32] = []
+    var reading: [Reading] = []
+    /// Others are to be read, or from elsewhere.
+    private(set) var isChanged = false
+    /// The keys of rows that were taken and not applied.
+    private var keys: [UInt8] = []
+    /// For values that are written.
+    var value: [UInt8] = []
+
+    init(secret: AccountSecret) { self.secret = secret }
+
+    func hash(_ name: UnsafeRawBufferPointer) -> AccountHash { secret.hash(name) }
+
+    var isIdle: Bool { waiting.isEmpty && reading.isEmpty }
+
+    func contains(_ partition: Int32) -> Bool {
+        waiting.contains(partition) || reading.contains { $0.partition == partition }
+    }
+
+    mutating func add(_ partition: Int32) {
+        guard !contains(partition) else { return }
+        waiting.append(partition)
+    }
+
+    mutating func remove(_ partition: Int32) {
+        waiting.removeAll { $0 == partition }
+        guard let index = reading.firstIndex(where: { $0.partition == partition }) else { return }
+        reading.remove(at: index)
+        isChanged = true
+    }
+
+    /// Those whose turn has come.
+    mutating func takeTurns() -> [Int32] {
+        let count = min(waiting.count, Self.width - reading.count)
+        guard count > 0 else { return [] }
+        defer { waiting.removeFirst(count) }
+        return Array(waiting[..<count])
+    }
+
+    mutating func begin(_ partition: Int32, number: Int32, from last: ChangelogPosition?) {
+        reading.append(Reading(partition: partition, number: number, expected: last, last: last))
+        isChanged = true
+    }
+
+    /// Everything that is read by now, and from where.
+    mutating func takeStarts() -> [ChangelogPosition] {
+        isChanged = false
+        for index in reading.indices { reading[index].isAnew = false }
+        return reading.map { $0.last ?? ChangelogPosition(partition: $0.number, offset: ChangelogPosition.beginning) }
+    }
+
+    mutating func beginAnew(_ index: Int) {
+        reading[index].rows.removeAll()
+        reading[index].keys.removeAll()
+        reading[index].last = nil
+        reading[index].expected = nil
+        reading[index].isAnew = true
+        isChanged = true
+    }
+
+    enum Taking: Equatable {
+        case taken
+        case notARecord(reason: String)
+        /// The partition's changelog is not the one that was read before.
+        case anew(Int)
+    }
+
+    mutating func take(
+        _ position: ChangelogPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+    ) -> Taking {
+        guard let index = index(ofNumber: position.partition) else { return .taken }
+        if let expected = reading[index].expected {
+            reading[index].expected = nil
+            // Compaction may have put a later one in its place, and a broker that stamps records tells its own time.
+            if position.offset == expected.offset, position.timestamp >= 0, expected.timestamp >= 0,
+                position.timestamp != expected.timestamp
+            {
+                return .anew(index)
+            }
+        }
+        reading[index].last = position
+        reading[index].count += 1
+        do throws(ChangelogRecord.Malformed) {
+            let state = try ChangelogRecord.state(key: key, value: value)
+            guard let key else { return .taken }
+            let start = keys.count
+            keys.append(contentsOf: key)
+            reading[index].keys.append(start..<keys.count)
+            reading[index].rows.append((secret.hash(key), state))
+            return .taken
+        } catch {
+            return .notARecord(reason: error.what)
+        }
+    }
+
+    /// nil for one that is not read, or of which what comes says nothing.
+    func index(ofNumber number: Int32) -> Int? {
+        reading.firstIndex { $0.number == number && !$0.isAnew }
+    }
+
+    func withKey<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    mutating func applied() {
+        keys.removeAll(keepingCapacity: true)
+        for index in reading.indices {
+            reading[index].rows.removeAll(keepingCapacity: true)
+            reading[index].keys.removeAll(keepingCapacity: true)
+        }
+    }
+}
+
+extension ChangelogPosition {
+    /// The beginning of a partition.
+    package static var beginning: Int64 { -2 }
+}

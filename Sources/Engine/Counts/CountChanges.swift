@@ -1,0 +1,58 @@
+import Stores
+
+/// What is settled of counts and not yet in the changelog: records to be, in the order in which they were settled. Keys
+/// stand one behind the other in one buffer.
+struct CountChanges {
+    struct Change {
+        let partition: Int32
+        let account: AccountHash
+        let state: CountState
+        /// Of the event that was counted, in milliseconds since 1970.
+        let timestamp: Int64
+        let key: Range<Int>
+    }
+
+    private(set) var list: [Change] = []
+    private var keys: [UInt8] = []
+
+    var isEmpty: Bool { list.isEmpty }
+    var count: Int { list.count }
+
+    mutating func add(
+        partition: Int32, _ account: AccountHash, _ state: CountState, timestamp: Int64,
+        appendKey: (inout [UInt8]) -> Void
+    ) {
+        let start = keys.count
+        appendKey(&keys)
+        list.append(
+            Change(
+                partition: partition, account: account, state: state, timestamp: timestamp,
+                key: start..<keys.count))
+    }
+
+    func withKey<Result>(of change: Change, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[change.key])) }
+    }
+
+    mutating func removeAll() {
+        list.removeAll(keepingCapacity: true)
+        keys.removeAll(keepingCapacity: true)
+    }
+
+    /// What was counted of a partition that has gone, or gone back.
+    mutating func remove(partition: Int32) { list.removeAll { $0.partition == partition } }
+
+    /// Goes before what was settled since.
+    mutating func putBack(_ earlier: CountChanges) {
+        var merged = earlier
+        for change in list {
+            withKey(of: change) { key in
+                merged.add(
+                    partition: change.partition, change.account, change.state,
+                    timestamp: change.timestamp
+                ) { $0.append(contentsOf: key) }
+            }
+        }
+        self = merged
+    }
+}

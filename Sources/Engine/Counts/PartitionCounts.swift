@@ -1,0 +1,339 @@
+package import Stores
+
+/// The counts of one partition: those in memory, within a budget, and the disk behind them. Owned by one thread.
+///
+/// An account in memory has its live state, which messages see and change. A state that the changelog has acknowledged
+/// waits, beside it, to be written behind. What is changed, waits or has an unfinished entry stays in memory.
+package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
+    package typealias Row = (account: AccountHash, state: CountState)
+
+    /// The account's live state before its first change of a transaction; or what of it was stored during the transaction.
+    private struct Undo {
+        enum Kind { case unchanged, changed, stored }
+
+        let account: AccountHash
+        let state: CountState
+        let kind: Kind
+    }
+
+    let disk: Disk
+    /// Bytes of memory. What must stay in memory does so beyond it. May be changed as partitions come and go.
+    package var budget: Int
+    private let undoes: Bool
+
+    private var table = CountTable()
+    private var filter: CountFilter?
+    private var wanted: [AccountHash] = []
+    private var missing: [AccountHash] = []
+    private var found: [Row] = []
+    private var undo: [Undo] = []
+
+    /// Acknowledged and not on the disk yet; an account's later state is behind its earlier one.
+    private var rows: [Row] = []
+    private var rowsToSettle = smallestSettling
+    /// Some of `rows` are of accounts that are not in memory.
+    private var hasStrays = false
+    private static var smallestSettling: Int { 4096 }
+
+    /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
+    /// none. Its count means nothing.
+    package private(set) var highest: CountState?
+    private var restored: ChangelogPosition?
+
+    package init(disk: Disk, budget: Int, undoes: Bool) {
+        self.disk = disk
+        self.budget = budget
+        self.undoes = undoes
+        highest = disk.highest
+    }
+
+    /// In memory.
+    package var accountCount: Int { table.count }
+
+    private var filterBytes: Int { 0 }
+    package var byteCount: Int {
+        table.byteCount + filterBytes + rows.capacity * MemoryLayout<Row>.stride
+            + undo.capacity * MemoryLayout<Undo>.stride
+            + (wanted.capacity + missing.capacity) * MemoryLayout<AccountHash>.stride
+            + found.capacity * MemoryLayout<Row>.stride
+    }
+
+    // MARK: A batch of messages
+
+    /// Says that a message of the next batch is the account's, and begins to fetch its memory.
+    package mutating func want(_ account: AccountHash) {
+        table.prefetch(account)
+        wanted.append(account)
+    }
+
+    /// Brings all that is wanted into memory, by one read of the disk. Accounts that are nowhere have a count of 0. False
+    /// when the disk failed: nothing has changed, and it may be called again.
+    package mutating func load() -> Bool {
+        guard fetch(wanted) else { return false }
+        wanted.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    private mutating func fetch(_ accounts: some Collection<AccountHash>) -> Bool {
+        missing.removeAll(keepingCapacity: true)
+        for account in accounts {
+            if let cell = table.find(account) { table.touch(cell) } else { missing.append(account) }
+        }
+        if missing.isEmpty && table.byteCount <= tableBudget { return true }
+        missing.sort()
+        missing.removeRepeated { $0 == $1 }
+        guard readMissing() else { return false }
+        makeRoom(for: missing.count, beside: accounts)
+        // Both are sorted, and what was found is among the missing.
+        var next = 0
+        for account in missing {
+            var state = CountState(count: 0)
+            if next < found.count, found[next].account == account {
+                state = found[next].state
+                next += 1
+            }
+            table.insert(CountCell(account, state))
+        }
+        return true
+    }
+
+    /// Fills `found`, sorted.
+    private mutating func readMissing() -> Bool {
+        found.removeAll(keepingCapacity: true)
+        let asked = filter == nil ? missing : missing.filter { filter?.contains($0) ?? true }
+        guard asked.isEmpty || disk.read(asked, { found.append((account: $0, state: $1)) }) else { return false }
+        if hasStrays {
+            settle()
+            for account in missing { if let row = row(of: account) { found.append(row) } }
+        }
+        found.settle()
+        return true
+    }
+
+    // MARK: One message
+
+    /// Nil where the account is not in memory. Good until the next `load`, `restore` or `restart`.
+    package func cell(of account: AccountHash) -> Int? { table.find(account) }
+
+    /// The live state.
+    package func state(of cell: Int) -> CountState { table[cell].state }
+
+    /// Returns the account's previous unfinished entry, 0 for none. `entry`, which is never 0, keeps it in memory.
+    package mutating func change(_ cell: Int, to state: CountState, by entry: UInt32) -> UInt32 {
+        precondition(entry != 0)
+        var changed = table[cell]
+        let (former, previous) = (changed.state, changed.entry)
+        if former != state {
+            if undoes, !changed.flags.contains(.logged) {
+                let kind = changed.flags.contains(.changed) ? Undo.Kind.changed : .unchanged
+                undo.append(Undo(account: changed.account, state: former, kind: kind))
+                changed.flags.insert(.logged)
+            }
+            changed.state = state
+            changed.flags.insert(.changed)
+        }
+        changed.entry = entry
+        table[cell] = changed
+        return previous
+    }
+
+    /// The entry is finished. Ignored where another has come after it, or where the account is gone.
+    package mutating func release(_ account: AccountHash, entry: UInt32) {
+        guard let cell = table.find(account), table[cell].entry == entry else { return }
+        table[cell].entry = 0
+    }
+
+    // MARK: Checkpoints
+
+    /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
+    package mutating func stored(_ account: AccountHash, _ state: CountState) {
+        note(state)
+        rows.append((account: account, state: state))
+        if rows.count >= rowsToSettle { settle() }
+        guard let cell = table.find(account) else {
+            hasStrays = true
+            return
+        }
+        var stored = table[cell]
+        stored.flags.insert(.pending)
+        if stored.state <= state {
+            stored.state = state
+            stored.flags.remove(.changed)
+        }
+        if stored.flags.contains(.logged) { undo.append(Undo(account: account, state: state, kind: .stored)) }
+        table[cell] = stored
+    }
+
+    /// Rows that wait to be written behind. An account that was stored more than once may count as often.
+    package var pendingRows: Int { rows.count }
+
+    /// Writes them, and the position, in one transaction of the disk; a nil position leaves the disk's as it is. False when
+    /// that failed: nothing is lost, and it is to be tried again.
+    package mutating func writeBehind(at position: ChangelogPosition?) -> Bool {
+        settle()
+        if rows.isEmpty, position == nil || position == disk.position { return true }
+        if disk.highest == nil, disk.position == nil, !rows.isEmpty { filter = CountFilter(bytes: budget / 16) }
+        guard disk.write(rows, at: position) else { return false }
+        for row in rows {
+            if let cell = table.find(row.account) { table[cell].flags.remove(.pending) }
+            filter?.add(row.account)
+        }
+        if filter?.isFull ?? false { filter = nil }
+        rows.removeAll(keepingCapacity: rows.count <= Self.smallestSettling)
+        rowsToSettle = Self.smallestSettling
+        hasStrays = false
+        return true
+    }
+
+    /// Sorts the rows, and keeps an account's latest: there are never more than twice as many as accounts.
+    private mutating func settle() {
+        rows.settle()
+        rowsToSettle = max(Self.smallestSettling, rows.count * 2)
+    }
+
+    /// While rows are settled.
+    private func row(of account: AccountHash) -> Row? {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].account < account { low = middle + 1 } else { high = middle }
+        }
+        return low < rows.count && rows[low].account == account ? rows[low] : nil
+    }
+
+    private mutating func note(_ state: CountState) {
+        if let highest, state <= highest { return }
+        highest = state
+    }
+
+    // MARK: Transactions
+
+    /// What was changed since the last commit stays so.
+    package mutating func commitChanges() {
+        for change in undo {
+            if let cell = table.find(change.account) { table[cell].flags.remove(.logged) }
+        }
+        undo.removeAll(keepingCapacity: true)
+    }
+
+    /// Live states go back to the last commit, and no entry is left.
+    package mutating func rollBack() {
+        for change in undo {
+            guard let cell = table.find(change.account) else { continue }
+            var undone = table[cell]
+            switch change.kind {
+            case .unchanged, .changed:
+                undone.state = change.state
+                undone.entry = 0
+                undone.flags.remove([.logged, .changed])
+                if change.kind == .changed { undone.flags.insert(.changed) }
+            case .stored:
+                if undone.state <= change.state { undone.flags.remove(.changed) }
+            }
+            table[cell] = undone
+        }
+        undo.removeAll(keepingCapacity: true)
+        if table.pinnedCount > 0 { table.forEach { $0.entry = 0 } }
+    }
+
+    // MARK: Restoring
+
+    /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
+    package mutating func beginRestore() -> ChangelogPosition? {
+        restored = disk.position
+        return restored
+    }
+
+    /// Takes a batch of the changelog, in its order, with the position of the last of its records. Of an account's states
+    /// the highest is kept, of equal ones the last. `stale` is given the index of a row that is lower than what is known:
+    /// somebody wrote it behind a successor's back, and the right one, which `state(of:)` has afterwards, is to be written
+    /// anew. False when the disk failed: nothing has changed, and it may be called again.
+    package mutating func restore(_ batch: [Row], at position: ChangelogPosition, stale: (Int) -> Void) -> Bool {
+        // What is written may be evicted. Many rows at once touch fewer pages of the disk for each.
+        if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride) {
+            guard writeBehind(at: restored) else { return false }
+        }
+        for row in batch { table.prefetch(row.account) }
+        guard fetch(batch.lazy.map(\.account)) else { return false }
+        for (index, row) in batch.enumerated() {
+            guard let at = table.find(row.account) else { preconditionFailure("an account was fetched") }
+            var cell = table[at]
+            if row.state < cell.state {
+                stale(index)
+                continue
+            }
+            note(row.state)
+            if row.state == cell.state { continue }
+            cell.state = row.state
+            cell.flags.insert(.pending)
+            table[at] = cell
+            rows.append(row)
+        }
+        restored = position
+        return true
+    }
+
+    /// Writes what is not on the disk yet, and the last position. False when that failed.
+    package mutating func endRestore() -> Bool { writeBehind(at: restored) }
+
+    /// Forgets everything, in memory and on the disk: the changelog is another one. False when the disk failed: nothing has
+    /// changed.
+    package mutating func restart() -> Bool {
+        guard disk.clear() else { return false }
+        table.removeAll()
+        (wanted, rows, undo, hasStrays) = ([], [], [], false)
+        (highest, restored) = (nil, nil)
+        filter = nil
+        return true
+    }
+
+    // MARK: Memory
+
+    /// The rest is for the filter, and for rows while they are restored.
+    private var tableBudget: Int { budget / 16 * 13 }
+
+    /// Room for so many more accounts: by growing while the budget allows it, then by evicting, then beyond the budget.
+    private mutating func makeRoom(for new: Int, beside accounts: some Collection<AccountHash>) {
+        let most = max(CountTable.smallest, tableBudget / MemoryLayout<CountCell>.stride)
+        if table.count + new > CountTable.room(table.capacity), table.capacity < most {
+            table.resize(to: min(most, max(table.capacity * 2, CountTable.capacity(for: table.count + new))))
+        }
+        let room = CountTable.room(min(table.capacity, most))
+        for _ in 0..<2 {
+            let excess = table.count + new - room
+            // Nor is all of the table gone through where next to nothing can be evicted.
+            guard excess > 0, table.count - table.heldCount >= min(excess, room / 8) else { break }
+            table.evict(excess)
+            if table.count + new <= room { break }
+            for account in accounts { if let cell = table.find(account) { table.touch(cell) } }
+        }
+        let needed = CountTable.capacity(for: table.count + new)
+        if needed > table.capacity {
+            table.resize(to: needed + needed / 4)
+        } else if table.capacity > most, needed + needed / 4 <= table.capacity {
+            table.resize(to: max(most, needed + needed / 4))
+        }
+    }
+}
+
+extension Array {
+    /// Keeps the last of neighbours that are the same.
+    mutating func removeRepeated(_ isSame: (Element, Element) -> Bool) {
+        var kept = 0
+        for index in indices {
+            if kept > 0, isSame(self[kept - 1], self[index]) { kept -= 1 }
+            self[kept] = self[index]
+            kept += 1
+        }
+        removeSubrange(kept...)
+    }
+}
+
+extension [(account: AccountHash, state: CountState)] {
+    /// Sorts by account and keeps the highest state of each, the last of equal ones.
+    mutating func settle() {
+        // A stable sort, as the library's is.
+        sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
+        removeRepeated { $0.account == $1.account }
+    }
+}

@@ -1,0 +1,166 @@
+import Kafka
+import Push
+import Stores
+
+/// One partition that the group has given to this shard, from then until it is given back.
+struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
+    enum State: Equatable {
+        /// What the group has committed was asked for; it is asked again then.
+        case asking(again: Instant)
+        /// Its counts are read from the changelog, and what else it needs.
+        case restoring
+        /// What the log holds was asked for, because it did not hold what was to be read; it is asked again then.
+        case askingRange(again: Instant)
+        /// It is to be read on from this offset; tried again then.
+        case seeking(Int64, again: Instant)
+        case running
+        /// Nothing more is taken of it; it goes with the revocation that it is part of.
+        case draining
+        case gone
+    }
+
+    let place: TopicPartition
+    /// The number of its topic, as records carry it.
+    let topic: UInt32
+    var state: State
+    /// Raised whenever what was taken before is void.
+    var epoch: UInt32 = 1
+    var ledger = OffsetLedger(startingAt: 0)
+    /// Where the group's commit stands, or where it began.
+    var committed: OffsetLedger.Snapshot
+    /// The consumer has been told to read it.
+    var isRead = false
+    /// The next record must be the one after the last taken: something came between that may have lost records.
+    var isUncertain = false
+    /// A gap that was found then: the offset after it. If it comes again the log itself has the gap.
+    var gap: Int64?
+    /// Where it begins is to be committed before anything else is.
+    var mustCommit = false
+    /// What the log holds, once that was asked for.
+    var range: Range<Int64>?
+    /// Entries of this epoch that are not done.
+    var unfinished = 0
+    /// nil where nothing is counted.
+    var counts: PartitionCounts<Ports.Disk>?
+    var incarnation: UInt32 = 0
+    /// What was taken from the consumer and has no room in the ledger's window yet, in its order.
+    var stalled: [Ports.Message] = []
+    /// The last changelog record that is known to be stored.
+    var changelogEnd: ChangelogPosition?
+    /// Something of it was published in the open transaction.
+    var isInTransaction = false
+
+    init(_ place: TopicPartition, topic: UInt32, now: Instant) {
+        self.place = place
+        self.topic = topic
+        state = .asking(again: now)
+        committed = OffsetLedger(startingAt: 0).snapshot()
+    }
+
+    var isStalled: Bool { !stalled.isEmpty }
+
+    /// Its ledger says how far it is: it may be committed.
+    var isServed: Bool { isRead && state != .gone }
+
+    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
+
+    /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
+    mutating func writeBehind() -> Bool {
+        let end = changelogEnd
+        return counts?.writeBehind(at: end) ?? true
+    }
+
+    /// Back to the last commit.
+    mutating func rewind() {
+        gap = nil
+        ledger = committed.ledger
+        isInTransaction = false
+    }
+}
+
+extension OffsetLedger.Snapshot {
+    /// A ledger as it was when this was committed.
+    var ledger: OffsetLedger {
+        let completed = (try? OffsetMetadata(decoding: metadata, committedAt: offset))?.completed ?? []
+        return OffsetLedger(startingAt: offset, completed: completed)
+    }
+}
+
+/// The partitions of a shard: by number, and by what records carry.
+struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
+    private var slots: UnsafeMutablePointer<Partition<Ports>>
+    private var capacity = 16
+    /// Numbers that were given out; those of partitions that are gone and have nothing in flight are given out again.
+    private(set) var count = 0
+    private var byTopic: [[Int32]] = []
+
+    init() { slots = .allocate(capacity: capacity) }
+
+    deinit {
+        slots.deinitialize(count: count)
+        slots.deallocate()
+    }
+
+    @inline(__always)
+    subscript(index: Int32) -> Partition<Ports> {
+        unsafeAddress { UnsafePointer(slots + Int(index)) }
+        unsafeMutableAddress { slots + Int(index) }
+    }
+
+    var indices: Range<Int32> { 0..<Int32(count) }
+
+    mutating func insert(_ place: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
+        for index in indices where slots[Int(index)].state == .gone {
+            let epoch = slots[Int(index)].epoch
+            slots[Int(index)] = Partition(place, topic: topic, now: now)
+            // Entries of whoever had the number before are of an earlier epoch.
+            slots[Int(index)].epoch = epoch &+ 1
+            enter(index, topic, place.partition)
+            return index
+        }
+        if count == capacity { grow() }
+        (slots + count).initialize(to: Partition(place, topic: topic, now: now))
+        count += 1
+        enter(Int32(count - 1), topic, place.partition)
+        return Int32(count - 1)
+    }
+
+    mutating func remove(_ index: Int32) {
+        let partition = slots[Int(index)].place.partition
+        byTopic[Int(slots[Int(index)].topic)][Int(partition)] = -1
+        slots[Int(index)].state = .gone
+        slots[Int(index)].epoch &+= 1
+        slots[Int(index)].counts = nil
+        slots[Int(index)].unfinished = 0
+    }
+
+    /// -1 for a partition that is not here.
+    @inline(__always)
+    func index(topic: UInt32, partition: Int32) -> Int32 {
+        guard topic < byTopic.count, partition >= 0, partition < byTopic[Int(topic)].count else { return -1 }
+        return byTopic[Int(topic)][Int(partition)]
+    }
+
+    func index(of place: TopicPartition) -> Int32? {
+        indices.first { slots[Int($0)].state != .gone && slots[Int($0)].place == place }
+    }
+
+    func first(where condition: (borrowing Partition<Ports>) -> Bool) -> Int32? {
+        for index in indices where condition(slots[Int(index)]) { return index }
+        return nil
+    }
+
+    private mutating func enter(_ index: Int32, _ topic: UInt32, _ partition: Int32) {
+        while byTopic.count <= Int(topic) { byTopic.append([]) }
+        while byTopic[Int(topic)].count <= Int(partition) { byTopic[Int(topic)].append(-1) }
+        byTopic[Int(topic)][Int(partition)] = index
+    }
+
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Partition<Ports>>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: slots, count: count)
+        slots.deallocate()
+        slots = larger
+        capacity *= 2
+    }
+}

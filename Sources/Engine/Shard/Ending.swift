@@ -1,0 +1,121 @@
+import Push
+
+/// The way to the end: finish what is in flight, commit, leave the group; all of it within the grace, of which four fifths
+/// are for finishing, so that what is given up then can still be committed around.
+struct Ending {
+    enum Phase: Equatable {
+        case running
+        /// Nothing new is taken.
+        case finishing(until: Instant)
+        /// What is unpublished was given up: answers to the rest.
+        case answering(until: Instant)
+        /// Until the checkpoint of this number has ended.
+        case committing(UInt32, until: Instant)
+        case leaving
+        case ended
+    }
+
+    private static let leavePatience = Duration.seconds(2)
+
+    var phase = Phase.running
+    private let grace: Duration
+    private(set) var end = Instant.never
+    private var begun = Instant.past
+
+    init(grace: Duration) { self.grace = grace }
+
+    var isRunning: Bool { phase == .running }
+    var hasEnded: Bool { phase == .ended }
+
+    /// When the phase ends at the latest.
+    var deadline: Instant {
+        switch phase {
+        case .running, .ended: .never
+        case .finishing(let until), .answering(let until), .committing(_, let until): until
+        case .leaving: end
+        }
+    }
+
+    mutating func begin(_ now: Instant) {
+        begun = now
+        end = now + grace
+        phase = .finishing(until: now + grace * 16 / 20)
+    }
+
+    var answeringEnd: Instant { begun + grace * 18 / 20 }
+    var committingEnd: Instant { begun + grace * 19 / 20 }
+
+    /// A second signal: what is not committed by now is left to others.
+    mutating func hurry(_ now: Instant) {
+        end = min(end, now + Self.leavePatience)
+        phase = .leaving
+    }
+
+    /// For partitions that are revoked meanwhile.
+    func left(_ now: Instant) -> Duration { .nanoseconds(Int64(clamping: deadline.nanoseconds(since: now))) }
+}
+
+extension Shard where Ports: ~Copyable {
+    mutating func terminate() {
+        switch ending.phase {
+        case .running:
+            ports.tell(.ending(inFlight: entries.count))
+            ending.begin(now)
+        case .finishing, .answering, .committing:
+            ending.hurry(now)
+            leave()
+        case .leaving: ending.phase = .ended
+        case .ended: break
+        }
+    }
+
+    mutating func advanceEnding() {
+        switch ending.phase {
+        case .running, .ended: break
+        case .finishing(let until):
+            if entries.count == 0 {
+                commitLast()
+            } else if now >= until {
+                giveUpUnpublished()
+                ending.phase = .answering(until: ending.answeringEnd)
+            }
+        case .answering(let until):
+            if entries.count == 0 || now >= until { commitLast() }
+        case .committing(let number, let until):
+            let hasEnded = Int32(bitPattern: checkpoint.ended &- number) >= 0
+            let isSettled = !isDirty && !checkpoint.isUnderWay
+            guard hasEnded || isSettled || now >= until else { return }
+            ending.phase = .leaving
+            leave()
+        case .leaving:
+            if ports.hasLeft {
+                ending.phase = .ended
+            } else if now >= ending.end {
+                ports.tell(.notLeftInTime)
+                ending.phase = .ended
+            }
+        }
+    }
+
+    private mutating func commitLast() {
+        ending.phase = .committing(checkpoint.want(), until: ending.committingEnd)
+    }
+
+    private mutating func giveUpUnpublished() {
+        var count = 0
+        for entry in 1...UInt32(entries.capacity) where entries[entry].state != .free && !entries[entry].isUnanswered {
+            count += 1
+        }
+        ports.tell(.leftUnfinished(count))
+        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
+    }
+
+    private mutating func leave() {
+        for index in partitions.indices where partitions[index].counts != nil {
+            _ = partitions[index].writeBehind()
+        }
+        // What is open would hold up whoever reads the outputs until its time is over.
+        if settings.isTransactional, checkpoint.isInitialized { _ = ports.transact(.abort) }
+        ports.leave()
+    }
+}

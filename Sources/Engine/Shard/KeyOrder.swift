@@ -1,0 +1,64 @@
+/// Which entries wait for an earlier one of their key: a queue for each key that is held, linked through the entries.
+/// While nothing is held no message needs its key.
+struct KeyOrder: ~Copyable {
+    private struct Queue {
+        var first: UInt32 = 0
+        var last: UInt32 = 0
+    }
+
+    private var held: [UInt64: Queue] = [:]
+
+    var isEmpty: Bool { held.isEmpty }
+
+    /// True when the key is held: the entry waits behind those that do already.
+    mutating func wait(_ entry: UInt32, _ entries: inout EntryTable) -> Bool {
+        guard let index = held.index(forKey: entries[entry].key) else { return false }
+        entries[entry].next = 0
+        let last = held.values[index].last
+        if last == 0 { held.values[index].first = entry } else { entries[last].next = entry }
+        held.values[index].last = entry
+        return true
+    }
+
+    /// The running entry of this key has suspended.
+    mutating func hold(_ entry: UInt32, _ entries: inout EntryTable) {
+        guard !entries[entry].holdsKey else { return }
+        entries[entry].holdsKey = true
+        let former = held.updateValue(Queue(), forKey: entries[entry].key)
+        precondition(former == nil, "a message ran while its key was held")
+    }
+
+    /// The entry that held its key has ended: the next one holds it now, and is to run; 0 when there is none.
+    mutating func release(_ entry: UInt32, _ entries: inout EntryTable) -> UInt32 {
+        guard entries[entry].holdsKey, let index = held.index(forKey: entries[entry].key) else { return 0 }
+        entries[entry].holdsKey = false
+        let next = held.values[index].first
+        guard next != 0 else {
+            held.remove(at: index)
+            return 0
+        }
+        held.values[index].first = entries[next].next
+        if entries[next].next == 0 { held.values[index].last = 0 }
+        entries[next].next = 0
+        entries[next].holdsKey = true
+        return next
+    }
+
+    /// Takes out every entry of the partition that waits and is of an earlier epoch.
+    mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32, before epoch: UInt32) {
+        for key in held.keys.sorted() {
+            var kept = Queue()
+            var entry = held[key]?.first ?? 0
+            while entry != 0 {
+                let next = entries[entry].next
+                entries[entry].next = 0
+                if entries[entry].partition != partition || entries[entry].epoch == epoch {
+                    if kept.last == 0 { kept.first = entry } else { entries[kept.last].next = entry }
+                    kept.last = entry
+                }
+                entry = next
+            }
+            held[key] = kept
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Push
+
+/// What cannot be sent at once to one destination, in its order: outputs that came back, and those behind them. What
+/// comes back first stops the destination, until all that was sent there is answered; then everything is sent again in
+/// its order. A suspect, of a batch of which the brokers refuse at least one, is sent alone: so only the guilty one becomes
+/// a dead letter, and nothing overtakes.
+struct OutputRetry<Output: Sendable> {
+    enum State: Equatable {
+        case idle
+        /// Nothing is sent until all is answered.
+        case collecting
+        /// From that time on.
+        case resending(from: Instant)
+        /// A suspect is on its way, and nothing else.
+        case alone(tag: UInt64)
+    }
+
+    struct Held {
+        let tag: UInt64
+        let output: Output
+        let sequence: UInt64
+        var isSuspect = false
+    }
+
+    private(set) var state = State.idle
+    /// Sent and not answered.
+    private(set) var outstanding = 0
+    private var returned: [Held] = []
+    private var held: [Held] = []
+    private var first = 0
+    /// What came back says that the topic is away.
+    private var pause = Duration.zero
+
+    /// Outputs may be published right away.
+    var isIdle: Bool { state == .idle }
+
+    var heldCount: Int { held.count - first + returned.count }
+
+    mutating func published() { outstanding += 1 }
+
+    /// Waits behind what is held already.
+    mutating func hold(_ output: Output, tag: UInt64, sequence: UInt64, isSuspect: Bool = false, now: Instant) {
+        held.append(Held(tag: tag, output: output, sequence: sequence, isSuspect: isSuspect))
+        if state == .idle { state = .resending(from: now) }
+    }
+
+    enum Answer: Equatable {
+        case done
+        /// It waits to be sent again.
+        case again
+        /// Sent alone, and refused: it is the one.
+        case guilty
+    }
+
+    /// What became of one that was sent.
+    mutating func answered(
+        _ tag: UInt64, _ failure: OutputReport<Output>.Failure?, _ output: Output?, sequence: UInt64
+    ) -> Answer {
+        outstanding -= 1
+        let wasAlone = state == .alone(tag: tag)
+        if wasAlone { state = first == held.count ? .idle : .resending(from: .past) }
+        guard let failure else { return .done }
+        var isSuspect = false
+        switch failure {
+        case .refused:
+            if wasAlone {
+                state = .collecting
+                return .guilty
+            }
+            isSuspect = true
+        case .unavailable:
+            isSuspect = wasAlone
+            pause = .milliseconds(100)
+        case .purged: isSuspect = wasAlone
+        }
+        if let output {
+            returned.append(Held(tag: tag, output: output, sequence: sequence, isSuspect: isSuspect))
+        }
+        state = .collecting
+        return .again
+    }
+
+    /// All that was sent is answered: what came back goes first, in the order in which it had been sent.
+    mutating func collected(now: Instant) {
+        guard state == .collecting, outstanding == 0 else { return }
+        returned.sort { $0.sequence < $1.sequence }
+        held = returned + held[first...]
+        first = 0
+        returned.removeAll()
+        state = held.isEmpty ? .idle : .resending(from: now + pause)
+        pause = .zero
+    }
+
+    /// The next to be sent, if one may be now: `sent`, `stays` or `taken` is to be called before the next.
+    func next(now: Instant) -> Held? {
+        guard case .resending(let from) = state, from <= now, first < held.count else { return nil }
+        let next = held[first]
+        return next.isSuspect && outstanding > 0 ? nil : next
+    }
+
+    var resendsAt: Instant? { if case .resending(let from) = state { from } else { nil } }
+
+    /// The next was sent.
+    mutating func sent() {
+        let sent = held[first]
+        outstanding += 1
+        drop()
+        if sent.isSuspect {
+            state = .alone(tag: sent.tag)
+        } else if first == held.count {
+            state = .idle
+        }
+    }
+
+    /// The next is not taken for now.
+    mutating func stays(until time: Instant) { state = .resending(from: time) }
+
+    /// The next goes nowhere.
+    mutating func taken() {
+        drop()
+        if first == held.count { state = .idle }
+    }
+
+    private mutating func drop() {
+        first += 1
+        if first > 64, first * 2 > held.count {
+            held.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// Forgets those for which the body says so. What is on its way is still to be answered.
+    mutating func remove(where isGone: (UInt64) -> Bool) {
+        held = held[first...].filter { !isGone($0.tag) }
+        first = 0
+        returned.removeAll { isGone($0.tag) }
+        if case .resending = state, held.isEmpty { state = .idle }
+    }
+}

@@ -1,0 +1,283 @@
+import Kafka
+import Push
+import Stores
+
+/// One moment: how far partitions are, and the counts that go with that.
+struct Cut {
+    struct Mark {
+        let partition: Int32
+        let epoch: UInt32
+        let place: TopicPartition
+        let snapshot: OffsetLedger.Snapshot
+
+        var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
+    }
+
+    var marks: [Mark] = []
+    var changes = CountChanges()
+    /// So many of the changes have been published.
+    var published = 0
+
+    /// What belongs to a partition that has gone, or gone back.
+    mutating func remove(partition: Int32) {
+        guard !changes.isEmpty else { return }
+        published -= changes.list[..<published].count { $0.partition == partition }
+        changes.remove(partition: partition)
+        marks.removeAll { $0.partition == partition }
+    }
+}
+
+/// Checkpoints: what the machine asks for.
+extension Shard where Ports: ~Copyable {
+    private static var writeBehindInterval: Duration { .seconds(1) }
+
+    mutating func advanceCheckpoint() {
+        publishChanges()
+        // Each action leads to the next state; a few at most follow one another without waiting.
+        for _ in 0..<8 {
+            let action = checkpoint.advance(now: now, isDirty: isDirty, unanswered: unanswered)
+            guard action != .none else { break }
+            perform(action)
+        }
+        writeBehindIfDue()
+    }
+
+    mutating func perform(_ action: Checkpoint.Action) {
+        switch action {
+        case .none: break
+        case .cut: makeCut()
+        case .commit: commit()
+        case .putBack: putBack()
+        case .initialize: step(.initialize)
+        case .begin: step(.begin)
+        case .flush: ports.flush()
+        case .addOffsets: step(.addOffsets(cut.marks.map(\.position)))
+        case .endTransaction: step(.commit)
+        case .abort: step(.abort)
+        case .rewind: rewindAll()
+        case .replaceProducer:
+            if !isReplacingProducer {
+                isReplacingProducer = true
+                nextReplacement = now
+            }
+            replaceProducer()
+        }
+    }
+
+    // MARK: The cut
+
+    private mutating func makeCut() {
+        cut.marks.removeAll(keepingCapacity: true)
+        cut.changes.removeAll()
+        cut.published = 0
+        for index in partitions.indices where partitions[index].needsCommit {
+            let snapshot = partitions[index].ledger.snapshot()
+            if snapshot.leftOut > 0 {
+                ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
+            }
+            cut.marks.append(
+                Cut.Mark(
+                    partition: index, epoch: partitions[index].epoch, place: partitions[index].place,
+                    snapshot: snapshot))
+        }
+        swap(&cut.changes, &changes)
+        isDirty = false
+        publishChanges()
+    }
+
+    /// The cut's changes go to the changelog, as far as the producer takes them.
+    private mutating func publishChanges() {
+        guard checkpoint.state == .storing, !isReplacingProducer else { return }
+        while cut.published < cut.changes.count {
+            let change = cut.changes.list[cut.published]
+            let step = publish(change)
+            guard step != .later else { return }
+            cut.published += 1
+            checkpoint.publishedChange()
+            if case .refused(let reason) = step {
+                refuseChange(reason, of: checkpoint.number)
+            } else {
+                changesUnanswered += 1
+            }
+        }
+        checkpoint.publishedAllChanges()
+        if settings.isTransactional { ports.flush() }
+    }
+
+    private mutating func publish(_ change: CountChanges.Change) -> PublishStep {
+        restore.value.removeAll(keepingCapacity: true)
+        ChangelogRecord.appendValue(change.state, to: &restore.value)
+        let place = partitions[change.partition].place
+        let tag = EntryTable.changeTag(checkpoint.number, change.partition)
+        let timestamp = isClockRefused ? change.timestamp : ports.wallClock
+        return cut.changes.withKey(of: change) { key in
+            restore.value.withUnsafeBytes { value in
+                ports.publishChange(
+                    partition: place.partition, key: key, value: value, timestamp: timestamp, tag: tag)
+            }
+        }
+    }
+
+    mutating func handleChange(_ report: OutputReport<Ports.Output>, of number: UInt32, _ index: Int32) {
+        changesUnanswered -= 1
+        switch report.failure {
+        case nil:
+            checkpoint.answeredChange(of: number, failed: false)
+            guard report.offset >= 0, index < partitions.count, checkpoint.number == number else { return }
+            let place = partitions[index].place
+            if report.offset > partitions[index].changelogEnd?.offset ?? -1 {
+                partitions[index].changelogEnd = ChangelogPosition(partition: place.partition, offset: report.offset)
+            }
+        case .refused(let reason): refuseChange(reason, of: number)
+        case .unavailable, .purged:
+            checkpoint.answeredChange(of: number, failed: true)
+        }
+    }
+
+    private mutating func refuseChange(_ reason: String, of number: UInt32) {
+        ports.tell(.changelogRefused(reason: reason))
+        isClockRefused.toggle()
+        checkpoint.answeredChange(of: number, failed: true)
+    }
+
+    /// What the cut had belongs to the next one. Partitions that have gone, or gone back, have taken theirs with them.
+    private mutating func putBack() {
+        if !cut.changes.isEmpty { changes.putBack(cut.changes) }
+        cut.changes.removeAll()
+        cut.marks.removeAll(keepingCapacity: true)
+        isDirty = true
+    }
+
+    // MARK: At least once
+
+    private mutating func commit() {
+        guard !cut.marks.isEmpty else { return ended(.accepted) }
+        guard !ports.isJoining else { return ended(.retry) }
+        ports.commit(cut.marks.map(\.position), number: checkpoint.number)
+    }
+
+    mutating func handleCommit(_ number: UInt32, _ outcome: CommitOutcome) {
+        if number == Self.confirmationNumber { return confirmed(outcome) }
+        guard number == checkpoint.number else { return }
+        ended(outcome)
+    }
+
+    private mutating func confirmed(_ outcome: CommitOutcome) {
+        guard confirmation != nil, outcome == .accepted else { return }
+        confirmation = nil
+        ports.tell(.confirmed)
+    }
+
+    private mutating func ended(_ outcome: CommitOutcome) {
+        guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
+        storeChanges()
+        switch outcome {
+        case .accepted: accept { _ in true }
+        case .partly(let refused):
+            accept { !refused.contains($0) }
+            isDirty = true
+            ports.tell(.commitFailed(reason: "some partitions were refused"))
+        case .retry: isDirty = true
+        case .refused:
+            isDirty = true
+            ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
+        }
+        cut.marks.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func accept(where isAccepted: (TopicPartition) -> Bool) {
+        for mark in cut.marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.place) {
+            partitions[mark.partition].ledger.committed(mark.snapshot)
+            partitions[mark.partition].committed = mark.snapshot
+            partitions[mark.partition].mustCommit = false
+        }
+    }
+
+    /// The changelog has the cut's changes.
+    private mutating func storeChanges() {
+        for change in cut.changes.list { partitions[change.partition].counts?.stored(change.account, change.state) }
+        if !cut.changes.isEmpty, nextWriting == .never { nextWriting = now + Self.writeBehindInterval }
+        cut.changes.removeAll()
+    }
+
+    // MARK: Exactly once
+
+    private mutating func step(_ step: TransactionStep) {
+        let outcome = ports.transact(step)
+        now = ports.now
+        switch (step, outcome) {
+        case (.commit, .done):
+            accept { _ in true }
+            storeChanges()
+            cut.marks.removeAll(keepingCapacity: true)
+            for index in partitions.indices { partitions[index].isInTransaction = false }
+            forgetConvicts()
+        case (.initialize, .done): ports.tell(.transactionsTakenOver)
+        case (_, .abort(let reason)), (_, .notAMember(let reason)):
+            ports.tell(.transactionAborted(reason: reason))
+        case (_, .failed(let reason)): ports.tell(.producerReplaced(reason: reason))
+        default: break
+        }
+        perform(checkpoint.stepped(step, outcome, now: now))
+    }
+
+    /// Cases of records that are committed are closed.
+    private mutating func forgetConvicts() {
+        guard !convicts.isEmpty || !suspects.isEmpty else { return }
+        for index in partitions.indices where partitions[index].state != .gone {
+            let (place, position) = (partitions[index].place, partitions[index].committed.offset)
+            convicts = convicts.filter { $0.key.partition != place || $0.key.offset >= position }
+            suspects = suspects.filter { $0.partition != place || $0.offset >= position }
+        }
+    }
+
+    /// The transaction has come to nothing: every partition is read on from its last commit.
+    private mutating func rewindAll() {
+        for index in partitions.indices where partitions[index].isServed {
+            dropEntries(of: index)
+            partitions[index].counts?.rollBack()
+            partitions[index].rewind()
+            // One that is drained goes to its next owner as it was committed.
+            if partitions[index].state == .draining { continue }
+            partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
+        }
+        changes.removeAll()
+        isDirty = false
+        for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
+    }
+
+    /// It is not known what was committed: the group is asked again, and counts are restored.
+    mutating func restoreAll() {
+        for index in partitions.indices where partitions[index].isServed { restoreAgain(index) }
+        changes.removeAll()
+        isDirty = false
+    }
+
+    mutating func restoreAgain(_ index: Int32) {
+        dropEntries(of: index)
+        changes.remove(partition: index)
+        cut.remove(partition: index)
+        partitions[index].counts = nil
+        partitions[index].rewind()
+        guard partitions[index].state != .draining else { return }
+        partitions[index].state = .asking(again: now)
+    }
+
+    mutating func failDisk(of index: Int32) {
+        ports.tell(.diskFailed(partitions[index].place))
+        restoreAgain(index)
+    }
+
+    // MARK: Behind the changelog
+
+    private mutating func writeBehindIfDue() {
+        guard now >= nextWriting else { return }
+        nextWriting = .never
+        for index in partitions.indices where partitions[index].counts?.pendingRows ?? 0 > 0 {
+            if !partitions[index].writeBehind() {
+                ports.tell(.diskFailed(partitions[index].place))
+                nextWriting = now + Self.writeBehindInterval
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+import Kafka
+import Push
+import Stores
+
+/// Messages: taken in batches, run in order, finished.
+extension Shard where Ports: ~Copyable {
+    /// Messages may run: what comes of them can be published.
+    var canRun: Bool {
+        checkpoint.takesOutputs && outputs.isIdle && confirmation == nil && !isReplacingProducer
+    }
+
+    var hasRoom: Bool {
+        entries.count == 0 || entries.count < entries.capacity && entries.byteCount < settings.maxInFlightBytes
+    }
+
+    mutating func takeMessages() {
+        runBatch()
+        guard canRun, ending.isRunning, batchNext == batch.count else { return }
+        batch.removeAll(keepingCapacity: true)
+        batchNext = 0
+        takeStalled()
+        while batch.count < Self.batchSize, hasRoom, let message = ports.nextMessage() { take(message) }
+        guard !batch.isEmpty else { return }
+        loadAccounts()
+        runBatch()
+    }
+
+    // MARK: Taking
+
+    private mutating func take(_ message: Ports.Message) {
+        let index = partitions.index(topic: message.topic, partition: message.partition)
+        guard index >= 0, partitions[index].state == .running else { return ports.release(message) }
+        if partitions[index].isStalled {
+            partitions[index].stalled.append(message)
+            return
+        }
+        if partitions[index].isUncertain, !isNext(message, index) { return }
+        if !enter(message, index) { stall(message, index) }
+    }
+
+    /// False when the window of its partition has no room for it.
+    private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
+        if settings.isTransactional, partitions[index].ledger.inFlight > 0,
+            partitions[index].ledger.metadataSizeBound(taking: message.offset) > OffsetMetadata.limit
+        {
+            return false
+        }
+        switch partitions[index].ledger.take(message.offset) {
+        case .taken: break
+        case .full: return false
+        case .completed, .duplicate, .rewound:
+            // Done before, or delivered twice: a log that was made anew is told by `outOfLog`.
+            if partitions[index].ledger.isDirty { isDirty = true }
+            ports.release(message)
+            return true
+        }
+        let entry = entries.insert(bytes: message.byteCount)
+        precondition(entry != 0, "room was asked for")
+        entries[entry].offset = message.offset
+        entries[entry].timestamp = message.timestamp
+        entries[entry].taken = now
+        entries[entry].partition = index
+        entries[entry].epoch = partitions[index].epoch
+        partitions[index].unfinished += 1
+        messages[Int(entry)] = message
+        if settings.counts { noteAccount(of: message, entry, index) }
+        batch.append(entry)
+        return true
+    }
+
+    private mutating func noteAccount(of message: Ports.Message, _ entry: UInt32, _ index: Int32) {
+        let account = ports.withAccount(of: message) { name in
+            entries.setName(name, of: entry)
+            return restore.hash(name)
+        }
+        guard let account else { return }
+        entries[entry].hasAccount = true
+        entries[entry].account = account
+        partitions[index].counts?.want(account)
+    }
+
+    /// The next record after something that may have lost some: false when it is not to be taken now.
+    private mutating func isNext(_ message: Ports.Message, _ index: Int32) -> Bool {
+        let next = partitions[index].ledger.next
+        guard message.offset > next, partitions[index].gap.map({ message.offset > $0 }) ?? true else {
+            if message.offset >= next {
+                partitions[index].isUncertain = false
+                partitions[index].gap = nil
+            }
+            return true
+        }
+        // Read once more from where it should go on: what comes then is what the log has.
+        partitions[index].gap = message.offset
+        partitions[index].state = .seeking(next, again: now)
+        ports.release(message)
+        return false
+    }
+
+    private mutating func stall(_ message: Ports.Message, _ index: Int32) {
+        partitions[index].stalled.append(message)
+        ports.tell(.windowFull(partitions[index].place, offset: message.offset))
+    }
+
+    /// Takes what had no room in a window, as soon as the window has moved.
+    private mutating func takeStalled() {
+        for index in partitions.indices where partitions[index].isStalled && partitions[index].state == .running {
+            var taken = 0
+            let stalled = partitions[index].stalled
+            while taken < stalled.count, batch.count < Self.batchSize, hasRoom, enter(stalled[taken], index) {
+                taken += 1
+            }
+            if taken > 0 { partitions[index].stalled.removeFirst(taken) }
+        }
+    }
+
+    private mutating func loadAccounts() {
+        guard settings.counts else { return }
+        for index in partitions.indices where partitions[index].state == .running {
+            if partitions[index].counts?.load() == false { failDisk(of: index) }
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs what was taken, as long as its outputs can be published.
+    private mutating func runBatch() {
+        while canRun {
+            if let entry = released.popLast() {
+                if isCurrent(entry) { run(entry) }
+            } else if batchNext < batch.count {
+                let entry = batch[batchNext]
+                batchNext += 1
+                if isCurrent(entry), !waits(entry) { run(entry) }
+            } else {
+                return
+            }
+        }
+    }
+
+    /// False for an entry whose partition has gone or gone back since: it is dropped.
+    private mutating func isCurrent(_ entry: UInt32) -> Bool {
+        entries[entry].state == .waiting && entries[entry].epoch == partitions[entries[entry].partition].epoch
+    }
+
+    private mutating func waits(_ entry: UInt32) -> Bool {
+        guard !order.isEmpty, settings.ordering != .none else { return false }
+        setKey(of: entry)
+        return order.wait(entry, &entries)
+    }
+
+    private mutating func setKey(of entry: UInt32) {
+        guard entries[entry].key == 0 else { return }
+        let salt = UInt64(UInt32(bitPattern: entries[entry].partition)) &+ 1
+        if settings.ordering == .partition {
+            entries[entry].key = salt
+        } else if let message = messages[Int(entry)] {
+            entries[entry].key = ports.orderHash(message) | 1 << 63
+        }
+    }
+
+    private mutating func run(_ entry: UInt32) {
+        guard let message = messages[Int(entry)] else { return }
+        let index = entries[entry].partition
+        var count: Int32?
+        if entries[entry].hasAccount {
+            // What waited for its key may find that its account has left the memory meanwhile.
+            guard let state = state(of: entry) else { return failDisk(of: index) }
+            count = state.count
+            entries[entry].isCounted = !(state < CountState(
+                count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset))
+        }
+        let step = ports.begin(
+            message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
+            isCounted: entries[entry].isCounted)
+        if case .suspended = step {
+            if settings.ordering != .none { setKey(of: entry) }
+            messages[Int(entry)] = nil
+        }
+        take(step, of: entry)
+    }
+
+    /// nil when the disk cannot be read.
+    private mutating func state(of entry: UInt32) -> CountState? {
+        let (index, account) = (entries[entry].partition, entries[entry].account)
+        if let cell = partitions[index].counts?.cell(of: account) { return partitions[index].counts?.state(of: cell) }
+        partitions[index].counts?.want(account)
+        guard partitions[index].counts?.load() == true, let cell = partitions[index].counts?.cell(of: account) else {
+            return nil
+        }
+        return partitions[index].counts?.state(of: cell)
+    }
+
+    mutating func take(_ step: ChainStep, of entry: UInt32) {
+        switch step {
+        case .ended(let result): finish(entry, result)
+        case .suspended(let wakeUp):
+            entries[entry].state = .suspended
+            entries[entry].wakeUp = wakeUp
+            wakeUps.insert(entry, &entries)
+            if settings.ordering != .none { order.hold(entry, &entries) }
+        }
+    }
+
+    // MARK: Finishing
+
+    private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
+        entries[entry].destination = result.destination
+        if let operation = result.operation, entries[entry].hasAccount, !entries[entry].isCounted {
+            count(entry, operation)
+        }
+        if result.destination == .nowhere { complete(entry) } else { publishCurrent(entry) }
+        letGo(of: entry)
+    }
+
+    /// The next message of its key may run.
+    private mutating func letGo(of entry: UInt32) {
+        if let message = messages[Int(entry)] {
+            messages[Int(entry)] = nil
+            ports.release(message)
+        }
+        guard entries[entry].holdsKey else { return }
+        let next = order.release(entry, &entries)
+        if next != 0 { released.append(next) }
+    }
+
+    private mutating func count(_ entry: UInt32, _ operation: BadgeOperation) {
+        guard let state = state(of: entry) else { return }
+        let (index, account) = (entries[entry].partition, entries[entry].account)
+        guard let cell = partitions[index].counts?.cell(of: account) else { return }
+        let counted = CountState(
+            count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
+            offset: entries[entry].offset)
+        entries[entry].counted = counted
+        entries[entry].hasChange = true
+        guard let earlier = partitions[index].counts?.change(cell, to: counted, by: entry), earlier != 0 else { return }
+        entries[earlier].successor = entry
+        entries[entry].hasPredecessor = true
+    }
+
+    /// The record is done: nothing is to come of it any more, or what came is acknowledged.
+    mutating func complete(_ entry: UInt32) {
+        if entries[entry].hasPredecessor {
+            entries[entry].state = .done
+            return
+        }
+        var entry = entry
+        while true {
+            let successor = entries[entry].successor
+            settle(entry)
+            // With transactions its report may still be awaited.
+            if entries[entry].isUnanswered { entries[entry].state = .published } else { remove(entry) }
+            guard successor != 0 else { return }
+            entries[successor].hasPredecessor = false
+            guard entries[successor].state == .done else { return }
+            entry = successor
+        }
+    }
+
+    private mutating func settle(_ entry: UInt32) {
+        let index = entries[entry].partition
+        _ = partitions[index].ledger.complete(entries[entry].offset)
+        partitions[index].unfinished -= 1
+        isDirty = true
+        guard entries[entry].hasChange else { return }
+        let account = entries[entry].account
+        partitions[index].counts?.release(account, entry: entry)
+        changes.add(
+            partition: index, entries[entry].account, entries[entry].counted,
+            timestamp: entries[entry].timestamp
+        ) { keys in entries.appendName(of: entry, to: &keys) }
+    }
+
+    mutating func remove(_ entry: UInt32) {
+        if let message = messages[Int(entry)] {
+            messages[Int(entry)] = nil
+            ports.release(message)
+        }
+        entries.remove(entry)
+    }
+
+    /// Everything that is unfinished of a partition comes to nothing here.
+    mutating func dropEntries(of index: Int32) {
+        partitions[index].epoch &+= 1
+        partitions[index].unfinished = 0
+        let epoch = partitions[index].epoch
+        order.removeWaiting(&entries, of: index, before: epoch)
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state != .free && entries[entry].partition == index && entries[entry].epoch != epoch {
+            drop(entry)
+        }
+        for message in partitions[index].stalled { ports.release(message) }
+        partitions[index].stalled.removeAll()
+    }
+
+    private mutating func drop(_ entry: UInt32) {
+        switch entries[entry].state {
+        case .free: return
+        // Still to be answered.
+        case _ where entries[entry].isUnanswered:
+            entries[entry].state = .published
+            return
+        case .suspended:
+            wakeUps.remove(entry, &entries)
+            ports.abandon(entry: Int(entry))
+        case .waiting, .held, .published, .done: break
+        }
+        let held = entries.tag(of: entry)
+        if entries[entry].state == .held {
+            outputs.remove { $0 == held }
+            letters.remove { $0 == held }
+        }
+        letGo(of: entry)
+        remove(entry)
+    }
+}

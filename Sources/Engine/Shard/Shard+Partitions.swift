@@ -1,0 +1,315 @@
+import Kafka
+import Push
+import Stores
+
+/// Partitions that are to be given back together: drained within a bound, committed within another.
+struct Revocation {
+    enum Phase: Equatable {
+        case draining
+        /// Until the checkpoint of this number has ended.
+        case committing(UInt32)
+    }
+
+    var partitions: [Int32]
+    /// All that the group named, those included that were never read.
+    var places: [TopicPartition]
+    var phase = Phase.draining
+    /// Of the phase.
+    var deadline: Instant
+}
+
+/// Partitions: what the group says of them, and what they wait for.
+extension Shard where Ports: ~Copyable {
+    private static var asksEvery: Duration { .seconds(5) }
+    private static var seeksEvery: Duration { .milliseconds(100) }
+    private static var commitBound: Duration { .seconds(2) }
+
+    mutating func handle(_ event: GroupEvent) {
+        switch event {
+        case .assigned(let places): assigned(places)
+        case .revoked(let places): revoked(places)
+        case .lost(let places): lost(places)
+        case .committed(let positions): for position in positions { handleCommitted(position) }
+        case .commitEnded(let number, let outcome): handleCommit(number, outcome)
+        case .outOfLog(let place): handleOutOfLog(place)
+        case .range(let place, let range): handleRange(place, range)
+        case .letter(let tag): handleLetter(tag: tag)
+        }
+    }
+
+    // MARK: What the group says
+
+    private mutating func assigned(_ places: [TopicPartition]) {
+        ports.tell(.assigned(places))
+        ports.acceptAssignment()
+        for place in places where partitions.index(of: place) == nil {
+            _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
+        }
+        doubtAll()
+    }
+
+    /// A rebalance may have lost what was fetched: the next record of each must be the one after the last taken.
+    private mutating func doubtAll() {
+        for index in partitions.indices where partitions[index].state == .running { partitions[index].isUncertain = true }
+    }
+
+    private mutating func revoked(_ places: [TopicPartition]) {
+        ports.tell(.revoked(places))
+        var drained: [Int32] = []
+        for place in places {
+            guard let index = partitions.index(of: place) else { continue }
+            restore.remove(index)
+            for message in partitions[index].stalled { ports.release(message) }
+            partitions[index].stalled.removeAll()
+            partitions[index].state = .draining
+            drained.append(index)
+        }
+        let bound = ending.isRunning ? settings.drain : min(settings.drain, ending.left(now))
+        revocation = Revocation(
+            partitions: drained, places: (revocation?.places ?? []) + places, deadline: now + bound)
+    }
+
+    private mutating func lost(_ places: [TopicPartition]) {
+        ports.tell(.lost(places))
+        for place in places {
+            guard let index = partitions.index(of: place) else { continue }
+            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            abandon(index)
+        }
+        if var open = revocation {
+            open.partitions.removeAll { partitions[$0].state == .gone }
+            open.places.removeAll { places.contains($0) }
+            revocation = open.places.isEmpty ? nil : open
+        }
+        forgetCases(of: places)
+        ports.giveBack(places)
+        ports.forget(places)
+        if servesNothing { confirmation = nil }
+        doubtAll()
+    }
+
+    private var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
+
+    /// Nothing of it counts here any more.
+    private mutating func abandon(_ index: Int32) {
+        restore.remove(index)
+        dropEntries(of: index)
+        changes.remove(partition: index)
+        cut.remove(partition: index)
+        partitions.remove(index)
+    }
+
+    private mutating func forgetCases(of places: [TopicPartition]) {
+        guard !convicts.isEmpty || !suspects.isEmpty else { return }
+        convicts = convicts.filter { !places.contains($0.key.partition) }
+        suspects = suspects.filter { !places.contains($0.partition) }
+    }
+
+    // MARK: Giving back
+
+    private mutating func advanceRevocation() {
+        guard var open = revocation else { return }
+        switch open.phase {
+        case .draining:
+            let unfinished = open.partitions.reduce(0) { $0 + partitions[$1].unfinished }
+            guard unfinished == 0 || now >= open.deadline else { return }
+            if unfinished > 0 {
+                ports.tell(.drainTooLong(unfinished: unfinished))
+                for index in open.partitions { dropEntries(of: index) }
+            }
+            open.phase = .committing(checkpoint.want())
+            open.deadline = now + Self.commitBound
+            revocation = open
+        case .committing(let number):
+            let hasEnded = Int32(bitPattern: checkpoint.ended &- number) >= 0
+            let isSettled = !isDirty && !checkpoint.isUnderWay
+            guard hasEnded || isSettled || now >= open.deadline else { return }
+            revocation = nil
+            giveBack(open)
+        }
+    }
+
+    private mutating func giveBack(_ revocation: Revocation) {
+        for index in revocation.partitions {
+            // What is not committed of it is another's to do again.
+            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            _ = partitions[index].writeBehind()
+            abandon(index)
+        }
+        forgetCases(of: revocation.places)
+        ports.giveBack(revocation.places)
+        ports.forget(revocation.places)
+        ports.tell(.givenBack(revocation.places))
+        doubtAll()
+    }
+
+    // MARK: What they wait for
+
+    mutating func advancePartitions() {
+        advanceRevocation()
+        var asked: [TopicPartition] = []
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .asking(let again) where again <= now:
+                partitions[index].state = .asking(again: now + Self.asksEvery)
+                asked.append(partitions[index].place)
+            case .askingRange(let again) where again <= now:
+                partitions[index].state = .askingRange(again: now + Self.asksEvery)
+                ports.askRange(partitions[index].place)
+            case .askingRange: moveInLog(index)
+            case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
+            case .restoring where !settings.counts: beginReading(index)
+            default: break
+            }
+        }
+        if !asked.isEmpty { ports.askCommitted(asked) }
+    }
+
+    /// When one of them is to be looked at again.
+    var partitionsDue: Instant {
+        var due = Instant.never
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
+            case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
+            case .restoring, .running, .draining, .gone: break
+            }
+        }
+        return due
+    }
+
+    private mutating func handleCommitted(_ position: Position) {
+        guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else { return }
+        guard position.offset >= 0 else {
+            partitions[index].range = nil
+            partitions[index].state = .askingRange(again: now)
+            return
+        }
+        var completed: [Range<Int64>] = []
+        do throws(OffsetMetadata.Rejection) {
+            completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
+        } catch {
+            ports.tell(.foreignCommit(position, reason: error.explanation))
+        }
+        start(index, OffsetLedger(startingAt: position.offset, completed: completed))
+    }
+
+    /// It goes on there, as soon as what it needs is restored.
+    private mutating func start(_ index: Int32, _ ledger: OffsetLedger) {
+        partitions[index].ledger = ledger
+        partitions[index].committed = ledger.snapshot()
+        partitions[index].state = .restoring
+        guard settings.counts else { return beginReading(index) }
+        if partitions[index].counts == nil {
+            partitions[index].counts = PartitionCounts(
+                disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
+                undoes: settings.isTransactional)
+        }
+        restore.add(index)
+    }
+
+    /// Its counts are whole.
+    mutating func restored(_ index: Int32) {
+        partitions[index].incarnation = partitions[index].counts?.highest?.incarnation ?? 0
+        beginReading(index)
+    }
+
+    private mutating func beginReading(_ index: Int32) {
+        guard case .restoring = partitions[index].state, ports.prepare(partitions[index].place) else { return }
+        let place = partitions[index].place
+        let offset = partitions[index].ledger.position
+        partitions[index].isUncertain = false
+        if partitions[index].isRead {
+            partitions[index].state = .seeking(offset, again: now)
+            return
+        }
+        partitions[index].isRead = true
+        partitions[index].state = .running
+        if partitions[index].mustCommit { isDirty = true }
+        ports.read([Position(place, offset: offset)])
+        ports.tell(.reading([place]))
+    }
+
+    private mutating func seek(_ index: Int32, to offset: Int64) {
+        guard ports.seek(to: Position(partitions[index].place, offset: offset)) else {
+            partitions[index].state = .seeking(offset, again: now + Self.seeksEvery)
+            return
+        }
+        partitions[index].state = .running
+        partitions[index].isUncertain = true
+    }
+
+    // MARK: Logs that do not hold what is to be read
+
+    private mutating func handleOutOfLog(_ place: TopicPartition) {
+        guard let index = partitions.index(of: place) else { return }
+        switch partitions[index].state {
+        case .running, .seeking:
+            partitions[index].range = nil
+            partitions[index].state = .askingRange(again: now)
+        case .asking, .askingRange, .restoring, .draining, .gone: break
+        }
+    }
+
+    private mutating func handleRange(_ place: TopicPartition, _ range: Range<Int64>) {
+        guard let index = partitions.index(of: place), case .askingRange = partitions[index].state else { return }
+        partitions[index].range = range
+        moveInLog(index)
+    }
+
+    private mutating func moveInLog(_ index: Int32) {
+        guard let range = partitions[index].range else { return }
+        guard partitions[index].isRead else { return begin(index, in: range) }
+        let next = partitions[index].ledger.next
+        if range.upperBound < next {
+            // What is unfinished of the old log goes on first: nobody could read it again.
+            if partitions[index].unfinished == 0 { beginAnew(index, at: range.lowerBound) }
+        } else if next < range.lowerBound {
+            ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
+            partitions[index].range = nil
+            partitions[index].gap = range.lowerBound
+            partitions[index].state = .seeking(range.lowerBound, again: now)
+        } else {
+            partitions[index].range = nil
+            partitions[index].state = .seeking(next, again: now)
+        }
+    }
+
+    /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
+    /// has it next begins there too.
+    private mutating func begin(_ index: Int32, in range: Range<Int64>) {
+        partitions[index].range = nil
+        partitions[index].mustCommit = true
+        switch settings.reset {
+        case .earliest: start(index, OffsetLedger(startingAt: range.lowerBound))
+        case .latest: start(index, OffsetLedger(startingAt: range.upperBound))
+        case .error:
+            ports.tell(.offsetMissing(partitions[index].place))
+            partitions[index].state = .asking(again: now + .seconds(10))
+        }
+    }
+
+    /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
+    private mutating func beginAnew(_ index: Int32, at offset: Int64) {
+        ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
+        partitions[index].range = nil
+        partitions[index].epoch &+= 1
+        partitions[index].incarnation &+= 1
+        partitions[index].ledger = OffsetLedger(startingAt: offset)
+        partitions[index].committed = partitions[index].ledger.snapshot()
+        partitions[index].mustCommit = true
+        isDirty = true
+        partitions[index].state = .seeking(offset, again: now)
+    }
+}
+
+extension OffsetMetadata.Rejection {
+    package var explanation: String {
+        switch self {
+        case .foreign: "its metadata is not ours"
+        case .version(let version): "its metadata is of version \(version), which is not known here"
+        case .corrupt: "its metadata is damaged"
+        case .otherBase(let base): "its metadata was written for offset \(base)"
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Kafka
+package import Push
+import Stores
+
+/// One thread's engine: a member of the group with its partitions, from poll to commit. `turn` does what is due and never
+/// waits; whoever calls it waits in between.
+package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
+    /// Messages that are taken before the first of them runs: their accounts are read together.
+    static var batchSize: Int { 256 }
+
+    let settings: ShardSettings
+    package var ports: Ports
+
+    var now: Instant
+    var entries: EntryTable
+    var partitions = PartitionTable<Ports>()
+    var order = KeyOrder()
+    var wakeUps = WakeUps()
+    /// Messages of entries that wait, by entry.
+    var messages: [Ports.Message?]
+
+    // The batch that is being run.
+    var batch: [UInt32] = []
+    var batchNext = 0
+    /// Entries whose key was released: they run before the rest of the batch.
+    var released: [UInt32] = []
+
+    // What was published.
+    var outputs = OutputRetry<Ports.Output>()
+    var letters = OutputRetry<Ports.Output>()
+    var sequence: UInt64 = 0
+    /// Changelog records that are not answered, of any checkpoint.
+    var changesUnanswered = 0
+    /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
+    var suspects: Set<Position> = []
+    /// Records whose outputs were refused alone, with transactions: they become dead letters when they come again.
+    var convicts: [Position: String] = [:]
+    var isReplacingProducer = false
+    var nextReplacement = Instant.past
+
+    // Checkpoints.
+    var checkpoint: Checkpoint
+    var isDirty = false
+    var cut = Cut()
+    var changes = CountChanges()
+    /// When what is stored is written to the disks of counts.
+    var nextWriting = Instant.never
+    /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
+    var isClockRefused = false
+
+    // The group.
+    var revocation: Revocation?
+    var restore: ChangelogRestore
+    var ending: Ending
+    var lastTurn: Instant
+    /// The shard was away for so long that the group may have given its partitions to others: the commit that asks.
+    var confirmation: UInt32?
+    var nextConfirmation = Instant.past
+
+    // Kept for their memory.
+    private var events: [GroupEvent] = []
+    private var reports: [OutputReport<Ports.Output>] = []
+    private var stageResults: [Int] = []
+    private var commands: [ShardCommand] = []
+
+    package private(set) var figures = ShardFigures()
+
+    package init(_ settings: ShardSettings, ports: consuming Ports) {
+        self.settings = settings
+        now = ports.now
+        lastTurn = ports.now
+        self.ports = ports
+        entries = EntryTable(capacity: max(1, settings.maxInFlight))
+        messages = Array(repeating: nil, count: max(1, settings.maxInFlight) + 1)
+        checkpoint = Checkpoint(isTransactional: settings.isTransactional, interval: settings.checkpointInterval)
+        ending = Ending(grace: settings.shutdownGrace)
+        restore = ChangelogRestore(secret: settings.countSecret)
+    }
+
+    /// The group has been left, or the grace is over.
+    package var hasEnded: Bool { ending.hasEnded }
+
+    /// Does what is due. Gives when there is something to do at the latest, unless there is news.
+    package mutating func turn() -> Instant {
+        now = ports.now
+        noticeAbsence()
+        takeCommands()
+        takeEvents()
+        takeReports()
+        // A count that changes within a checkpoint of a transaction would be neither part of it nor of the next.
+        if checkpoint.takesOutputs {
+            takeStageResults()
+            fireWakeUps()
+        }
+        sendHeld()
+        readChangelog()
+        takeMessages()
+        advancePartitions()
+        advanceCheckpoint()
+        advanceEnding()
+        lastTurn = now
+        figures = ShardFigures(self)
+        return hasEnded ? .never : nextTurn
+    }
+
+    /// Whether the thread should be woken for records.
+    package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
+
+    private var nextTurn: Instant {
+        if batchNext < batch.count, canRun { return now }
+        var next = checkpoint.wakeUp(isDirty: isDirty)
+        if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
+        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting)
+        if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
+        if let resends = letters.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
+        if isReplacingProducer { next = min(next, nextReplacement) }
+        if confirmation != nil { next = min(next, nextConfirmation) }
+        return min(next, partitionsDue)
+    }
+
+    // MARK: What comes
+
+    private mutating func takeCommands() {
+        ports.takeCommands(into: &commands)
+        for command in commands {
+            switch command {
+            case .terminate: terminate()
+            }
+        }
+        commands.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func takeEvents() {
+        ports.takeEvents(into: &events)
+        guard !events.isEmpty else { return }
+        for event in events { handle(event) }
+        events.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func takeReports() {
+        ports.takeReports(into: &reports)
+        for report in reports { handle(report) }
+        reports.removeAll(keepingCapacity: true)
+        replaceProducerIfFailed()
+        collectReturned()
+    }
+
+    private mutating func takeStageResults() {
+        ports.takeStageResults(into: &stageResults)
+        for index in stageResults {
+            let entry = UInt32(truncatingIfNeeded: index)
+            guard index > 0, index <= entries.capacity, entries[entry].state == .suspended,
+                let step = ports.resume(entry: index, now: now)
+            else { continue }
+            wakeUps.remove(entry, &entries)
+            take(step, of: entry)
+        }
+        stageResults.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func fireWakeUps() {
+        while let entry = wakeUps.next(dueAt: now, &entries) {
+            take(ports.expire(entry: Int(entry), now: now), of: entry)
+        }
+    }
+
+    // MARK: Absence
+
+    /// A thread that did not run for long may be a member no more, and not know it: nothing is published before the group
+    /// has taken a commit of ours. A transaction is asked by its offsets.
+    private mutating func noticeAbsence() {
+        let limit = settings.sessionTimeout / 2
+        if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil, confirmation == nil {
+            ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
+            confirmation = 0
+            nextConfirmation = now
+        }
+        guard confirmation != nil, now >= nextConfirmation else { return }
+        guard let index = servedPartition else {
+            confirmation = nil
+            return
+        }
+        nextConfirmation = now + .milliseconds(1500)
+        guard !ports.isJoining else { return }
+        confirmation = Self.confirmationNumber
+        let committed = partitions[index].committed
+        ports.commit(
+            [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
+            number: Self.confirmationNumber)
+    }
+
+    /// No checkpoint has this number soon.
+    static var confirmationNumber: UInt32 { .max }
+
+    private var servedPartition: Int32? { partitions.first { $0.isServed } }
+}
