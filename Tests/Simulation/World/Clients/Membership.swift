@@ -4,7 +4,7 @@ package import Kafka
 /// A consumer's place in its group, as librdkafka keeps it: joins, syncs, and waits for the application's answer to each
 /// assignment and revocation before it goes on.
 package final class Membership: GroupClient {
-    package enum State: Sendable { case out, joining, syncing, stable, fenced, left }
+    package enum State: Sendable { case out, joining, syncing, stable, fenced, leaving, left }
 
     private enum Unanswered { case nothing, assigned([TopicPartition]), revoked, lost }
 
@@ -34,12 +34,14 @@ package final class Membership: GroupClient {
         node.watchers.append { [weak self] in self?.watchSilence() }
     }
 
-    package var isReachable: Bool { node.isReachable && state != .left && state != .fenced }
+    package var hasLeft: () -> Void = {}
+    private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
+    package var isReachable: Bool { node.isReachable && !isGone }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
     package func join() {
-        guard state != .left, state != .fenced, state != .joining else { return }
+        guard !isGone, state != .joining else { return }
         guard case .nothing = unanswered else { return wantsRejoin = true }
         wantsRejoin = false
         state = .joining
@@ -199,7 +201,7 @@ package final class Membership: GroupClient {
         guard node.isAlive, node.isCut || node.cluster.isOut else { return }
         let number = silence
         node.after(session) { [weak self] in
-            guard let self, silence == number, state != .left, id != nil else { return }
+            guard let self, silence == number, !isGone, id != nil else { return }
             lose()
         }
     }
@@ -207,16 +209,20 @@ package final class Membership: GroupClient {
     // MARK: Leaving
 
     package func leave() {
-        guard state != .left else { return }
+        guard state != .left, state != .leaving else { return }
         owned = []
         unanswered = .nothing
         let id = id
         self.id = nil
         attempt += 1
-        state = .left
+        state = .leaving
+        let end = { [weak self] in
+            self?.state = .left
+            self?.hasLeft()
+        }
         // A static member's place is kept for it.
-        guard let id, instance == nil else { return }
-        connection.request(patience: .milliseconds(500)) { cluster in cluster.group.leave(id) } _: { _ in }
+        guard let id, instance == nil else { return node.after(.milliseconds(1), end) }
+        connection.request(patience: .milliseconds(500)) { cluster in cluster.group.leave(id) } _: { _ in end() }
     }
 }
 

@@ -67,6 +67,9 @@ package final class Node {
         watchers = []
     }
 
+    /// Brokers are away, or there again.
+    package func outageChanged() { for watcher in watchers { watcher() } }
+
     private func reachabilityChanged() {
         for member in members {
             cluster.group.reachabilityChanged(of: member)

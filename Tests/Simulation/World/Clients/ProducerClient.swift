@@ -1,3 +1,5 @@
+import Engine
+
 /// What a producer was given to send.
 package struct Outgoing {
     package let tag: UInt64

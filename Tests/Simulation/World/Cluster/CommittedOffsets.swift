@@ -98,6 +98,18 @@ extension GroupCoordinator {
         }
     }
 
+    /// Somebody has set what every partition begins with.
+    package func preset(_ offset: Int64) { offsets.store(partitions.map { Position($0, offset: offset) }) }
+
+    package var hasCommittedAll: Bool {
+        partitions.allSatisfy { partition in offsets.stored.contains { $0.partition == partition } }
+    }
+
+    /// The group has the partition as this member's.
+    func isOwner(_ id: Int?, of partition: TopicPartition) -> Bool {
+        state == .stable && members.contains { $0.id == id && $0.assignment.contains(partition) }
+    }
+
     /// Its topic was deleted.
     package func forget(_ partition: TopicPartition) { offsets.stored.removeAll { $0.partition == partition } }
 
