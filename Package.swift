@@ -94,8 +94,8 @@ let package = Package(
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
+        tests("EngineTests", ["Engine", "Simulation", "Stores", "Push", "Kafka", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
-        tests("EngineTests", ["Engine", "Simulation", "Push", "Kafka", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
         tests(

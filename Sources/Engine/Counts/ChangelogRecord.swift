@@ -1,6 +1,131 @@
-import Stores
+package import Stores
+
+/// A count as the changelog has it.
+///
+/// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the count,
+/// the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`, `3 120045 1`.
+/// A count alone is of an unknown event, as is no value, which is a count of 0.
 package enum ChangelogRecord {
-    package enum Malformed: Error { case no; var what: String { "" } }
-    static func appendValue(_ state: CountState, to: inout [UInt8]) {}
-    static func state(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) throws(Malformed) -> CountState { throw .no }
+    private static let prefix = MemoryLayout<UInt32>.size
+
+    /// Why a record is none of ours.
+    package enum Malformed: Error, Equatable {
+        case noKey
+        /// The key ends before the recipient does.
+        case shortKey
+        case notACount
+        case notAnOffset
+        case notAnIncarnation
+
+        package var reason: String {
+            switch self {
+            case .noKey: "no key"
+            case .shortKey: "the key ends within its recipient"
+            case .notACount: "the value does not begin with a count"
+            case .notAnOffset: "the value's second part is not an offset"
+            case .notAnIncarnation: "the value's third part is not an incarnation"
+            }
+        }
+    }
+
+    /// Replaces the bytes by the key.
+    package static func encodeKey(
+        _ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer, into bytes: inout [UInt8]
+    ) {
+        bytes.removeAll(keepingCapacity: true)
+        withUnsafeBytes(of: UInt32(truncatingIfNeeded: recipient.count).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: recipient)
+        bytes.append(contentsOf: app)
+    }
+
+    /// The two are parts of the key.
+    package static func account(
+        _ key: UnsafeRawBufferPointer?
+    ) throws(Malformed) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer) {
+        guard let key else { throw .noKey }
+        guard key.count >= prefix else { throw .shortKey }
+        let length = Int(UInt32(bigEndian: key.loadUnaligned(as: UInt32.self)))
+        guard length <= key.count - prefix else { throw .shortKey }
+        let rest = UnsafeRawBufferPointer(rebasing: key[prefix...])
+        return (
+            UnsafeRawBufferPointer(rebasing: rest[..<length]), UnsafeRawBufferPointer(rebasing: rest[length...])
+        )
+    }
+
+    /// Replaces the bytes by the value. A count below 0 is written as 0.
+    package static func encode(_ state: CountState, into bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        append(UInt64(max(0, state.count)), to: &bytes)
+        if state.offset < 0, state.incarnation == 0 { return }
+        bytes.append(space)
+        // An event that is not known, of a log that is.
+        if state.offset < 0 { bytes.append(minus) }
+        append(state.offset < 0 ? 1 : UInt64(state.offset), to: &bytes)
+        guard state.incarnation > 0 else { return }
+        bytes.append(space)
+        append(UInt64(state.incarnation), to: &bytes)
+    }
+
+    /// What is beyond the limits of `CountState` is malformed, as is a second way to write the same.
+    package static func state(_ value: UnsafeRawBufferPointer?) throws(Malformed) -> CountState {
+        guard let value else { return CountState(count: 0) }
+        var at = 0
+        guard let count = number(value, &at, through: UInt64(Int32.max)) else { throw .notACount }
+        var state = CountState(count: Int32(truncatingIfNeeded: count))
+        if at == value.count { return state }
+        guard isPart(value, &at) else { throw .notACount }
+        let isUnknown = value[at...].starts(with: [minus, one, space])
+        if isUnknown {
+            at += 2
+        } else {
+            guard let offset = number(value, &at, through: UInt64(CountState.highestOffset)) else { throw .notAnOffset }
+            state.offset = Int64(offset)
+        }
+        if at == value.count { return state }
+        guard isPart(value, &at) else { throw .notAnOffset }
+        guard let incarnation = number(value, &at, through: UInt64(CountState.highestIncarnation)), incarnation > 0,
+            at == value.count
+        else { throw .notAnIncarnation }
+        state.incarnation = UInt32(incarnation)
+        return state
+    }
+
+    private static var space: UInt8 { UInt8(ascii: " ") }
+    private static var minus: UInt8 { UInt8(ascii: "-") }
+    private static var zero: UInt8 { UInt8(ascii: "0") }
+    private static var one: UInt8 { UInt8(ascii: "1") }
+
+    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        let first = bytes.count
+        var rest = number
+        repeat {
+            bytes.append(zero + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        var (low, high) = (first, bytes.count - 1)
+        while low < high {
+            bytes.swapAt(low, high)
+            (low, high) = (low + 1, high - 1)
+        }
+    }
+
+    /// Nil where no number begins here, or a greater one, or one with zeros before it.
+    private static func number(_ value: UnsafeRawBufferPointer, _ at: inout Int, through most: UInt64) -> UInt64? {
+        let first = at
+        var number: UInt64 = 0
+        while at < value.count, case let digit = value[at] &- zero, digit <= 9 {
+            // Twelve bits are left above the greatest number that is allowed: this does not overflow.
+            number = number * 10 + UInt64(digit)
+            guard number <= most else { return nil }
+            at += 1
+        }
+        guard at > first, at == first + 1 || value[first] != zero else { return nil }
+        return number
+    }
+
+    private static func isPart(_ value: UnsafeRawBufferPointer, _ at: inout Int) -> Bool {
+        guard at < value.count, value[at] == space else { return false }
+        at += 1
+        return true
+    }
 }

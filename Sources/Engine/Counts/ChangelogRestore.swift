@@ -109,7 +109,8 @@ struct ChangelogRestore {
         reading[index].last = position
         reading[index].count += 1
         do throws(ChangelogRecord.Malformed) {
-            let state = try ChangelogRecord.state(key: key, value: value)
+            _ = try ChangelogRecord.account(key)
+            let state = try ChangelogRecord.state(value)
             guard let key else { return .taken }
             let start = keys.count
             keys.append(contentsOf: key)
@@ -117,7 +118,7 @@ struct ChangelogRestore {
             reading[index].rows.append((secret.hash(key), state))
             return .taken
         } catch {
-            return .notARecord(reason: error.what)
+            return .notARecord(reason: error.reason)
         }
     }
 

@@ -7,6 +7,8 @@ struct CountChanges {
         let partition: Int32
         let account: AccountHash
         let state: CountState
+        /// It says what is known anyway, and is no event's.
+        let isRewrite: Bool
         /// Of the event that was counted, in milliseconds since 1970.
         let timestamp: Int64
         let key: Range<Int>
@@ -19,14 +21,14 @@ struct CountChanges {
     var count: Int { list.count }
 
     mutating func add(
-        partition: Int32, _ account: AccountHash, _ state: CountState, timestamp: Int64,
+        partition: Int32, _ account: AccountHash, _ state: CountState, isRewrite: Bool = false, timestamp: Int64,
         appendKey: (inout [UInt8]) -> Void
     ) {
         let start = keys.count
         appendKey(&keys)
         list.append(
             Change(
-                partition: partition, account: account, state: state, timestamp: timestamp,
+                partition: partition, account: account, state: state, isRewrite: isRewrite, timestamp: timestamp,
                 key: start..<keys.count))
     }
 
@@ -39,6 +41,9 @@ struct CountChanges {
         keys.removeAll(keepingCapacity: true)
     }
 
+    /// What was counted has come to nothing.
+    mutating func removeCounted() { list.removeAll { !$0.isRewrite } }
+
     /// What was counted of a partition that has gone, or gone back.
     mutating func remove(partition: Int32) { list.removeAll { $0.partition == partition } }
 
@@ -48,7 +53,7 @@ struct CountChanges {
         for change in list {
             withKey(of: change) { key in
                 merged.add(
-                    partition: change.partition, change.account, change.state,
+                    partition: change.partition, change.account, change.state, isRewrite: change.isRewrite,
                     timestamp: change.timestamp
                 ) { $0.append(contentsOf: key) }
             }

@@ -2,7 +2,7 @@ import Stores
 
 /// Which accounts a file may have: says no only where it has them not, so that an account's first sight costs no read.
 /// Known only where the file was empty when it was opened. A Bloom filter with five bits, all in one word.
-struct CountFilter: ~Copyable {
+struct CountFilter {
     private var words: [UInt64]
     private var count = 0
 

@@ -16,7 +16,10 @@ struct CountTable: ~Copyable {
     private(set) var heldCount = 0
     /// Of these: with an unfinished entry.
     private(set) var pinnedCount = 0
+    /// In so many rounds the hand has looked at every account.
+    static let rounds: UInt64 = 8
     private var hand = 0
+    private var round: UInt64 = 0
 
     init(capacity: Int = CountTable.smallest) {
         self.capacity = capacity
@@ -80,26 +83,34 @@ struct CountTable: ~Copyable {
 
     // MARK: Size
 
-    /// Evicts up to so many accounts that nothing holds, those that were not referenced since the hand's last round, in at
-    /// most one round: what was touched just before is still there.
+    /// Evicts up to so many accounts that nothing holds, those that were not referenced since the hand was last at them.
+    /// The hand passes each cell once at most: what was touched just before is still there.
+    ///
+    /// In each of its rounds it looks at an eighth of the accounts, by their hash: if it emptied a piece of the table at
+    /// a time, the pieces before it would overflow.
     mutating func evict(_ wanted: Int) {
         var (left, steps) = (wanted, capacity)
-        // From behind a free cell on: what closes a hole never comes over it from where the round began.
-        while cells[hand == 0 ? capacity - 1 : hand - 1].isUsed { hand = next(hand) }
+        // From behind a free cell on: what closes a hole never comes over it from where the hand began.
+        while cells[hand == 0 ? capacity - 1 : hand - 1].isUsed { advance() }
         while left > 0, steps > 0 {
             steps -= 1
-            let cell = cells[hand]
-            if !cell.isUsed || cell.isHeld {
-                hand = next(hand)
-            } else if cell.flags.contains(.referenced) {
-                cells[hand].flags.remove(.referenced)
-                hand = next(hand)
+            let cell = cells + hand
+            if !cell.pointee.isUsed || (cell.pointee.low ^ round) & (Self.rounds - 1) != 0 || cell.pointee.isHeld {
+                advance()
+            } else if cell.pointee.flags.contains(.referenced) {
+                cell.pointee.flags.remove(.referenced)
+                advance()
             } else {
                 // What comes into its place is looked at next.
                 remove(hand)
                 left -= 1
             }
         }
+    }
+
+    private mutating func advance() {
+        hand = next(hand)
+        if hand == 0 { round &+= 1 }
     }
 
     /// What probing had pushed beyond the hole moves back into it: no cell is ever marked as deleted.

@@ -50,9 +50,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// In memory.
     package var accountCount: Int { table.count }
 
-    private var filterBytes: Int { 0 }
     package var byteCount: Int {
-        table.byteCount + filterBytes + rows.capacity * MemoryLayout<Row>.stride
+        table.byteCount + (filter?.byteCount ?? 0) + rows.capacity * MemoryLayout<Row>.stride
             + undo.capacity * MemoryLayout<Undo>.stride
             + (wanted.capacity + missing.capacity) * MemoryLayout<AccountHash>.stride
             + found.capacity * MemoryLayout<Row>.stride
@@ -299,7 +298,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             table.resize(to: min(most, max(table.capacity * 2, CountTable.capacity(for: table.count + new))))
         }
         let room = CountTable.room(min(table.capacity, most))
-        for _ in 0..<2 {
+        // Twice: what was referenced is only looked at the first time.
+        for _ in 0...CountTable.rounds * 2 {
             let excess = table.count + new - room
             // Nor is all of the table gone through where next to nothing can be evicted.
             guard excess > 0, table.count - table.heldCount >= min(excess, room / 8) else { break }

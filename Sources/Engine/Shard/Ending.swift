@@ -107,7 +107,7 @@ extension Shard where Ports: ~Copyable {
             count += 1
         }
         ports.tell(.leftUnfinished(count))
-        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
+        for index in partitions.indices where partitions[index].state != .gone { dropUnpublished(of: index) }
     }
 
     private mutating func leave() {

@@ -49,6 +49,8 @@ struct Entry {
     var isCounted = false
     /// What was published of it is not reported on yet.
     var isUnanswered = false
+    /// What it does to its account's count, with transactions: when it is published.
+    var operation: BadgeOperation?
     /// It changed its account's count.
     var hasChange = false
     /// An earlier one of its account is not done.

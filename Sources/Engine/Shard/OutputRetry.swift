@@ -80,6 +80,8 @@ struct OutputRetry<Output: Sendable> {
         return .again
     }
 
+    var isCollected: Bool { state == .collecting && outstanding == 0 }
+
     /// All that was sent is answered: what came back goes first, in the order in which it had been sent.
     mutating func collected(now: Instant) {
         guard state == .collecting, outstanding == 0 else { return }

@@ -32,6 +32,7 @@ extension Shard where Ports: ~Copyable {
     private static var writeBehindInterval: Duration { .seconds(1) }
 
     mutating func advanceCheckpoint() {
+        if case .leaving = ending.phase { return }
         publishChanges()
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
@@ -105,8 +106,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func publish(_ change: CountChanges.Change) -> PublishStep {
-        restore.value.removeAll(keepingCapacity: true)
-        ChangelogRecord.appendValue(change.state, to: &restore.value)
+        ChangelogRecord.encode(change.state, into: &restore.value)
         let place = partitions[change.partition].place
         let tag = EntryTable.changeTag(checkpoint.number, change.partition)
         let timestamp = isClockRefused ? change.timestamp : ports.wallClock
@@ -210,7 +210,10 @@ extension Shard where Ports: ~Copyable {
             accept { _ in true }
             storeChanges()
             cut.marks.removeAll(keepingCapacity: true)
-            for index in partitions.indices { partitions[index].isInTransaction = false }
+            for index in partitions.indices {
+                partitions[index].counts?.commitChanges()
+                partitions[index].isInTransaction = false
+            }
             forgetConvicts()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)
         case (_, .abort(let reason)), (_, .notAMember(let reason)):
@@ -241,16 +244,16 @@ extension Shard where Ports: ~Copyable {
             if partitions[index].state == .draining { continue }
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
-        changes.removeAll()
-        isDirty = false
+        changes.removeCounted()
+        isDirty = !changes.isEmpty
         for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
     }
 
     /// It is not known what was committed: the group is asked again, and counts are restored.
     mutating func restoreAll() {
         for index in partitions.indices where partitions[index].isServed { restoreAgain(index) }
-        changes.removeAll()
-        isDirty = false
+        changes.removeCounted()
+        isDirty = !changes.isEmpty
     }
 
     mutating func restoreAgain(_ index: Int32) {

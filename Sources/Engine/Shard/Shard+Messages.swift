@@ -166,8 +166,9 @@ extension Shard where Ports: ~Copyable {
             // What waited for its key may find that its account has left the memory meanwhile.
             guard let state = state(of: entry) else { return failDisk(of: index) }
             count = state.count
-            entries[entry].isCounted = !(state < CountState(
-                count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset))
+            let event = CountState(
+                count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset)
+            entries[entry].isCounted = !(state < event)
         }
         let step = ports.begin(
             message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
@@ -205,15 +206,24 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
         entries[entry].destination = result.destination
-        if let operation = result.operation, entries[entry].hasAccount, !entries[entry].isCounted {
-            count(entry, operation)
+        if entries[entry].hasAccount, !entries[entry].isCounted { entries[entry].operation = result.operation }
+        // At least once a count is ahead of what is acknowledged. In a transaction it is as far as what is published.
+        guard settings.isTransactional || count(entry) else { return failDisk(of: entries[entry].partition) }
+        if result.destination == .nowhere {
+            letGo(of: entry)
+            complete(entry)
+            return
         }
-        if result.destination == .nowhere { complete(entry) } else { publishCurrent(entry) }
-        letGo(of: entry)
+        publishCurrent(entry)
+        if settings.isTransactional, entries[entry].state == .held {
+            holdKey(of: entry)
+        } else {
+            letGo(of: entry)
+        }
     }
 
     /// The next message of its key may run.
-    private mutating func letGo(of entry: UInt32) {
+    mutating func letGo(of entry: UInt32) {
         if let message = messages[Int(entry)] {
             messages[Int(entry)] = nil
             ports.release(message)
@@ -223,18 +233,31 @@ extension Shard where Ports: ~Copyable {
         if next != 0 { released.append(next) }
     }
 
-    private mutating func count(_ entry: UInt32, _ operation: BadgeOperation) {
-        guard let state = state(of: entry) else { return }
+    /// Later messages of its key wait until it is published, and has counted.
+    private mutating func holdKey(of entry: UInt32) {
+        guard settings.ordering != .none, !entries[entry].holdsKey else { return }
+        setKey(of: entry)
+        order.hold(entry, &entries)
+    }
+
+    /// False when the disk cannot be read.
+    mutating func count(_ entry: UInt32) -> Bool {
+        guard let operation = entries[entry].operation else { return true }
+        entries[entry].operation = nil
+        guard let state = state(of: entry) else { return false }
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        guard let cell = partitions[index].counts?.cell(of: account) else { return }
+        guard let cell = partitions[index].counts?.cell(of: account) else { return false }
         let counted = CountState(
             count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
             offset: entries[entry].offset)
         entries[entry].counted = counted
         entries[entry].hasChange = true
-        guard let earlier = partitions[index].counts?.change(cell, to: counted, by: entry), earlier != 0 else { return }
+        guard let earlier = partitions[index].counts?.change(cell, to: counted, by: entry), earlier != 0 else {
+            return true
+        }
         entries[earlier].successor = entry
         entries[entry].hasPredecessor = true
+        return true
     }
 
     /// The record is done: nothing is to come of it any more, or what came is acknowledged.
@@ -290,6 +313,16 @@ extension Shard where Ports: ~Copyable {
         }
         for message in partitions[index].stalled { ports.release(message) }
         partitions[index].stalled.removeAll()
+    }
+
+    /// What is not published of a partition is left to its next owner; what is goes on.
+    mutating func dropUnpublished(of index: Int32) {
+        order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
+            partitions[index].unfinished -= 1
+            drop(entry)
+        }
     }
 
     private mutating func drop(_ entry: UInt32) {

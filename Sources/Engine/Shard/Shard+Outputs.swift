@@ -30,7 +30,12 @@ extension Shard where Ports: ~Copyable {
 
     /// It comes to pass, or to nothing, with the whole transaction.
     private mutating func completeInTransaction(_ entry: UInt32) {
-        partitions[entries[entry].partition].isInTransaction = true
+        let index = entries[entry].partition
+        partitions[index].isInTransaction = true
+        guard count(entry) else {
+            checkpoint.failTransaction()
+            return failDisk(of: index)
+        }
         complete(entry)
     }
 
@@ -187,7 +192,9 @@ extension Shard where Ports: ~Copyable {
         entries[entry].isUnanswered = true
         sequence &+= 1
         entries[entry].sequence = sequence
-        if settings.isTransactional { completeInTransaction(entry) }
+        guard settings.isTransactional else { return }
+        completeInTransaction(entry)
+        letGo(of: entry)
     }
 
     // MARK: Producers

@@ -25,6 +25,7 @@ extension Shard where Ports: ~Copyable {
     private static var commitBound: Duration { .seconds(2) }
 
     mutating func handle(_ event: GroupEvent) {
+        if case .leaving = ending.phase { return }
         switch event {
         case .assigned(let places): assigned(places)
         case .revoked(let places): revoked(places)
@@ -50,7 +51,9 @@ extension Shard where Ports: ~Copyable {
 
     /// A rebalance may have lost what was fetched: the next record of each must be the one after the last taken.
     private mutating func doubtAll() {
-        for index in partitions.indices where partitions[index].state == .running { partitions[index].isUncertain = true }
+        for index in partitions.indices where partitions[index].state == .running {
+            partitions[index].isUncertain = true
+        }
     }
 
     private mutating func revoked(_ places: [TopicPartition]) {
@@ -66,7 +69,8 @@ extension Shard where Ports: ~Copyable {
         }
         let bound = ending.isRunning ? settings.drain : min(settings.drain, ending.left(now))
         revocation = Revocation(
-            partitions: drained, places: (revocation?.places ?? []) + places, deadline: now + bound)
+            partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
+            deadline: now + bound)
     }
 
     private mutating func lost(_ places: [TopicPartition]) {
@@ -115,7 +119,7 @@ extension Shard where Ports: ~Copyable {
             guard unfinished == 0 || now >= open.deadline else { return }
             if unfinished > 0 {
                 ports.tell(.drainTooLong(unfinished: unfinished))
-                for index in open.partitions { dropEntries(of: index) }
+                for index in open.partitions { dropUnpublished(of: index) }
             }
             open.phase = .committing(checkpoint.want())
             open.deadline = now + Self.commitBound
@@ -158,7 +162,7 @@ extension Shard where Ports: ~Copyable {
                 ports.askRange(partitions[index].place)
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
-            case .restoring where !settings.counts: beginReading(index)
+            case .restoring where !restore.contains(index): beginReading(index)
             default: break
             }
         }
@@ -179,7 +183,9 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func handleCommitted(_ position: Position) {
-        guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else { return }
+        guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else {
+            return
+        }
         guard position.offset >= 0 else {
             partitions[index].range = nil
             partitions[index].state = .askingRange(again: now)
@@ -279,10 +285,11 @@ extension Shard where Ports: ~Copyable {
     /// has it next begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
         partitions[index].range = nil
-        partitions[index].mustCommit = true
         switch settings.reset {
-        case .earliest: start(index, OffsetLedger(startingAt: range.lowerBound))
-        case .latest: start(index, OffsetLedger(startingAt: range.upperBound))
+        case .earliest, .latest:
+            partitions[index].mustCommit = true
+            let offset = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            start(index, OffsetLedger(startingAt: offset))
         case .error:
             ports.tell(.offsetMissing(partitions[index].place))
             partitions[index].state = .asking(again: now + .seconds(10))
@@ -294,12 +301,27 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
-        partitions[index].incarnation &+= 1
+        if settings.counts { beginIncarnation(index) }
         partitions[index].ledger = OffsetLedger(startingAt: offset)
         partitions[index].committed = partitions[index].ledger.snapshot()
         partitions[index].mustCommit = true
         isDirty = true
         partitions[index].state = .seeking(offset, again: now)
+    }
+}
+
+extension Shard where Ports: ~Copyable {
+    /// Nobody's account says so in the changelog, before anything of the new log is committed.
+    private mutating func beginIncarnation(_ index: Int32) {
+        partitions[index].incarnation &+= 1
+        let name = [UInt8](repeating: 0, count: 4)
+        name.withUnsafeBytes { name in
+            changes.add(
+                partition: index, restore.hash(name),
+                CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0),
+                timestamp: ports.wallClock
+            ) { $0.append(contentsOf: name) }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ import Stores
 extension Shard where Ports: ~Copyable {
     /// Records that are taken at once, so that messages do not wait for long.
     private static var restoringBatch: Int { 2000 }
+    static var restoringPause: Duration { .milliseconds(2) }
 
     mutating func readChangelog() {
         guard !restore.isIdle || restore.isChanged else { return }
@@ -65,7 +66,7 @@ extension Shard where Ports: ~Copyable {
             let state = partitions[index].counts?.state(of: cell)
         else { return }
         restore.withKey(reading.keys[row]) { key in
-            changes.add(partition: index, account, state, timestamp: ports.wallClock) {
+            changes.add(partition: index, account, state, isRewrite: true, timestamp: ports.wallClock) {
                 $0.append(contentsOf: key)
             }
         }

@@ -108,6 +108,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     private var nextTurn: Instant {
         if batchNext < batch.count, canRun { return now }
+        if outputs.isCollected || letters.isCollected { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
         next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting)
@@ -115,6 +116,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if let resends = letters.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
+        if !restore.isIdle { next = min(next, now + Self.restoringPause) }
         return min(next, partitionsDue)
     }
 

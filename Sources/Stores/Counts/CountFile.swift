@@ -1,0 +1,152 @@
+import Glibc
+
+/// The counts of one partition in a SQLite file. Used by one thread.
+///
+/// A file of another cluster, changelog, secret or version, or one that is damaged, is set aside and begun anew. A damaged
+/// one only by `clear`: until then it answers nothing, since what it had is missing.
+package final class CountFile: CountDisk {
+    /// Of what the file is a copy.
+    package struct Identity: Equatable, Sendable {
+        let cluster: String
+        let changelog: String
+        /// The partition of the input.
+        let source: String
+        let secret: Int64
+    }
+
+    /// For the log.
+    package enum News: Equatable, Sendable {
+        case setAside(path: String, reason: String)
+        case failed(StoreError)
+    }
+
+    /// How many files that were set aside are kept of one partition.
+    static let kept = 2
+
+    package let path: String
+    private let identity: Identity
+    private let cacheKilobytes: Int
+    /// Nil where the file could not be opened, so that nobody knows what is there: when it can be, it is begun anew.
+    private var connection: CountConnection?
+    private var isDamaged = false
+    private var news: [News] = []
+
+    package private(set) var position: ChangelogPosition?
+    package private(set) var highest: CountState?
+
+    init(path: String, identity: Identity, cacheKilobytes: Int) {
+        self.path = path
+        self.identity = identity
+        self.cacheKilobytes = cacheKilobytes
+        do throws(StoreError) {
+            try connect()
+        } catch where error.isDamage {
+            setAsideAndReopen("\(error)")
+        } catch {
+            report(error)
+        }
+    }
+
+    /// What happened since the last call: at most one failure of a kind.
+    package func takeNews() -> [News] {
+        defer { news = [] }
+        return news
+    }
+
+    // MARK: Reading and writing
+
+    package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
+        perform { () throws(StoreError) in try connection?.read(accounts, body) }
+    }
+
+    package func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool {
+        let position = position ?? self.position
+        let highest = rows.reduce(highest) { highest, row in
+            if let highest, row.state <= highest { highest } else { row.state }
+        }
+        let isWritten = perform { () throws(StoreError) in
+            try connection?.write(rows, at: position, highest: highest)
+        }
+        if isWritten { (self.position, self.highest) = (position, highest) }
+        return isWritten
+    }
+
+    package func clear() -> Bool {
+        connection = nil
+        (position, highest) = (nil, nil)
+        do throws(StoreError) {
+            if isDamaged { try setAside("damaged") } else { try remove(path) }
+            isDamaged = false
+            try connect()
+            return true
+        } catch {
+            report(error)
+            return false
+        }
+    }
+
+    private func perform(_ body: () throws(StoreError) -> Void) -> Bool {
+        if isDamaged { return false }
+        do throws(StoreError) {
+            if connection == nil {
+                try remove(path)
+                try connect()
+            }
+            try body()
+            return true
+        } catch {
+            report(error)
+            if error.isDamage { isDamaged = true }
+            return false
+        }
+    }
+
+    private func report(_ error: StoreError) {
+        let failure = News.failed(error)
+        if !news.contains(failure) { news.append(failure) }
+    }
+
+    // MARK: The file
+
+    private func connect() throws(StoreError) {
+        // A log that is left of another file would be taken for this one's.
+        if access(path, F_OK) != 0 { try remove(path) }
+        let opened = try CountConnection.open(path: path, identity: identity, cacheKilobytes: cacheKilobytes)
+        (position, highest) = (opened.position, opened.highest)
+        connection = consume opened
+    }
+
+    private func setAsideAndReopen(_ reason: String) {
+        do throws(StoreError) {
+            try setAside(reason)
+            try connect()
+        } catch {
+            report(error)
+        }
+    }
+
+    private func setAside(_ reason: String) throws(StoreError) {
+        for number in (1..<Self.kept).reversed() { try move(aside(number), to: aside(number + 1)) }
+        try move(path, to: aside(1))
+        news.append(.setAside(path: aside(1), reason: reason))
+    }
+
+    private func aside(_ number: Int) -> String { "\(path).aside-\(number)" }
+
+    /// With the log that belongs to it.
+    private func move(_ path: String, to other: String) throws(StoreError) {
+        try remove(other)
+        guard rename(path, other) == 0 || errno == ENOENT else { throw Self.failure(path) }
+        guard rename("\(path)-wal", "\(other)-wal") == 0 || errno == ENOENT else { throw Self.failure(path) }
+    }
+
+    private func remove(_ path: String) throws(StoreError) {
+        for suffix in ["", "-wal", "-shm"] {
+            guard unlink(path + suffix) == 0 || errno == ENOENT else { throw Self.failure(path + suffix) }
+        }
+    }
+
+    private static func failure(_ path: String) -> StoreError {
+        .unopened(path: path, message: String(cString: strerror(errno)))
+    }
+}
