@@ -38,6 +38,8 @@ final class Instance {
     var node: Node
     var hosts: [ShardHost] = []
     var clockError: Int64 = 0
+    /// It was told to end, and will be started again.
+    var isRestarting = false
     /// By topic and partition.
     private var files: [[DiskFile]]
 

@@ -82,6 +82,7 @@ extension Run {
         let node = instance.node
         guard node.isAlive, !instance.hosts.isEmpty else { return }
         timeline.note(node.number, .terminate)
+        instance.isRestarting = true
         for host in instance.hosts { host.ports.command(.terminate) }
         awaitEnd(instance, node, shards, patience: 600)
     }

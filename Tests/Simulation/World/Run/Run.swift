@@ -110,6 +110,7 @@ package final class Run {
     }
 
     private func end() {
+        run(for: .seconds(6)) { self.instances.allSatisfy { !$0.hosts.isEmpty && !$0.isRestarting } }
         for instance in instances { for host in instance.hosts { host.ports.command(.terminate) } }
         run(for: .seconds(8)) { self.instances.allSatisfy { $0.hosts.allSatisfy(\.hasEnded) } }
         for instance in instances where !instance.hosts.allSatisfy(\.hasEnded) {
@@ -143,6 +144,7 @@ package final class Run {
         instance.node = Node(cluster: cluster, number: instance.index * 10, weather: scenario.weather)
         instance.node.clockError = instance.clockError
         instance.hosts = []
+        instance.isRestarting = false
         let node = instance.node
         node.after(delay) { [unowned self] in
             timeline.note(node.number, .start, Int64(instance.identity), Int64(instance.shards))

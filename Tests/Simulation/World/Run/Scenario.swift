@@ -123,7 +123,7 @@ package struct Scenario: Sendable {
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
-        sequel = dice.chance(500) ? .madeAnew : .cut(Int64(dice.between(1...5)))
+        sequel = .madeAnew
     }
 
     private func makeFault(_ dice: inout Dice) -> Fault {
