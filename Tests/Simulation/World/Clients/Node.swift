@@ -97,6 +97,8 @@ package final class Connection {
     package let node: Node
     private var lastArrival: UInt64 = 0
     private var lastReturn: UInt64 = 0
+    /// What is sent before this is lost: the connection has broken, and the client does not know yet.
+    private var brokenUntil: UInt64 = 0
 
     package init(_ node: Node) { self.node = node }
 
@@ -131,7 +133,9 @@ package final class Connection {
         }
         let fail = { [node] in node.after(patience) { answer(nil) } }
         if isHeld { fail() }
+        let sent = timeline.now
         if timeline.dice.chance(weather.stray) {
+            brokenUntil = max(brokenUntil, sent + patience)
             timeline.after(timeline.dice.between(.milliseconds(300)...(.seconds(4)))) {
                 if !cluster.isOut { apply(cluster) { _ in } }
             }
@@ -142,12 +146,16 @@ package final class Connection {
         let arrival = max(timeline.now + trip(), lastArrival + 1)
         lastArrival = arrival
         timeline.at(arrival) { [self] in
-            guard !isLost, !cluster.isOut, !node.isCut else {
-                // A connection that breaks tells at once, a packet that is lost does not.
+            guard !isLost, sent >= brokenUntil, !cluster.isOut, !node.isCut else {
+                // The client makes a new one when it has noticed.
+                if sent >= brokenUntil { brokenUntil = sent + patience }
                 return isHeld ? () : fail()
             }
             apply(cluster) { [self] value in
-                guard !isAnswerLost else { return isHeld ? () : fail() }
+                guard !isAnswerLost else {
+                    brokenUntil = max(brokenUntil, timeline.now + patience)
+                    return isHeld ? () : fail()
+                }
                 let back = max(timeline.now + trip(), lastReturn + 1)
                 lastReturn = back
                 node.after(back - timeline.now) { [self] in

@@ -79,9 +79,8 @@ package final class PartitionLog {
             guard batch.sequence == 0 else { return .refused(.outOfOrder) }
             producers[index] = ProducerState(producer: batch.producer, epoch: batch.epoch)
         }
-        if batch.sequence < producers[index].nextSequence {
-            let known = producers[index].recent.first { $0.sequence == batch.sequence }
-            return .stored(known?.base ?? -1)
+        if let known = producers[index].recent.first(where: { $0.sequence == batch.sequence }) {
+            return .stored(known.base)
         }
         guard batch.sequence == producers[index].nextSequence else { return .refused(.outOfOrder) }
         let answer = take(batch, transaction: transaction)

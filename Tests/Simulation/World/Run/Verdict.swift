@@ -88,6 +88,8 @@ final class Verdict: ClusterWitness, PortsWitness {
     func stored(_ entry: PartitionLog.Entry, in log: PartitionLog) {
         guard case .output(let value) = entry.content, value.event >= 0 else { return }
         let index = Int(value.event)
+        let time = cluster.timeline.now
+        cluster.timeline.history.tell(time, log.identity, "\(entry.offset) is of event \(index), badge \(value.badge)")
         cases[index].stored.append((entry.time, entry.transaction))
         guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
         let begun = cases[index].firstBegun
