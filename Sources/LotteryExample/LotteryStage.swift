@@ -2,16 +2,14 @@ import FoundationEssentials
 import Push
 
 /// The push carries today's numbers and nothing else; this stage knows the recipient's tickets and writes what they have
-/// won.
-struct LotteryStage: Stage {
+/// won. It neither suspends nor blocks, so it is an immediate stage.
+struct LotteryStage: ImmediateStage {
     let name = "lottery"
-    // It neither suspends nor blocks.
-    let isImmediate = true
 
     /// Each recipient's tickets.
     let tickets: [String: [Set<Int>]]
 
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+    func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         let numbers = numbers(in: content)
         guard !numbers.isEmpty else { return .skipped }
         let own = context.recipient.flatMap { tickets[$0] } ?? []

@@ -28,6 +28,16 @@ package final class MediaLibrary: MediaSource {
         caretaker?.start()
     }
 
+    package func known(at url: String, for context: StageContext) -> Media? {
+        guard let (media, isDue) = requests.known(url, now: TimeSource.system.now) else { return nil }
+        if isDue { touch(media) }
+        return media
+    }
+
+    private func touch(_ media: Media) {
+        folder?.touch(media) { [requests] in requests.forget([media.name]) }
+    }
+
     package func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media? {
         try await media(at: url, until: context.limit)
     }
@@ -39,7 +49,7 @@ package final class MediaLibrary: MediaSource {
         let waiter: Waiter
         switch requests.join(url, until: limit, now: TimeSource.system.now) {
         case .known(let media, let isDue):
-            if isDue { folder?.touch(media) { [requests] in requests.forget([media.name]) } }
+            if isDue { touch(media) }
             return media
         case .waiting(let joined): waiter = joined
         case .first(let joined, let fetch):

@@ -114,7 +114,7 @@ package enum ChangelogRecord {
         let first = at
         var number: UInt64 = 0
         while at < value.count, case let digit = value[at] &- zero, digit <= 9 {
-            // Twelve bits are left above the greatest number that is allowed: this does not overflow.
+            // It stays far from overflowing: the greatest number that is allowed has 46 bits.
             number = number * 10 + UInt64(digit)
             guard number <= most else { return nil }
             at += 1

@@ -7,7 +7,7 @@ struct CountCell {
 
         /// An account is here: memory that was never written is free cells.
         static let used = Flags(rawValue: 1)
-        /// Since the clock's hand was here.
+        /// Since it was last considered for eviction.
         static let referenced = Flags(rawValue: 2)
         /// A row of it waits to be written behind: the disk has an earlier one, or none.
         static let pending = Flags(rawValue: 4)
@@ -16,17 +16,20 @@ struct CountCell {
         /// The state before this transaction is in the log of what can be undone.
         static let logged = Flags(rawValue: 16)
 
-        static let all: Flags = [.used, .referenced, .pending, .changed, .logged]
+        /// Of the batch that is being loaded.
+        static let wanted = Flags(rawValue: 32)
+
+        static let all: Flags = [.used, .referenced, .pending, .changed, .logged, .wanted]
         /// With any of these the account must stay in memory.
-        static let holding: Flags = [.pending, .changed, .logged]
+        static let holding: Flags = [.pending, .changed, .logged, .wanted]
     }
 
-    private static let flagBits: UInt64 = 5
-    private static let offsetBits: UInt64 = 47
+    private static let flagBits: UInt64 = 6
+    private static let offsetBits: UInt64 = 46
 
     let high: UInt64
     let low: UInt64
-    /// 12 bits of incarnation, 47 of offset plus one, 5 of flags: without these, later states are greater.
+    /// 12 bits of incarnation, 46 of offset plus one, 6 of flags: without these, later states are greater.
     private var word: UInt64
     private var count: Int32
     /// The last unfinished entry that changed it; 0 for none.

@@ -2,10 +2,10 @@ import CMemory
 import Glibc
 import Stores
 
-/// Accounts in one block of memory: open addressing with linear probing. An account's home is its hash's share of the
-/// table, so that cells stand nearly in the order of their hashes, in a table of any size.
+/// Accounts in one block of memory: open addressing with linear probing, Robin Hood's way. An account's home is its hash's share of the
+/// table, so that cells stand nearly in the order of their hashes, and a table may have any size.
 ///
-/// Numbers of cells are good until `evict`, `resize` or `removeAll`.
+/// Numbers of cells are good until `insert`, `evict`, `resize` or `removeAll`.
 struct CountTable: ~Copyable {
     static let smallest = 64
 
@@ -16,10 +16,6 @@ struct CountTable: ~Copyable {
     private(set) var heldCount = 0
     /// Of these: with an unfinished entry.
     private(set) var pinnedCount = 0
-    /// In so many rounds the hand has looked at every account.
-    static let rounds: UInt64 = 8
-    private var hand = 0
-    private var round: UInt64 = 0
 
     init(capacity: Int = CountTable.smallest) {
         self.capacity = capacity
@@ -33,6 +29,9 @@ struct CountTable: ~Copyable {
     /// How many accounts fit into so many cells: beyond it probing becomes long.
     static func room(_ capacity: Int) -> Int { capacity / 16 * 13 }
 
+    /// There is no room for another account, but for a few where nothing can be evicted.
+    var isCrowded: Bool { count >= capacity / 16 * 15 }
+
     /// How many cells so many accounts need.
     static func capacity(for count: Int) -> Int { max(smallest, (count + 12) / 13 * 16) }
 
@@ -42,26 +41,33 @@ struct CountTable: ~Copyable {
 
     @inline(__always)
     func find(_ account: AccountHash) -> Int? {
-        var at = home(account.high)
+        var (at, steps) = (home(account.high), 0)
         while true {
             let cell = cells + at
-            if cell.pointee.high == account.high && cell.pointee.low == account.low && cell.pointee.isUsed { return at }
             guard cell.pointee.isUsed else { return nil }
-            at = next(at)
+            if cell.pointee.high == account.high && cell.pointee.low == account.low { return at }
+            guard steps <= distance(at) else { return nil }
+            (at, steps) = (next(at), steps + 1)
         }
     }
 
-    /// The account is not there yet, and one cell more than it needs is free.
-    @discardableResult
-    mutating func insert(_ cell: CountCell) -> Int {
+    /// The account is not there yet, and one cell more than it needs is free. Who is farther from home goes first, so that
+    /// nobody is far.
+    mutating func insert(_ cell: CountCell) {
         precondition(count + 1 < capacity)
-        var at = home(cell.high)
-        while cells[at].isUsed { at = next(at) }
-        cells[at] = cell
         count += 1
         if cell.isHeld { heldCount += 1 }
         if cell.entry != 0 { pinnedCount += 1 }
-        return at
+        var (cell, at, steps) = (cell, home(cell.high), 0)
+        while cells[at].isUsed {
+            let other = distance(at)
+            if other < steps {
+                swap(&cell, &cells[at])
+                steps = other
+            }
+            (at, steps) = (next(at), steps + 1)
+        }
+        cells[at] = cell
     }
 
     subscript(_ at: Int) -> CountCell {
@@ -83,62 +89,50 @@ struct CountTable: ~Copyable {
 
     // MARK: Size
 
-    /// Evicts up to so many accounts that nothing holds, those that were not referenced since the hand was last at them.
-    /// The hand passes each cell once at most: what was touched just before is still there.
-    ///
-    /// In each of its rounds it looks at an eighth of the accounts, by their hash: if it emptied a piece of the table at
-    /// a time, the pieces before it would overflow.
-    mutating func evict(_ wanted: Int) {
-        var (left, steps) = (wanted, capacity)
-        // From behind a free cell on: what closes a hole never comes over it from where the hand began.
-        while cells[hand == 0 ? capacity - 1 : hand - 1].isUsed { advance() }
-        while left > 0, steps > 0 {
-            steps -= 1
-            let cell = cells + hand
-            if !cell.pointee.isUsed || (cell.pointee.low ^ round) & (Self.rounds - 1) != 0 || cell.pointee.isHeld {
-                advance()
-            } else if cell.pointee.flags.contains(.referenced) {
-                cell.pointee.flags.remove(.referenced)
-                advance()
-            } else {
-                // What comes into its place is looked at next.
-                remove(hand)
-                left -= 1
+    /// Evicts an account that nothing holds, near the home of this one, so that no piece of the table becomes fuller than
+    /// others. One that was referenced since it was last considered is left, once. False where there is none to be found.
+    mutating func evict(near account: AccountHash) -> Bool {
+        let first = (home(account.high) + Int(account.low & 15)) % capacity
+        for _ in 0..<2 {
+            var at = first
+            for _ in 0..<min(64, capacity) {
+                let cell = cells[at]
+                if cell.isUsed, !cell.isHeld {
+                    if !cell.flags.contains(.referenced) {
+                        remove(at)
+                        return true
+                    }
+                    cells[at].flags.remove(.referenced)
+                }
+                at = next(at)
             }
         }
+        return false
     }
 
-    private mutating func advance() {
-        hand = next(hand)
-        if hand == 0 { round &+= 1 }
-    }
-
-    /// What probing had pushed beyond the hole moves back into it: no cell is ever marked as deleted.
+    /// Those behind it that are not at home move up by one: no cell is ever marked as deleted.
     private mutating func remove(_ at: Int) {
-        var (hole, at) = (at, at)
         count -= 1
-        while true {
-            at = next(at)
-            guard cells[at].isUsed else { break }
-            if distance(home(cells[at].high), at) >= distance(hole, at) {
-                cells[hole] = cells[at]
-                hole = at
-            }
+        var (hole, at) = (at, next(at))
+        while cells[at].isUsed, distance(at) > 0 {
+            cells[hole] = cells[at]
+            (hole, at) = (at, next(at))
         }
         memset(cells + hole, 0, MemoryLayout<CountCell>.stride)
     }
 
-    /// Another table of that size, into which all fit. Both are gone through in the order of the hashes: memory of the old
-    /// one is given back as that of the new one is taken.
+    /// A table of another size. Where not all fit into it, as many as there is room for stay, and those that are held. Both
+    /// are gone through in the order of the hashes: memory of the old one is given back as that of the new one is taken.
     mutating func resize(to capacity: Int) {
-        precondition(count < capacity)
+        precondition(heldCount + 1 < capacity)
         let (old, oldCapacity) = (cells, self.capacity)
+        let share = max(0, Self.room(capacity) - heldCount) * 256 / max(1, count - heldCount)
         cells = Self.allocate(capacity)
         self.capacity = capacity
-        (count, heldCount, pinnedCount, hand) = (0, 0, 0, 0)
+        (count, heldCount, pinnedCount) = (0, 0, 0)
         let piece = 1 << 16
         for at in 0..<oldCapacity {
-            if old[at].isUsed { insert(old[at]) }
+            if old[at].isUsed, old[at].isHeld || old[at].low >> 8 & 255 < share { insert(old[at]) }
             if at & (piece - 1) == piece - 1 {
                 madvise(old + (at - (piece - 1)), piece * MemoryLayout<CountCell>.stride, MADV_DONTNEED)
             }
@@ -150,7 +144,7 @@ struct CountTable: ~Copyable {
         Self.free(cells, capacity)
         capacity = Self.smallest
         cells = Self.allocate(capacity)
-        (count, heldCount, pinnedCount, hand) = (0, 0, 0, 0)
+        (count, heldCount, pinnedCount) = (0, 0, 0)
     }
 
     // MARK: Cells
@@ -163,7 +157,12 @@ struct CountTable: ~Copyable {
     @inline(__always)
     private func next(_ at: Int) -> Int { at + 1 == capacity ? 0 : at + 1 }
 
-    private func distance(_ from: Int, _ to: Int) -> Int { to >= from ? to - from : to - from + capacity }
+    /// Of the cell's account from its home.
+    @inline(__always)
+    private func distance(_ at: Int) -> Int {
+        let home = home(cells[at].high)
+        return at >= home ? at - home : at - home + capacity
+    }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<CountCell> {
         let size = capacity * MemoryLayout<CountCell>.stride

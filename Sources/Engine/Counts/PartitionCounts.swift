@@ -82,7 +82,15 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         missing.sort()
         missing.removeRepeated { $0 == $1 }
         guard readMissing() else { return false }
-        makeRoom(for: missing.count, beside: accounts)
+        let isTight = table.count + missing.count > CountTable.room(min(table.capacity, mostCells))
+        if isTight { makeRoom(for: accounts) }
+        insertMissing(isTight)
+        if isTight { for account in accounts { mark(account, isWanted: false) } }
+        return true
+    }
+
+    private mutating func insertMissing(_ isTight: Bool) {
+        let room = CountTable.room(min(table.capacity, mostCells))
         // Both are sorted, and what was found is among the missing.
         var next = 0
         for account in missing {
@@ -91,9 +99,22 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
                 state = found[next].state
                 next += 1
             }
-            table.insert(CountCell(account, state))
+            var cell = CountCell(account, state)
+            if isTight {
+                cell.flags.insert(.wanted)
+                // Twice, where nothing could be evicted for an earlier one.
+                if table.count >= room, table.evict(near: account), table.count >= room {
+                    _ = table.evict(near: account)
+                }
+                if table.isCrowded { table.resize(to: table.capacity / 4 * 5) }
+            }
+            table.insert(cell)
         }
-        return true
+    }
+
+    private mutating func mark(_ account: AccountHash, isWanted: Bool) {
+        guard let cell = table.find(account) else { return }
+        if isWanted { table[cell].flags.insert(.wanted) } else { table[cell].flags.remove(.wanted) }
     }
 
     /// Fills `found`, sorted.
@@ -291,27 +312,20 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The rest is for the filter, and for rows while they are restored.
     private var tableBudget: Int { budget / 16 * 13 }
 
-    /// Room for so many more accounts: by growing while the budget allows it, then by evicting, then beyond the budget.
-    private mutating func makeRoom(for new: Int, beside accounts: some Collection<AccountHash>) {
-        let most = max(CountTable.smallest, tableBudget / MemoryLayout<CountCell>.stride)
-        if table.count + new > CountTable.room(table.capacity), table.capacity < most {
-            table.resize(to: min(most, max(table.capacity * 2, CountTable.capacity(for: table.count + new))))
-        }
-        let room = CountTable.room(min(table.capacity, most))
-        // Twice: what was referenced is only looked at the first time.
-        for _ in 0...CountTable.rounds * 2 {
-            let excess = table.count + new - room
-            // Nor is all of the table gone through where next to nothing can be evicted.
-            guard excess > 0, table.count - table.heldCount >= min(excess, room / 8) else { break }
-            table.evict(excess)
-            if table.count + new <= room { break }
-            for account in accounts { if let cell = table.find(account) { table.touch(cell) } }
-        }
-        let needed = CountTable.capacity(for: table.count + new)
-        if needed > table.capacity {
-            table.resize(to: needed + needed / 4)
-        } else if table.capacity > most, needed + needed / 4 <= table.capacity {
-            table.resize(to: max(most, needed + needed / 4))
+    private var mostCells: Int { max(CountTable.smallest, tableBudget / MemoryLayout<CountCell>.stride) }
+
+    /// Makes the table as large as the missing accounts need and the budget allows; what must stay is beyond the budget.
+    /// Then an account is evicted for each that comes.
+    private mutating func makeRoom(for accounts: some Collection<AccountHash>) {
+        for account in accounts { mark(account, isWanted: true) }
+        let least = CountTable.capacity(for: (table.heldCount + missing.count) / 8 * 9)
+        let whole = CountTable.capacity(for: table.count + missing.count)
+        if table.capacity < mostCells {
+            table.resize(to: max(least, min(mostCells, max(table.capacity * 2, whole))))
+        } else if table.capacity < least {
+            table.resize(to: least / 4 * 5)
+        } else if table.capacity > mostCells, table.capacity > least / 4 * 5 {
+            table.resize(to: max(mostCells, least / 4 * 5))
         }
     }
 }

@@ -57,6 +57,9 @@ final class Client: Sendable {
         return !sinks.rebalances.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 
+    /// Cheaper to ask for than the error.
+    var isFatal: Bool { rd_kafka_fatal_error(handle, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR }
+
     /// The error that made the client unusable, once there is one.
     var fatalError: KafkaError? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
@@ -73,6 +76,7 @@ final class ClientSinks: Sendable {
     /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let rebalances = RebalanceInbox()
+    nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()
 

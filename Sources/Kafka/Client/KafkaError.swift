@@ -68,6 +68,22 @@ extension KafkaError {
     /// The group does not take offsets from this member as it is.
     package var isRefusalOfMember: Bool { isRebalance || isAny(of: RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) }
 
+    /// The group takes nothing from this member any more: its partitions are lost, or about to be.
+    package var endsMembership: Bool {
+        isAny(
+            of: RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID,
+            RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, RD_KAFKA_RESP_ERR__FATAL)
+    }
+
+    /// The coordinator has taken none of a commit, and may take the same one later.
+    package var isWorthAnotherCommit: Bool {
+        isTimeOut
+            || isAny(
+                of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+                RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+                RD_KAFKA_RESP_ERR__WAIT_COORD)
+    }
+
     package var isUnknownTopic: Bool {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }

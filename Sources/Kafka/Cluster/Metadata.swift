@@ -39,6 +39,21 @@ enum Metadata {
         return Int(metadata.pointee.topics[0].partition_cnt)
     }
 
+    /// The brokers that lead a topic's partitions; none where that is not known.
+    static func leaders(of topic: String, _ client: Client, milliseconds: Int32) -> [(partition: Int32, leader: Int32)]
+    {
+        guard let handle = rd_kafka_topic_new(client.handle, topic, nil) else { return [] }
+        defer { rd_kafka_topic_destroy(handle) }
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        guard rd_kafka_metadata(client.handle, 0, handle, &metadata, milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let metadata
+        else { return [] }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        guard metadata.pointee.topic_cnt > 0 else { return [] }
+        let first = metadata.pointee.topics[0]
+        return UnsafeBufferPointer(start: first.partitions, count: Int(first.partition_cnt)).map { ($0.id, $0.leader) }
+    }
+
     /// The first offset the log holds and the one past its last. librdkafka's own question for both waits for as long as
     /// the partition's leader is away.
     static func watermarks(

@@ -41,6 +41,11 @@ public final class MockCluster: Sendable {
         _ = rd_kafka_mock_broker_set_rtt(handle, broker, milliseconds)
     }
 
+    /// -1 is no broker.
+    public func setLeader(of partition: TopicPartition, broker: Int32) {
+        rd_kafka_mock_partition_set_leader(handle, partition.topic, partition.partition, broker)
+    }
+
     public func setTopicError(_ topic: String, code: Int32) {
         rd_kafka_mock_topic_set_error(handle, topic, rd_kafka_resp_err_t(rawValue: code))
     }
@@ -52,6 +57,7 @@ public final class MockCluster: Sendable {
         case listOffsets = 2
         case metadata = 3
         case offsetCommit = 8
+        case offsetFetch = 9
         case joinGroup = 11
         case heartbeat = 12
         case syncGroup = 14

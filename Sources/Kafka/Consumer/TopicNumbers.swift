@@ -10,11 +10,15 @@ final class TopicNumbers {
     func number(of handle: OpaquePointer?) -> UInt32 {
         if handle == lastHandle, handle != nil { return lastNumber }
         let name = handle.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
+        lastHandle = handle
+        lastNumber = number(ofName: name)
+        return lastNumber
+    }
+
+    func number(ofName name: String) -> UInt32 {
         let index = names.firstIndex(of: name) ?? names.count
         if index == names.count { names.append(name) }
-        lastHandle = handle
-        lastNumber = UInt32(truncatingIfNeeded: index)
-        return lastNumber
+        return UInt32(truncatingIfNeeded: index)
     }
 
     func name(_ number: UInt32) -> String { names.indices.contains(Int(number)) ? names[Int(number)] : "" }

@@ -116,7 +116,7 @@ public final class ProducerTopic: Sendable {
 
 extension UnsafeRawBufferPointer? {
     /// librdkafka tells null from empty by the pointer alone.
-    fileprivate var start: UnsafeRawPointer? {
+    var start: UnsafeRawPointer? {
         guard let self else { return nil }
         return self.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
     }

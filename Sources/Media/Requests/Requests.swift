@@ -23,6 +23,10 @@ final class Requests: Sendable {
 
     private let state = Mutex(State())
 
+    func known(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
+        state.withLock { $0.memory.find(url, now: now) }
+    }
+
     func join(_ url: String, until limit: Instant, now: Instant) -> Joined {
         state.withLock { state in
             if let (media, isDue) = state.memory.find(url, now: now) { return .known(media, isDue: isDue) }

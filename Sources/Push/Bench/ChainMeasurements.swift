@@ -1,39 +1,35 @@
 extension Measurement {
     /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
     /// the headers and the value of what is published.
-    package static func chain(messages: Int = 20_000) async -> [Measurement] {
+    package static func chain(messages: Int = 20_000) -> [Measurement] {
         var measurements: [Measurement] = []
         for count in [0, 4] {
             let chain = Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) })
             let turn = ChainTurn(chain)
             measurements.append(
-                await Measurement("a chain of \(count) stages that do nothing", messages: messages) {
-                    await turn.run()
-                })
+                Measurement("a chain of \(count) stages that do nothing", messages: messages) { turn.run() })
         }
         return measurements
     }
 }
 
-private struct IdleStage: Stage {
+private struct IdleStage: ImmediateStage {
     let name: String
-    let isImmediate = true
 
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult { .ok }
+    func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult { .ok }
 }
 
 /// One message with the headers that are usual, over and over.
 package final class ChainTurn {
     private let chain: Chain
-    private let delivery: Delivery
+    private let count: Int32?
+    private let delivery = Delivery()
     private let lent = InputRecord()
-    /// Deliveries do not hold theirs.
-    private let host: (any DeliveryHost)?
 
-    package init(_ chain: Chain, payload: String = PayloadSample.json, host: (any DeliveryHost)? = nil) {
+    /// The recipient's count is always the same one.
+    package init(_ chain: Chain, payload: String = PayloadSample.json, count: Int32? = nil) {
         self.chain = chain
-        self.host = host
-        delivery = Delivery(host: host)
+        self.count = count
         var envelope = RecordEnvelope()
         envelope.offset = 123_456
         envelope.timestamp = 1_700_000_000_000
@@ -49,14 +45,14 @@ package final class ChainTurn {
 
     var results: [StageResult] { delivery.results }
 
-    package func run() async {
+    /// No stage may have to wait.
+    package func run() {
         delivery.clear()
         delivery.record.fill(
             lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: lent.headers.count
         ) { lent.headers[$0] }
         let now = Instant(nanoseconds: 1)
-        if chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp) == .run {
-            _ = await chain.run(delivery)
-        }
+        let step = chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp, count: count)
+        guard case .ended = step else { preconditionFailure("the sample waits in a stage") }
     }
 }

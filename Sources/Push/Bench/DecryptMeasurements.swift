@@ -51,8 +51,6 @@ package struct DecryptSample {
     }
 
     package func receive(_ content: inout NotificationContent) -> StageResult {
-        var turn = DecryptTurn()
-        _ = stage.advance(&turn, &content, context)
-        return turn.result
+        stage.didReceiveAtOnce(&content, context: context) ?? .expired
     }
 }

@@ -54,7 +54,6 @@ package enum LocalizeSample {
             var envelope = RecordEnvelope()
             envelope.headers = [RecordEnvelope.Header(name: Array("locale".utf8), value: Array(locale.utf8))]
             delivery.record.fill(envelope, topic: SourceTopic("push.events"))
-            delivery.record.index()
             context = Chain([ChainLink(stage)]).context(delivery)
             content = try NotificationContent(#"{"aps":{"alert":{\#(alert),"body":"x"},"mutable-content":1}}"#)
             untouched = content.mark()

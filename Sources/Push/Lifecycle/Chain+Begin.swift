@@ -1,95 +1,105 @@
 /// A message's turn: what can be said of it before any stage runs.
 extension Chain {
-    /// The delivery's record has been filled. `taken` is when it came from the input, `wallClock` the milliseconds since
-    /// 1970 by which it may have expired. A message that is late for its deadline gets its last-chance edits here.
-    public func begin(_ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64) -> Step {
-        delivery.prepare(stages: links.count, deadline: taken + settings.deadline, wallClock: wallClock)
-        guard let value = delivery.record.value else {
-            return .ended(deadLetter(delivery, .nullValue, message: "the record has no value"))
+    /// Bytes of a recipient and the app. What is longer is nobody's: a changelog could not take its count.
+    private static var longestAccount: Int { 4096 }
+
+    /// Whose count the record's message may change: its recipient's, in the app of its `apns-topic`. Nil where nobody's.
+    /// The bytes are the record's.
+    public static func account(
+        of record: InputRecord
+    ) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer?)? {
+        let app = record.app
+        guard let recipient = record.recipient, !recipient.isEmpty,
+            recipient.count + (app?.count ?? 0) <= longestAccount
+        else { return nil }
+        return (recipient, app)
+    }
+
+    /// The delivery is clear and its record has been filled. `taken` is when that came from the input, `wallClock` the
+    /// milliseconds since 1970 by which it may have expired, `count` its account's before this message, nil where there
+    /// is no account or nothing counts. A message that is late for its deadline gets last-chance edits alone.
+    public func begin(
+        _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?
+    ) -> Step {
+        guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
+        delivery.phase = .ended
+        if let verdict = read(delivery, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
+            return .ended(verdict)
         }
-        var content = delivery.takeContent()
-        defer { delivery.content = content }
+        if let verdict = gate(delivery, now: now) { return .ended(verdict) }
+        observer?.stagesWillBegin(delivery.content)
+        return runStages(delivery, now: now)
+    }
+
+    /// Nil where there is a payload.
+    func read(_ delivery: Delivery, taken: Instant, wallClock: Int64, count: Int32?) -> Verdict? {
+        delivery.prepare(
+            stages: links.count, deadline: taken + settings.deadline, wallClock: wallClock, count: count)
+        guard let value = delivery.record.value else {
+            return deadLetter(delivery, .nullValue, message: "the record has no value")
+        }
         do throws(PayloadError) {
-            guard try read(value, into: &content, delivery) else {
-                return .ended(deadLetter(delivery, .nullValue, message: "the CloudEvent has no data"))
+            guard try readPayload(value, delivery) else {
+                return deadLetter(delivery, .nullValue, message: "the CloudEvent has no data")
             }
         } catch {
-            return .ended(deadLetter(delivery, DeadLetterReason(error), message: error.description))
+            return deadLetter(delivery, DeadLetterReason(error), message: error.description)
         }
-        delivery.untouched = content.mark()
-        return gate(delivery, &content, now: now)
+        delivery.untouched = delivery.content.mark()
+        return nil
     }
 
     /// False for an event without data.
-    private func read(
-        _ value: UnsafeRawBufferPointer, into content: inout NotificationContent, _ delivery: Delivery
-    ) throws(PayloadError) -> Bool {
+    private func readPayload(_ value: UnsafeRawBufferPointer, _ delivery: Delivery) throws(PayloadError) -> Bool {
         let type = delivery.record.value(of: .contentType)
         delivery.isStructured = type.map(CloudEvent.isStructured) ?? false
         guard delivery.isStructured else {
-            try content.read(value)
+            try delivery.content.read(value)
             return true
         }
         var event = delivery.event.take() ?? CloudEvent()
         defer { delivery.event = event }
         guard try event.read(value) else { return false }
-        try event.readData(into: &content)
+        try event.readData(into: &delivery.content)
         return true
     }
 
-    private func gate(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+    /// Nil where the stages are to run.
+    func gate(_ delivery: Delivery, now: Instant) -> Verdict? {
         let isExpired = delivery.record.hasExpired(at: delivery.wallClock)
-        if isExpired, !settings.publishesExpired { return .ended(Verdict(.expired, to: .nowhere)) }
+        if isExpired, !settings.publishesExpired { return Verdict(.expired, to: .nowhere) }
 
-        let showsText = content.hasAlertText
-        let isOpen = showsText && content.isMutable
-        let isClearing = counts && !showsText && content.badge == 0
-        if counts, isOpen || isClearing, !readCount(delivery) { return .notYet }
-
-        if isOpen, !isExpired {
-            return now < delivery.deadline ? .run : .ended(lastChance(delivery, &content))
-        }
-        if isClearing { clear(delivery, &content) }
-        if isOpen { countExpired(delivery, &content) }
-        return .ended(publishAsItCame(delivery, &content, isExpired ? .expired : .passed))
+        let showsText = delivery.content.hasAlertText
+        let isOpen = showsText && delivery.content.isMutable
+        if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery) }
+        if counts, !showsText, delivery.content.badge == 0 { clear(delivery) }
+        if isOpen { countExpired(delivery) }
+        return publishAsItCame(delivery, &delivery.content, isExpired ? .expired : .passed)
     }
 
-    /// Bytes of a recipient and the app. What is longer is nobody's: a changelog could not take its count.
-    private static var longestAccount: Int { 4096 }
-
-    /// False if the count is there but cannot be read now.
-    private func readCount(_ delivery: Delivery) -> Bool {
-        guard let host = delivery.host, let recipient = delivery.record.recipient, !recipient.isEmpty,
-            recipient.count + (delivery.record.app?.count ?? 0) <= Self.longestAccount
-        else { return true }
-        delivery.count = host.count(delivery)
-        return delivery.count != nil
-    }
-
-    private func clear(_ delivery: Delivery, _ content: inout NotificationContent) {
-        forEachCountingStage(delivery, &content) { stage, content, context in
+    private func clear(_ delivery: Delivery) {
+        forEachCountingStage(delivery) { stage, content, context in
             let (operation, result) = stage.didPass(clearing: content, context: context)
             content.badgeOperation = operation
             return result
         }
     }
 
-    private func countExpired(_ delivery: Delivery, _ content: inout NotificationContent) {
-        forEachCountingStage(delivery, &content) { stage, content, context in
-            stage.timeWillExpire(&content, context: context)
-        }
+    private func countExpired(_ delivery: Delivery) {
+        forEachCountingStage(delivery) { stage, content, context in stage.timeWillExpire(&content, context: context) }
     }
 
     private func forEachCountingStage(
-        _ delivery: Delivery, _ content: inout NotificationContent,
+        _ delivery: Delivery,
         _ body: (any CountingStage, inout NotificationContent, StageContext) -> StageResult
     ) {
+        guard counts else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {
-            guard let stage = link.counting, link.applies(to: content, delivery.record) else { continue }
+            guard let stage = link.counting, link.applies(to: delivery.content, delivery.record) else { continue }
             context.stage = index
-            let result = body(stage, &content, context)
-            note(result, of: index, delivery, content)
+            let result = body(stage, &delivery.content, context)
+            note(result, of: index, delivery, delivery.content)
         }
     }
 }

@@ -5,7 +5,6 @@ extension Chain {
         _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
     ) -> Verdict {
         let record = delivery.record
-        record.index()
         if !counted { delivery.badgeOperation = nil }
         delivery.output.clear()
         delivery.output.setValue(record.value)

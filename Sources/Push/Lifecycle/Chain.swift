@@ -1,6 +1,6 @@
-/// Takes messages through the stages: gate, stages, deadline, checks. It serves every lane; whoever calls a method has
-/// the delivery. A verdict that is returned is to be carried out by the caller, who may then reuse the delivery; nil
-/// says that the delivery is somebody else's by now.
+/// Takes messages through the stages: gate, stages, deadline, checks. One chain serves every shard; each calls it on its
+/// own thread with deliveries of its own. A verdict that is returned is to be carried out by the caller, who may then
+/// clear the delivery and use it again.
 public final class Chain: Sendable {
     public struct Settings: Sendable {
         /// From the moment a message was taken from the input.
@@ -13,22 +13,13 @@ public final class Chain: Sendable {
         public init() {}
     }
 
-    public enum Step: Sendable, Equatable {
+    public enum Step: Sendable {
         case ended(Verdict)
-        /// `run` is to be called.
-        case run
-        /// The recipient's count cannot be read now: `begin` is to be called again.
-        case notYet
-    }
-
-    public enum TimerStep: Sendable, Equatable {
-        case ended(Verdict)
-        /// The stage has used up its budget: `run` is to be called again, in a new task, since the old one is the stage's.
-        case run
-        /// `nextWakeUp` has not come yet.
-        case early
-        /// No stage is waiting: it has returned, or another thread has the delivery.
-        case nothing
+        /// A stage may wait: its work is to be started on a pool, `resume` to be called when it has ended there, and at that
+        /// time `expire`. The delivery has its bytes for itself, so that the lender may have his back.
+        case suspended(until: Instant, StageWork)
+        /// `expire` was called early: at that time once more.
+        case waiting(until: Instant)
     }
 
     /// A stage's line about one message.
@@ -40,7 +31,8 @@ public final class Chain: Sendable {
     let time: TimeSource
     let observer: (any ChainObserver)?
     let log: Log
-    let counts: Bool
+    /// Whether a stage counts, so that `begin` wants the counts of accounts.
+    public let counts: Bool
 
     public init(
         _ links: [ChainLink], settings: Settings = Settings(), time: TimeSource = .system,

@@ -4,6 +4,7 @@ public final class ChainLink: Sendable {
     /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
     let budget: UInt64?
     let condition: LinkCondition?
+    /// Whether it may run without a look at the clock.
     let isImmediate: Bool
     /// The stage, if it counts.
     let counting: (any CountingStage)?

@@ -1,12 +1,19 @@
-/// One message on its way through the chain; reused for the next when its verdict has been carried out.
-///
-/// Unchecked because ownership moves at run time: the lane has it, except while a stage that may suspend runs. Then it
-/// is his who gets the claim, which a mutex gives away once: the stage that returns in time, the lane's timer, or
-/// another thread when the lane's is stuck. A loser touches nothing but the claim. With one owner at a time there is no
-/// access to exclude at run time, which every message would pay for.
-public final class Delivery: @unchecked Sendable {
+/// One message on its way through the chain; reused for the next when its verdict has been carried out. It belongs to one
+/// thread: a stage that may wait works on a copy.
+public final class Delivery {
+    enum Phase {
+        case clear
+        /// A stage runs on the pool.
+        case waiting(StageWork)
+        case ended
+    }
+
+    // With one owner there is no access to exclude at run time, which every message would pay for.
+
     /// To be filled before `Chain.begin`.
     @exclusivity(unchecked) public private(set) var record = InputRecord()
+    /// By which the owner knows it when a stage has ended on the pool.
+    @exclusivity(unchecked) public var tag = 0
     /// What the last verdict publishes.
     @exclusivity(unchecked) public internal(set) var output = OutputRecord()
     /// What that does to the recipient's count.
@@ -20,8 +27,9 @@ public final class Delivery: @unchecked Sendable {
     /// The deadline, or the end of the running stage's budget if that is earlier.
     @exclusivity(unchecked) public internal(set) var nextWakeUp = Instant.never
 
-    /// The best attempt: while a stage runs that may suspend, what there was before it. Nil while `run` has it.
-    @exclusivity(unchecked) package internal(set) var content: NotificationContent? = NotificationContent()
+    @exclusivity(unchecked) var phase = Phase.clear
+    /// The best attempt: while a stage runs on the pool, what there was before it.
+    @exclusivity(unchecked) package internal(set) var content = NotificationContent()
     /// The content as it came.
     @exclusivity(unchecked) var untouched: JSONDocument.Mark?
     /// Whether the record is a CloudEvent, this one, and its data the payload.
@@ -31,46 +39,30 @@ public final class Delivery: @unchecked Sendable {
     @exclusivity(unchecked) var count: Int32?
     /// The stage that runs or is next.
     @exclusivity(unchecked) var position = 0
-    let claim = Claim()
-    /// Without one nothing is counted, and the caller sees to deadlines on its own.
-    public weak var host: (any DeliveryHost)?
-    @exclusivity(unchecked) private var hasSuspended = false
+    /// What lanes need: nil for all others.
+    @exclusivity(unchecked) var old: OldDelivery?
 
-    public init(host: (any DeliveryHost)? = nil) { self.host = host }
+    public init() {}
 
     /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
     @inline(never)
     public func clear() {
+        if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
+        phase = .clear
         // A stage that is still running, or has kept its context, goes on reading the old record.
         if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
-        if hasSuspended {
-            claim.forgetTask()
-            hasSuspended = false
-        }
+        old?.clear()
     }
 
-    /// The task in which the delivery has suspended: it is cancelled when the delivery is taken from its stage. Called by
-    /// the lane.
-    public func suspended(in task: Task<Void, Never>) {
-        hasSuspended = true
-        claim.setTask(task)
-    }
-
-    func takeContent() -> NotificationContent {
-        guard let content = content.take() else { preconditionFailure("another has this delivery") }
-        return content
-    }
-
-    func prepare(stages: Int, deadline: Instant, wallClock: Int64) {
+    func prepare(stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
         self.deadline = deadline
         self.wallClock = wallClock
+        self.count = count
         nextWakeUp = deadline
-        count = nil
         position = 0
         isStructured = false
         badgeOperation = nil
         output.clear()
-        record.index()
         if results.count != stages {
             results = Array(repeating: .skipped, count: stages)
             times = Array(repeating: 0, count: stages)

@@ -1,6 +1,6 @@
-/// Takes messages through a chain without a worker, one after another: for the command line and for replays. Deadlines
-/// and budgets are kept; a stage that blocks its thread holds it up.
-package actor Rehearsal: DeliveryHost {
+/// Takes messages through a chain without a shard, one after another: for the command line and for replays. Deadlines
+/// and budgets are kept.
+package actor Rehearsal {
     /// How a message ended.
     package struct Result: Sendable {
         package let verdict: Verdict
@@ -11,80 +11,52 @@ package actor Rehearsal: DeliveryHost {
 
     private let chain: Chain
     private var counts: BadgeCounts
-    private var current: Delivery?
-    private var waiting: CheckedContinuation<Verdict, Never>?
-    private var timer: Task<Void, Never>?
+    /// Whoever waits for a stage: it is woken when that has ended, at its time, and once too often.
+    private var sleeper: CheckedContinuation<Void, Never>?
 
     package init(_ chain: Chain, counts: BadgeCounts = BadgeCounts()) {
         self.chain = chain
         self.counts = counts
     }
 
-    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. `willRun` sees the content if the
-    /// stages are going to run. Not to be called again before it has returned.
-    package func run(
-        _ envelope: RecordEnvelope, wallClock: Int64, willRun: @Sendable (NotificationContent) -> Void = { _ in }
-    ) async -> Result {
-        let delivery = Delivery(host: self)
+    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. Not to be called again before it
+    /// has returned.
+    package func run(_ envelope: RecordEnvelope, wallClock: Int64) async -> Result {
+        let delivery = Delivery()
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
-        let now = chain.time.now
-        let verdict: Verdict
-        switch chain.begin(delivery, taken: now, now: now, wallClock: wallClock) {
-        case .ended(let ended):
-            verdict = ended
-        case .run, .notYet:
-            if let content = delivery.content { willRun(content) }
-            current = delivery
-            verdict = await withCheckedContinuation { continuation in
-                waiting = continuation
-                start(delivery)
-            }
-        }
+        let verdict = await run(delivery, wallClock)
         if verdict.destination == .output, let operation = delivery.badgeOperation {
             counts.apply(operation, delivery.record)
         }
         return Result(verdict: verdict, output: RecordEnvelope(output: delivery), stages: delivery.results)
     }
 
-    private func start(_ delivery: Delivery) {
-        let task = Task {
-            if let verdict = await chain.run(delivery) { end(verdict) }
+    private func run(_ delivery: Delivery, _ wallClock: Int64) async -> Verdict {
+        let now = chain.time.now
+        let count = Chain.account(of: delivery.record).map { _ in counts[delivery.record] }
+        var step = chain.begin(delivery, taken: now, now: now, wallClock: wallClock, count: count)
+        while true {
+            switch step {
+            case .ended(let verdict): return verdict
+            case .suspended(let limit, let work): await wait(until: limit, for: work)
+            case .waiting(let limit): await wait(until: limit)
+            }
+            step = chain.expire(delivery, now: chain.time.now)
         }
-        delivery.suspended(in: task)
     }
 
-    private func end(_ verdict: Verdict) {
-        timer.take()?.cancel()
-        current = nil
-        waiting.take()?.resume(returning: verdict)
-    }
-
-    private func setTimer(_ delivery: Delivery) {
-        timer?.cancel()
-        let patience = delivery.nextWakeUp.nanoseconds(since: chain.time.now)
-        timer = Task {
+    private func wait(until limit: Instant, for work: StageWork? = nil) async {
+        let patience = limit.nanoseconds(since: chain.time.now)
+        let timer = Task {
             try? await Task.sleep(nanoseconds: patience)
-            if !Task.isCancelled { wake(delivery) }
+            if !Task.isCancelled { wake() }
         }
-    }
-
-    private func wake(_ delivery: Delivery) {
-        guard current === delivery else { return }
-        switch chain.timer(delivery, now: chain.time.now) {
-        case .ended(let verdict): end(verdict)
-        case .run: start(delivery)
-        case .early: setTimer(delivery)
-        case .nothing: break
+        await withCheckedContinuation { continuation in
+            sleeper = continuation
+            if let work { StagePool { _ in Task { await self.wake() } }.start(work) }
         }
+        timer.cancel()
     }
 
-    // MARK: - As a host
-
-    package nonisolated func count(_ delivery: Delivery) -> Int32? {
-        assumeIsolated { $0.counts[delivery.record] }
-    }
-
-    package nonisolated func willWait(_ delivery: Delivery) {
-        assumeIsolated { $0.setTimer(delivery) }
-    }
+    private func wake() { sleeper.take()?.resume() }
 }

@@ -1,8 +1,15 @@
-/// Where media comes from. Used by all lanes at once.
+/// Where media comes from. Used by all shards at once.
 package protocol MediaSource: AnyObject, Sendable {
+    /// What is behind the URL where that can be said without waiting; nil where `media` has to be asked.
+    func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media?
+
     /// Gives what is behind the URL, once it is kept; without suspending where that is known. Listens to cancellation.
     /// Nil where nothing is fetched and nobody knows.
     func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media?
+}
+
+extension MediaSource {
+    package func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? { nil }
 }
 
 /// The places in a payload that tell of media.

@@ -12,7 +12,7 @@ public final class InputRecord: @unchecked Sendable {
     @exclusivity(unchecked) public var value: UnsafeRawBufferPointer?
     /// Who is notified: the `recipient` header, else the key.
     @exclusivity(unchecked) public var recipient: UnsafeRawBufferPointer?
-    @exclusivity(unchecked) public var headers: [RecordHeader] = []
+    @exclusivity(unchecked) public private(set) var headers: [RecordHeader] = []
 
     /// The position in `headers` of each known header, or -1.
     @exclusivity(unchecked) private var known = InlineArray<13, Int>(repeating: -1)
@@ -30,22 +30,15 @@ public final class InputRecord: @unchecked Sendable {
         value = nil
         recipient = nil
         headers.removeAll(keepingCapacity: true)
+        known = InlineArray(repeating: -1)
         isOwned = false
     }
 
-    /// Whose badge is counted: the app of `apns-topic`. Known once the chain has begun.
+    /// Whose badge is counted: the app of `apns-topic`.
     public var app: UnsafeRawBufferPointer? { value(of: .apnsTopic) }
 
-    /// The W3C trace context. Known once the chain has begun.
+    /// The W3C trace context.
     public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
-
-    /// Finds the known headers.
-    func index() {
-        known = InlineArray(repeating: -1)
-        for position in headers.indices {
-            if let header = KnownHeader(headers[position].name) { known[header.rawValue] = position }
-        }
-    }
 
     func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
 
@@ -88,7 +81,7 @@ public final class InputRecord: @unchecked Sendable {
         recipient = key
         for index in 0..<count {
             guard let header = header(index) else { return }
-            headers.append(header)
+            add(header)
             if header.name.hasBytes("recipient") { recipient = header.value ?? key }
         }
     }
@@ -103,8 +96,15 @@ public final class InputRecord: @unchecked Sendable {
         func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { Self.copy($0, into: &free) } }
         key = envelope.key.map(copy)
         value = envelope.payload.map(copy)
-        headers = envelope.headers.map { RecordHeader(name: copy($0.name), value: $0.value.map(copy)) }
+        headers.removeAll(keepingCapacity: true)
+        known = InlineArray(repeating: -1)
+        for header in envelope.headers { add(RecordHeader(name: copy(header.name), value: header.value.map(copy))) }
         recipient = Self.recipient(key: key, headers: headers)
+    }
+
+    private func add(_ header: RecordHeader) {
+        if let known = KnownHeader(header.name) { self.known[known.rawValue] = headers.count }
+        headers.append(header)
     }
 
     /// The `recipient` header, else the key.

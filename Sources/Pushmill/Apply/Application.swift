@@ -54,7 +54,7 @@ struct Application {
     }
 
     private func run(_ record: RecordEnvelope) async -> Rehearsal.Result {
-        await rehearsal.run(record, wallClock: record.timestamp) { [explanation] in explanation?.begin($0) }
+        await rehearsal.run(record, wallClock: record.timestamp)
     }
 
     private func payload() throws(ProgramError) -> [UInt8] {

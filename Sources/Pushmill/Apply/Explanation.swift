@@ -19,8 +19,7 @@ final class Explanation: ChainObserver {
     /// A heading for what follows.
     func begin(_ title: String) { console.error("\(title):") }
 
-    /// The content before the first stage.
-    func begin(_ content: NotificationContent) { state.withLock { $0.content = content } }
+    func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
 
     func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
         let (name, before) = state.withLock { state -> (String, NotificationContent?) in

@@ -11,13 +11,13 @@ extension Command {
             "chain",
             {
                 let whole = try await inFolder { try await Measurement.wholeChain(in: $0) }
-                return await BenchTable.rows(Measurement.chain() + whole)
+                return BenchTable.rows(Measurement.chain() + whole)
             }
         ),
         ("decrypt", { try BenchTable.rows(Measurement.decrypt()) }),
         ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
         ("contact", { try await BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
-        ("attachment", { await BenchTable.rows(Measurement.attachment()) }),
+        ("attachment", { BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
         ("restore", { [BenchTable.row(try await inFolder { try CountRestoring(in: $0) })] }),
     ]

@@ -56,8 +56,12 @@ private struct LateStage: Stage {
     var isImmediate: Bool { stage.isImmediate }
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        try await stage.didReceive(&content, context: context)
+    }
+
+    func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult? {
         if lateness.contains(name, context) { return stage.timeWillExpire(&content, context: context) }
-        return try await stage.didReceive(&content, context: context)
+        return try stage.didReceiveAtOnce(&content, context: context)
     }
 
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
@@ -76,6 +80,10 @@ private struct LateCountingStage: CountingStage {
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         try await late.didReceive(&content, context: context)
+    }
+
+    func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult? {
+        try late.didReceiveAtOnce(&content, context: context)
     }
 
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {

@@ -37,6 +37,10 @@ private final class RecordedMediaSource: MediaSource {
         standIn = Media(hash: String(repeating: "0", count: 64), type: longest, size: longest.sizeLimit)
     }
 
+    func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
+        try media(at: url, for: context)
+    }
+
     func media(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
         guard let output = recorded.output(of: context.source) else { return nil }
         let stages = output.text("pushmill-stages")?.split(separator: ",") ?? []

@@ -57,7 +57,8 @@ struct CountConnection: ~Copyable {
         let version = try number("PRAGMA user_version", database)
         if version == 0, try number("SELECT count(*) FROM sqlite_schema", database) == 0 {
             try database.execute(schema)
-            let insert = try database.prepare("INSERT INTO meta VALUES(1, ?, ?, ?, ?, 1, NULL, NULL, NULL, NULL, NULL, NULL)")
+            let insert = try database.prepare(
+                "INSERT INTO meta(id, cluster, changelog, source, secret, owner) VALUES(1, ?, ?, ?, ?, 1)")
             try insert.bind(1, identity.cluster)
             try insert.bind(2, identity.changelog)
             try insert.bind(3, identity.source)

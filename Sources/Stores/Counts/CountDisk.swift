@@ -41,7 +41,7 @@ public struct AccountHash: Hashable, Sendable, Comparable {
 public struct CountState: Hashable, Sendable, Comparable {
     /// What a state can be, so that an account takes 32 bytes of memory.
     public static let highestIncarnation: UInt32 = 1 << 12 - 1
-    public static let highestOffset: Int64 = 1 << 47 - 2
+    public static let highestOffset: Int64 = 1 << 46 - 2
 
     public var count: Int32
     /// Grows each time that the partition's log is made anew: offsets of an earlier one say nothing.

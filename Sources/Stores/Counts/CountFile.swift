@@ -40,7 +40,7 @@ package final class CountFile: CountDisk {
         self.cacheKilobytes = cacheKilobytes
         do throws(StoreError) {
             try connect()
-        } catch where error.isDamage {
+        } catch  where error.isDamage {
             setAsideAndReopen("\(error)")
         } catch {
             report(error)

@@ -135,7 +135,7 @@ actor Lane {
         return nil
     }
 
-    func begin(_ carrier: Carrier) -> Chain.Step {
+    func begin(_ carrier: Carrier) -> Chain.OldStep {
         chain.begin(carrier.delivery, taken: carrier.taken, now: now, wallClock: wallClock)
     }
 

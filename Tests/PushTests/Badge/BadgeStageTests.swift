@@ -13,7 +13,7 @@ struct BadgeStageTests {
     ) async throws -> Published {
         let chain = Chain([ChainLink(BadgeStage(mode: mode))])
         let message = Message(payload, headers, key: key)
-        return try #require(await message.publish(chain, host: TestHost(count: count), after: wait))
+        return try #require(await message.publish(chain, count: count, after: wait))
     }
 
     @Test(

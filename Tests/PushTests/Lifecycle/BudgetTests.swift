@@ -5,7 +5,6 @@ import Testing
 @Suite("Stage budgets")
 struct BudgetTests {
     private let time = ManualTime()
-    private let host = TestHost()
     private let observer = RecordingObserver()
 
     private func chain(_ links: [ChainLink]) -> Chain { Chain(links, time: .manual(time), observer: observer) }
@@ -33,21 +32,22 @@ struct BudgetTests {
             ChainLink(waiting("w", began, release), budget: .seconds(10)),
             ChainLink(ScriptedStage.marking("b")),
         ])
-        let delivery = Delivery(host: host)
-        #expect(Message().begin(chain, delivery) == .run)
+        let delivery = Delivery()
         time.advance(by: .seconds(1))
-        let late = Task { await chain.run(delivery) }
+        let step = Message().begin(chain, delivery)
+        let work = try #require(step.work)
+        let late = Task { await work.run() }
         await began.wait()
-        #expect(delivery.nextWakeUp == Instant(nanoseconds: 11_000_000_000))
-        #expect(chain.timer(delivery, now: Instant(nanoseconds: 10_999_999_999)) == .early)
-        #expect(chain.timer(delivery, now: Instant(nanoseconds: 11_000_000_000)) == .run)
-        let verdict = try #require(await chain.run(delivery))
+        #expect(step.limit == Instant(nanoseconds: 11_000_000_000))
+        #expect(delivery.nextWakeUp == step.limit)
+        #expect(chain.expire(delivery, now: Instant(nanoseconds: 10_999_999_999)).isWaiting)
+        let verdict = try #require(chain.expire(delivery, now: Instant(nanoseconds: 11_000_000_000)).verdict)
         let published = Published(verdict, delivery)
         #expect(published.outcome == .modified)
         #expect(published.value == Message.text.replacing("Hello", with: "Helloaw?b"))
         #expect(published.stages == "a=ok,w=note,b=ok")
         release.open()
-        #expect(await late.value == nil)
+        #expect(await late.value == false)
         #expect(observer.events == ["0 ok", "1 abandoned", "1 note", "2 ok", "1 came late"])
     }
 
@@ -59,34 +59,40 @@ struct BudgetTests {
             ChainLink(waiting("v", first.began, first.release), budget: .seconds(1)),
             ChainLink(waiting("w", second.began, second.release), budget: .seconds(5)),
         ])
-        let delivery = Delivery(host: host)
-        #expect(Message().begin(chain, delivery) == .run)
-        let late = Task { await chain.run(delivery) }
+        let delivery = Delivery()
+        let begin = Message().begin(chain, delivery)
+        #expect(begin.limit == Instant(nanoseconds: 1_000_000_000))
+        let work = try #require(begin.work)
+        let late = Task { await work.run() }
         await first.began.wait()
         time.advance(by: .seconds(1))
-        #expect(chain.timer(delivery, now: time.now) == .run)
-        let run = Task { await chain.run(delivery) }
+        let step = chain.expire(delivery, now: time.now)
+        #expect(step.limit == Instant(nanoseconds: 6_000_000_000))
+        let next = try #require(step.work)
+        let run = Task { await next.run() }
         await second.began.wait()
         first.release.open()
-        #expect(await late.value == nil)
+        #expect(await late.value == false)
+        #expect(chain.resume(delivery, now: time.now) == nil)
         second.release.open()
-        let verdict = try #require(await run.value)
+        #expect(await run.value)
+        let verdict = try #require(chain.resume(delivery, now: time.now)?.verdict)
         #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "Hellov?w"))
-        #expect(host.waits == [Instant(nanoseconds: 1_000_000_000), Instant(nanoseconds: 6_000_000_000)])
     }
 
     @Test("A budget beyond the deadline ends with it")
-    func cappedByDeadline() async {
+    func cappedByDeadline() async throws {
         let (began, release) = (Gate(), Gate())
         let chain = chain([ChainLink(waiting("w", began, release), budget: .seconds(60))])
-        let delivery = Delivery(host: host)
-        #expect(Message().begin(chain, delivery) == .run)
-        let late = Task { await chain.run(delivery) }
+        let delivery = Delivery()
+        let step = Message().begin(chain, delivery)
+        let work = try #require(step.work)
+        let late = Task { await work.run() }
         await began.wait()
-        #expect(delivery.nextWakeUp == Instant(nanoseconds: 30_000_000_000))
-        #expect(chain.timer(delivery, now: delivery.nextWakeUp) == .ended(Verdict(.bestAttempt)))
+        #expect(step.limit == Instant(nanoseconds: 30_000_000_000))
+        #expect(chain.expire(delivery, now: delivery.nextWakeUp).verdict == Verdict(.bestAttempt))
         release.open()
-        #expect(await late.value == nil)
+        #expect(await late.value == false)
     }
 
     @Test("Time is measured for each stage, where that is wanted")
@@ -101,7 +107,7 @@ struct BudgetTests {
         let chain = Chain(
             [ChainLink(slow), ChainLink(ScriptedStage.marking("b"))], settings: settings, time: .manual(time),
             observer: observer)
-        _ = await Message().publish(chain, host: host)
+        _ = await Message().publish(chain)
         #expect(observer.events == ["0 ok 1500", "1 ok 0"])
     }
 }

@@ -70,7 +70,7 @@ struct CheckTests {
             return .ok
         }
         let chain = Chain([ChainLink(emptying), ChainLink(ScriptedCounter())])
-        let published = await Message(payload).publish(chain, host: TestHost(count: 9))
+        let published = await Message(payload).publish(chain, count: 9)
         #expect(published?.outcome == .original)
         #expect(published?.value == payload.replacing(#","badge":1"#, with: ""))
         #expect(published?.badgeOperation == .add(1))

@@ -17,40 +17,48 @@ struct CountingTests {
 
     @Test("The count before the message is there when the chain begins")
     func counted() async {
-        let published = await Message(payload).publish(Chain([counter]), host: TestHost(count: 5))
+        let published = await Message(payload).publish(Chain([counter]), count: 5)
         #expect(published?.value == payload.replacing("2", with: "7"))
         #expect(published?.badgeOperation == .add(2))
     }
 
-    @Test("While it cannot be read the message does not begin")
-    func notYet() async {
-        let host = TestHost(count: nil)
-        let chain = Chain([counter])
-        let delivery = Delivery(host: host)
-        #expect(Message(payload).begin(chain, delivery) == .notYet)
-        host.setCount(5)
-        #expect(chain.begin(delivery, taken: delivery.deadline, now: delivery.deadline, wallClock: 0) == .run)
-        #expect(await chain.run(delivery)?.outcome == .modified)
-        #expect(delivery.badgeOperation == .add(2))
+    @Test(
+        "An account is a recipient in an app, as long as a changelog could take both",
+        arguments: [
+            ("anna", "app", true), ("anna", nil, true), ("", "app", false), (nil, "app", false),
+            (String(repeating: "a", count: 4093), "app", true), (String(repeating: "a", count: 4094), "app", false),
+        ] as [(String?, String?, Bool)])
+    func account(_ key: String?, _ app: String?, _ isThere: Bool) {
+        let delivery = Delivery()
+        var message = Message(payload, key: key)
+        if let app {
+            message.envelope.headers = [RecordEnvelope.Header(name: Array("apns-topic".utf8), value: Array(app.utf8))]
+        }
+        delivery.record.fill(message.envelope, topic: SourceTopic("push.events"))
+        let account = Chain.account(of: delivery.record)
+        #expect((account != nil) == isThere)
+        guard let account else { return }
+        #expect(String(decoding: account.recipient, as: UTF8.self) == key)
+        #expect(account.app.map { String(decoding: $0, as: UTF8.self) } == app)
     }
 
-    @Test("It is not asked for where nothing counts", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
+    @Test("It is not needed where nothing counts", arguments: [#"{"aps":{"badge":2}}"#, #"{"aps":{}}"#])
     func notAsked(_ silent: String) async {
-        #expect(await Message(silent).publish(Chain([counter]), host: TestHost(count: nil))?.outcome == .passed)
+        #expect(await Message(silent).publish(Chain([counter]), count: nil)?.outcome == .passed)
         let uncounted = Chain([ChainLink(ScriptedStage.marking("a"))])
-        #expect(await Message(payload).publish(uncounted, host: TestHost(count: nil))?.outcome == .modified)
+        #expect(await Message(payload).publish(uncounted, count: nil)?.outcome == .modified)
     }
 
     @Test("Without a recipient there is no count", arguments: [nil, ""])
     func noRecipient(_ key: String?) async {
         let message = Message(payload, key: key)
         #expect(
-            await message.publish(Chain([counter]), host: TestHost(count: 5))?.stages == "badge=failed:no-recipient")
+            await message.publish(Chain([counter]), count: 5)?.stages == "badge=failed:no-recipient")
     }
 
     @Test("The original gets the badge that was counted, once")
     func original() async {
-        let published = await Message(payload).publish(emptying(counter), host: TestHost(count: 5))
+        let published = await Message(payload).publish(emptying(counter), count: 5)
         #expect(published?.outcome == .original)
         #expect(published?.value == payload.replacing("2", with: "7"))
         #expect(published?.badgeOperation == .add(2))
@@ -59,7 +67,7 @@ struct CountingTests {
     @Test("The original is as it came where no badge was counted")
     func originalUncounted() async {
         let text = payload.replacing("2", with: "2.5")
-        let published = await Message(text).publish(emptying(counter), host: TestHost(count: 5))
+        let published = await Message(text).publish(emptying(counter), count: 5)
         #expect(published?.outcome == .original)
         #expect(published?.value == text)
         #expect(published?.badgeOperation == nil)
@@ -68,7 +76,7 @@ struct CountingTests {
     @Test("The last chance counts too")
     func lastChance() async {
         let published = await Message(payload).publish(
-            Chain([counter]), host: TestHost(count: 5), after: .seconds(30))
+            Chain([counter]), count: 5, after: .seconds(30))
         #expect(published?.outcome == .bestAttempt)
         #expect(published?.badgeOperation == .add(2))
     }
@@ -81,7 +89,7 @@ struct CountingTests {
             (#"{"aps":{"badge":1}}"#, false),
         ])
     func clearing(_ payload: String, _ resets: Bool) async {
-        let published = await Message(payload).publish(Chain([counter]), host: TestHost(count: 5))
+        let published = await Message(payload).publish(Chain([counter]), count: 5)
         #expect(published?.outcome == .passed)
         #expect(published?.value == payload)
         #expect(published?.badgeOperation == (resets ? .set(0) : nil))
@@ -90,7 +98,7 @@ struct CountingTests {
     @Test("A dead letter is not counted")
     func deadLetter() async {
         let large = payload.replacing(#"}}"#, with: #"},"x":"\#(String(repeating: "x", count: 4096))"}"#)
-        let published = await Message(large).publish(emptying(counter), host: TestHost(count: 5))
+        let published = await Message(large).publish(emptying(counter), count: 5)
         #expect(published?.reason == .tooLarge)
         #expect(published?.badgeOperation == nil)
         #expect(published?["pushmill-counted"] == nil)

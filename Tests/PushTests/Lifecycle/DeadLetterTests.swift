@@ -42,10 +42,9 @@ struct DeadLetterTests {
     }
 
     @Test("What the broker refuses for good becomes a letter with the input's value, which says that it was counted")
-    func publishFailed() async {
+    func publishFailed() {
         let delivery = Delivery()
-        _ = Message().begin(chain, delivery)
-        _ = await chain.run(delivery)
+        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
         let message = String(repeating: "é", count: 600)
         let verdict = chain.deadLetter(delivery, .publishFailed, message: message, counted: true)
         let published = Published(verdict, delivery)

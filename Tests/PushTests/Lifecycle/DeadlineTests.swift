@@ -5,7 +5,6 @@ import Testing
 @Suite("Deadline")
 struct DeadlineTests {
     private let time = ManualTime()
-    private let host = TestHost()
     private let observer = RecordingObserver()
     private let began = Gate()
     private let release = Gate()
@@ -29,25 +28,33 @@ struct DeadlineTests {
             })
     }
 
-    private func start(_ chain: Chain, _ delivery: Delivery) async -> Task<Verdict?, Never> {
-        #expect(Message().begin(chain, delivery) == .run)
-        let run = Task { await chain.run(delivery) }
+    /// The work runs in the task until the stage has begun; `release` lets it end.
+    private func start(
+        _ chain: Chain, _ delivery: Delivery
+    ) async throws -> (run: Task<Bool, Never>, limit: Instant?) {
+        let step = Message().begin(chain, delivery)
+        let work = try #require(step.work)
+        let run = Task { await work.run() }
         await began.wait()
-        return run
+        return (run, step.limit)
     }
 
     @Test("A stage that returns in time has its say")
-    func inTime() async {
+    func inTime() async throws {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        #expect(chain.timer(delivery, now: Instant(nanoseconds: 29_999_999_999)) == .early)
+        let delivery = Delivery()
+        let (run, limit) = try await start(chain, delivery)
+        #expect(limit == deadline)
+        let early = chain.expire(delivery, now: Instant(nanoseconds: 29_999_999_999))
+        #expect(early.isWaiting)
+        #expect(early.limit == deadline)
+        #expect(chain.resume(delivery, now: .past) == nil)
         release.open()
-        let verdict = await run.value
-        #expect(verdict?.outcome == .modified)
-        #expect(verdict.map { Published($0, delivery).value } == Message.text.replacing("Hello", with: "too late"))
-        #expect(chain.timer(delivery, now: deadline) == .nothing)
-        #expect(host.waits == [deadline])
+        #expect(await run.value)
+        let verdict = try #require(chain.resume(delivery, now: time.now)?.verdict)
+        #expect(verdict.outcome == .modified)
+        #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "too late"))
+        #expect(chain.resume(delivery, now: deadline) == nil)
     }
 
     @Test("When the deadline comes the best attempt leaves, and what the stage does later is dropped and counted")
@@ -55,12 +62,9 @@ struct DeadlineTests {
         let chain = chain([
             ChainLink(ScriptedStage.marking("a")), ChainLink(hanging), ChainLink(ScriptedStage.marking("b")),
         ])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        guard case .ended(let verdict) = chain.timer(delivery, now: deadline) else {
-            Issue.record("the deadline was not obeyed")
-            return
-        }
+        let delivery = Delivery()
+        let (run, _) = try await start(chain, delivery)
+        let verdict = try #require(chain.expire(delivery, now: deadline).verdict)
         let published = Published(verdict, delivery)
         #expect(published.outcome == .bestAttempt)
         #expect(
@@ -69,40 +73,43 @@ struct DeadlineTests {
 
         // The delivery is used again while the stage still runs.
         let other = Chain([ChainLink(ScriptedStage.marking("c"))])
-        #expect(Message().begin(other, delivery) == .run)
-        let next = await other.run(delivery)
-        #expect(next?.outcome == .modified)
+        let next = try #require(Message().begin(other, delivery).verdict)
+        #expect(next.outcome == .modified)
         release.open()
-        #expect(await run.value == nil)
-        #expect(Published(try #require(next), delivery).value == Message.text.replacing("Hello", with: "Helloc"))
+        #expect(await run.value == false)
+        #expect(chain.resume(delivery, now: deadline) == nil)
+        #expect(Published(next, delivery).value == Message.text.replacing("Hello", with: "Helloc"))
         #expect(observer.events == ["0 ok", "1 abandoned", "1 expired", "2 expired", "1 came late"])
     }
 
     @Test("A stage that never returns holds nothing but itself")
-    func never() async {
+    func never() async throws {
         let chain = chain([ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        #expect(chain.timer(delivery, now: deadline) == .ended(Verdict(.bestAttempt)))
-        #expect(chain.timer(delivery, now: deadline) == .nothing)
-        #expect(chain.expireFromOutside(delivery, now: deadline) == nil)
+        let delivery = Delivery()
+        let (run, _) = try await start(chain, delivery)
+        #expect(chain.expire(delivery, now: deadline).verdict == Verdict(.bestAttempt))
+        #expect(chain.resume(delivery, now: deadline) == nil)
+        delivery.clear()
         release.open()
-        #expect(await run.value == nil)
+        #expect(await run.value == false)
     }
 
-    @Test("The stage and the deadline in the same instant: who takes the delivery first publishes")
-    func sameInstant() async {
-        let chain = chain([ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
+    @Test("A stage that has returned before anybody asks is in time, whatever the clock says")
+    func returnedFirst() async throws {
+        let chain = chain([ChainLink(hanging), ChainLink(ScriptedStage.marking("b"))])
+        let delivery = Delivery()
+        let (run, _) = try await start(chain, delivery)
         time.advance(by: .seconds(30))
         release.open()
-        #expect(await run.value?.outcome == .modified)
-        #expect(chain.timer(delivery, now: time.now) == .nothing)
+        #expect(await run.value)
+        let verdict = try #require(chain.expire(delivery, now: time.now).verdict)
+        #expect(verdict.outcome == .modified)
+        #expect(Published(verdict, delivery).value == Message.text.replacing("Hello", with: "too lateb"))
+        #expect(chain.resume(delivery, now: time.now) == nil)
     }
 
     @Test("A stage that listens is cancelled")
-    func cancelled() async {
+    func cancelled() async throws {
         let ended = Gate()
         let listening = ScriptedStage("l") { [began] _, _ in
             began.open()
@@ -111,14 +118,21 @@ struct DeadlineTests {
             return .ok
         }
         let chain = chain([ChainLink(listening)])
-        let delivery = Delivery(host: host)
-        #expect(Message().begin(chain, delivery) == .run)
-        let run = Task { _ = await chain.run(delivery) }
+        let delivery = Delivery()
+        let work = try #require(Message().begin(chain, delivery).work)
+        let run = Task { await work.run() }
+        work.set(
+            Task {
+                await withTaskCancellationHandler {
+                    _ = await run.value
+                } onCancel: {
+                    run.cancel()
+                }
+            })
         await began.wait()
-        delivery.suspended(in: run)
-        #expect(chain.timer(delivery, now: deadline) == .ended(Verdict(.bestAttempt)))
+        #expect(chain.expire(delivery, now: deadline).verdict == Verdict(.bestAttempt))
         await ended.wait()
-        await run.value
+        #expect(await run.value == false)
         #expect(observer.events.last == "0 came late")
     }
 
@@ -137,25 +151,22 @@ struct DeadlineTests {
             ChainLink(ScriptedStage.marking("a")), ChainLink(failing), ChainLink(surprising),
             ChainLink(ScriptedStage.marking("b")),
         ])
-        let published = await Message().publish(chain, host: host)
+        let published = await Message().publish(chain)
         #expect(published?.value == Message.text.replacing("Hello", with: "Helloab"))
         #expect(published?.stages == "a=ok,f=failed:no-luck,s=failed:error,b=ok")
     }
 
     @Test("What waited for a whole deadline gets last-chance edits alone")
-    func behindAHangingOne() {
+    func behindAHangingOne() throws {
         let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
         for _ in 1...10 {
-            let delivery = Delivery(host: host)
-            guard case .ended(let verdict) = Message().begin(chain, delivery, after: .seconds(30)) else {
-                Issue.record("a late message ran")
-                return
-            }
+            let delivery = Delivery()
+            let verdict = try #require(Message().begin(chain, delivery, after: .seconds(30)).verdict)
             let published = Published(verdict, delivery)
             #expect(published.outcome == .bestAttempt)
             #expect(published.value?.contains("Helloa?") == true)
         }
-        #expect(Message().begin(chain, Delivery(host: host), after: .nanoseconds(29_999_999_999)) == .run)
+        #expect(Message().begin(chain, Delivery(), after: .nanoseconds(29_999_999_999)).work != nil)
     }
 
     @Test("No stage that may wait begins after the deadline")
@@ -166,54 +177,88 @@ struct DeadlineTests {
             return .ok
         }
         let chain = chain([ChainLink(slow), ChainLink(hanging)])
-        let published = await Message().publish(chain, host: host)
+        let published = await Message().publish(chain)
         #expect(published?.outcome == .bestAttempt)
         #expect(published?.stages == "slow=ok,h=expired")
-        #expect(host.waits.isEmpty)
-    }
-
-    @Test("A stage that blocks its thread is left behind by another thread")
-    func blocked() async throws {
-        let chain = chain([ChainLink(ScriptedStage.marking("a")), ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        #expect(chain.expireFromOutside(delivery, now: Instant(nanoseconds: 29_999_999_999)) == nil)
-        let verdict = try #require(chain.expireFromOutside(delivery, now: deadline))
-        let published = Published(verdict, delivery)
-        #expect(published.stages == "a=ok,h=expired")
-        #expect(published.value?.contains("Helloa") == true)
-        #expect(chain.timer(delivery, now: deadline) == .nothing)
-        release.open()
-        #expect(await run.value == nil)
-        #expect(Published(verdict, delivery) == published)
     }
 
     @Test("Nothing comes of a message that is given up, whose time was not over")
     func givenUp() async throws {
         let chain = chain([ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        #expect(chain.giveUp(delivery))
-        #expect(!chain.giveUp(delivery))
-        #expect(chain.expireFromOutside(delivery, now: deadline) == nil)
+        let delivery = Delivery()
+        let (run, _) = try await start(chain, delivery)
+        chain.abandon(delivery)
+        chain.abandon(delivery)
+        #expect(chain.resume(delivery, now: deadline) == nil)
         release.open()
-        #expect(await run.value == nil)
+        #expect(await run.value == false)
         #expect(observer.events == ["0 given up", "0 came late"])
     }
 
-    @Test("A task that turns up when its delivery is gone is cancelled at once")
+    @Test("Work that was abandoned before it began never runs, and is counted as any other")
+    func notBegun() async throws {
+        let chain = chain([ChainLink(hanging)])
+        let delivery = Delivery()
+        let work = try #require(Message().begin(chain, delivery).work)
+        #expect(chain.expire(delivery, now: deadline).verdict?.outcome == .bestAttempt)
+        #expect(await work.run() == false)
+        #expect(observer.events == ["0 abandoned", "0 expired", "0 came late"])
+    }
+
+    @Test("A task that turns up when its stage was abandoned is cancelled at once")
     func lateTask() async throws {
         let chain = chain([ChainLink(hanging)])
-        let delivery = Delivery(host: host)
-        let run = await start(chain, delivery)
-        _ = try #require(chain.expireFromOutside(delivery, now: deadline))
+        let delivery = Delivery()
+        let work = try #require(Message().begin(chain, delivery).work)
+        _ = chain.expire(delivery, now: deadline)
         let task = Task { [release] in
             await release.wait()
             #expect(Task.isCancelled)
         }
-        delivery.suspended(in: task)
+        work.set(task)
         release.open()
         await task.value
-        #expect(await run.value == nil)
+        #expect(await work.run() == false)
+    }
+
+    @Test("What a stage can do at once costs no way to the pool, and what it cannot is undone first")
+    func atOnce() async throws {
+        struct Asking: Stage {
+            let name = "asking"
+            func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
+                content.body = (content.body ?? "") + " asked"
+                return .ok
+            }
+            func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) -> StageResult? {
+                content.title = "at once"
+                return context.recipient == "anna" ? .word("known") : nil
+            }
+        }
+        let chain = chain([ChainLink(Asking())])
+        let delivery = Delivery()
+        let known = try #require(Message().begin(chain, delivery).verdict)
+        #expect(Published(known, delivery).stages == "asking=known")
+        let boris = Message(key: "boris")
+        #expect(boris.begin(chain, delivery).work != nil)
+        chain.abandon(delivery)
+        let asked = await boris.publish(chain)
+        #expect(asked?.stages == "asking=ok")
+        #expect(asked?.value == Message.text.replacing("Hello", with: "Hello asked"))
+    }
+
+    @Test("A stage that says it is immediate, and is async, may wait all the same")
+    func sworn() async throws {
+        struct Sworn: Stage {
+            let name = "sworn"
+            let isImmediate = true
+            func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+                await Task.yield()
+                content.body = "sworn"
+                return .ok
+            }
+        }
+        let chain = chain([ChainLink(Sworn())])
+        #expect(Message().begin(chain, Delivery()).work != nil)
+        #expect(await Message().publish(chain)?.stages == "sworn=ok")
     }
 }

@@ -21,7 +21,7 @@ struct ExpirationTests {
 
     @Test("It is published with its badge counted and set, otherwise as it came")
     func published() async {
-        let published = await Message(payload, ["apns-expiration": "1"]).publish(Chain(links), host: TestHost(count: 5))
+        let published = await Message(payload, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
         #expect(published?.destination == .output)
         #expect(published?.value == payload.replacing("2", with: "7"))
         #expect(published?.stages == "a=skipped,badge=ok")
@@ -31,7 +31,7 @@ struct ExpirationTests {
     @Test("A badge that is not the chain's business stays as it came")
     func notGatedIn() async {
         let silent = #"{"aps":{"badge":2}}"#
-        let published = await Message(silent, ["apns-expiration": "1"]).publish(Chain(links), host: TestHost(count: 5))
+        let published = await Message(silent, ["apns-expiration": "1"]).publish(Chain(links), count: 5)
         #expect(published?.outcome == .expired)
         #expect(published?.value == silent)
         #expect(published?.badgeOperation == nil)
@@ -42,7 +42,7 @@ struct ExpirationTests {
         var settings = Chain.Settings()
         settings.publishesExpired = false
         let chain = Chain(links, settings: settings)
-        let published = await Message(payload, ["apns-expiration": "1"]).publish(chain, host: TestHost(count: 5))
+        let published = await Message(payload, ["apns-expiration": "1"]).publish(chain, count: 5)
         #expect(published?.outcome == .expired)
         #expect(published?.destination == .nowhere)
         #expect(published?.badgeOperation == nil)

@@ -8,97 +8,9 @@ import Testing
 struct RaceTests {
     /// How many deliveries: PUSHMILL_TEST_RACES, else what takes a second or two.
     private static let races = getenv("PUSHMILL_TEST_RACES").flatMap { Int(String(cString: $0)) } ?? 10_000
+    private let deadline = Instant(nanoseconds: 30_000_000_000)
 
-    @Test("A million claims are won by one each")
-    func claims() {
-        final class Contest: Sendable {
-            let claim = Claim()
-            let attempt: UInt64
-            let wins = Atomic(0)
-
-            init() { attempt = claim.open(until: Instant(nanoseconds: 1)) }
-        }
-        var returned = 0
-        for _ in 0..<1000 {
-            let contests = (0..<1000).map { _ in Contest() }
-            let rival = OwnThread {
-                for contest in contests where contest.claim.seizeForGood(now: Instant(nanoseconds: 1)) {
-                    contest.wins.add(1, ordering: .relaxed)
-                }
-            }
-            for contest in contests.reversed() where contest.claim.close(contest.attempt) {
-                contest.wins.add(1, ordering: .relaxed)
-                returned += 1
-            }
-            rival.join()
-            #expect(contests.allSatisfy { $0.wins.load(ordering: .relaxed) == 1 })
-        }
-        // Otherwise there was no race.
-        #expect((1..<1_000_000).contains(returned))
-    }
-
-    /// Each delivery waits in a stage. Then, at once, the stages return, the lane's timer comes and another thread finds
-    /// the lane stuck.
-    @Test("Deliveries are published once each, whoever finishes first")
-    func deliveries() async {
-        let deadline = Instant(nanoseconds: 30_000_000_000)
-        let winners = Winners()
-        for _ in 0..<Self.races / 1000 {
-            let contests = (0..<1000).map { _ in Contest() }
-            await withTaskGroup(of: Void.self) { group in
-                for contest in contests {
-                    group.addImmediateTask {
-                        if let verdict = await contest.chain.run(contest.delivery) { contest.publish(verdict, .stage) }
-                    }
-                }
-                let timer = OwnThread {
-                    for contest in contests {
-                        let step = contest.chain.timer(contest.delivery, now: deadline)
-                        if case .ended(let verdict) = step { contest.publish(verdict, .timer) }
-                    }
-                }
-                let watchdog = OwnThread {
-                    for contest in contests.reversed() {
-                        let verdict = contest.chain.expireFromOutside(contest.delivery, now: deadline)
-                        if let verdict { contest.publish(verdict, .watchdog) }
-                    }
-                }
-                for contest in contests { contest.gate.open() }
-                await group.waitForAll()
-                timer.join()
-                watchdog.join()
-            }
-            for contest in contests { contest.tell(winners) }
-        }
-        #expect(winners.total == Self.races / 1000 * 1000)
-        #expect(winners.faults == 0)
-        // Otherwise there was no race.
-        for winner in Winner.allCases { #expect(winners.count(winner) > 0) }
-    }
-}
-
-private enum Winner: Int, CaseIterable { case stage, timer, watchdog }
-
-private final class Winners {
-    private var counts = [0, 0, 0]
-    var faults = 0
-
-    var total: Int { counts.reduce(0, +) }
-
-    func count(_ winner: Winner) -> Int { counts[winner.rawValue] }
-
-    func add(_ winner: Winner) { counts[winner.rawValue] += 1 }
-}
-
-/// One delivery that three want.
-private final class Contest: Sendable {
-    let chain: Chain
-    let delivery = Delivery()
-    let gate: Gate
-    private let publications = Mutex<[(Winner, String?)]>([])
-
-    init() {
-        let gate = Gate()
+    private func chain(_ gate: Gate, _ observer: RunningStages) -> Chain {
         let waiting = ScriptedStage(
             "w",
             receive: { content, _ in
@@ -111,24 +23,76 @@ private final class Contest: Sendable {
                 content.title = "late"
                 return .expired
             })
-        chain = Chain([ChainLink(waiting)], time: .manual(ManualTime()))
-        self.gate = gate
-        if Message().begin(chain, delivery) != .run { publications.withLock { $0.append((.stage, nil)) } }
+        return Chain([ChainLink(waiting)], time: .manual(ManualTime()), observer: observer)
     }
 
-    func publish(_ verdict: Verdict, _ winner: Winner) {
-        let value = delivery.output.withValue { bytes in bytes.map { String(decoding: $0, as: UTF8.self) } }
-        publications.withLock { $0.append((winner, value)) }
-    }
-
-    func tell(_ winners: Winners) {
-        let publications = publications.withLock { $0 }
-        for (winner, value) in publications {
-            winners.add(winner)
-            let expected =
-                winner == .stage ? #"{"body":"in time","title":"in time"}"# : #"{"body":"Hello","title":"late"}"#
-            if value?.contains(expected) != true { winners.faults += 1 }
+    /// A thousand deliveries wait in a stage on the pool. Then the stages return, while this thread, which has the
+    /// deliveries, takes what has ended and expires the rest.
+    @Test("Deliveries are published once each, whoever finishes first")
+    func deliveries() async {
+        var (inTime, late, faults) = (0, 0, 0)
+        let observer = RunningStages()
+        for _ in 0..<Self.races / 1000 {
+            let gate = Gate()
+            let chain = chain(gate, observer)
+            let ended = Mutex<[Int]>([])
+            let pool = StagePool { tag in ended.withLock { $0.append(tag) } }
+            let deliveries = (0..<1000).map { _ in Delivery() }
+            for (number, delivery) in deliveries.enumerated() {
+                delivery.tag = number
+                if let work = Message().begin(chain, delivery).work { pool.start(work) } else { faults += 1 }
+            }
+            var verdicts = [Verdict?](repeating: nil, count: 1000)
+            func publish(_ verdict: Verdict?, _ number: Int) {
+                guard let verdict else { return }
+                if verdicts[number] != nil { faults += 1 }
+                verdicts[number] = verdict
+                let value = Published(verdict, deliveries[number]).value
+                let isInTime = verdict.outcome == .modified
+                if isInTime { inTime += 1 } else { late += 1 }
+                let expected =
+                    isInTime ? #"{"body":"in time","title":"in time"}"# : #"{"body":"Hello","title":"late"}"#
+                if value?.contains(expected) != true { faults += 1 }
+            }
+            gate.open()
+            for number in deliveries.indices.reversed() {
+                for tag in ended.withLock({ ended in ended.swapped(for: []) }) {
+                    publish(chain.resume(deliveries[tag], now: .past)?.verdict, tag)
+                }
+                if verdicts[number] == nil { publish(chain.expire(deliveries[number], now: deadline).verdict, number) }
+            }
+            await observer.waitForAbandoned()
+            for tag in ended.withLock({ $0 }) {
+                if chain.resume(deliveries[tag], now: .past) != nil { faults += 1 }
+            }
         }
-        if publications.count != 1 { winners.faults += 1 }
+        #expect(inTime + late == Self.races / 1000 * 1000)
+        #expect(faults == 0)
+        #expect(observer.abandoned == 0)
+        // Otherwise there was no race.
+        #expect(inTime > 0)
+        #expect(late > 0)
+    }
+}
+
+extension Array {
+    fileprivate mutating func swapped(for other: [Element]) -> [Element] {
+        defer { self = other }
+        return self
+    }
+}
+
+/// How many stages run that were abandoned, as the metric counts them.
+private final class RunningStages: ChainObserver {
+    private let count = Atomic(0)
+
+    var abandoned: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func stageAbandoned(_ stage: Int, isLate: Bool) { count.add(1, ordering: .sequentiallyConsistent) }
+
+    func abandonedStageEnded(_ stage: Int) { count.subtract(1, ordering: .sequentiallyConsistent) }
+
+    func waitForAbandoned() async {
+        while abandoned > 0 { await Task.yield() }
     }
 }

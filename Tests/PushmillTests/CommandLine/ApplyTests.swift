@@ -25,11 +25,10 @@ struct ApplyTests {
         }
     }
 
-    private struct Counter: CountingStage {
+    private struct Counter: CountingStage, ImmediateStage {
         let name = "counter"
-        let isImmediate = true
 
-        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
             timeWillExpire(&content, context: context)
         }
 

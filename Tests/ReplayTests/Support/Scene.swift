@@ -3,13 +3,12 @@ import Push
 @testable import Replay
 
 /// Looks texts up by their key and the number in their first argument, as a catalog would.
-struct Phrases: Stage {
+struct Phrases: ImmediateStage {
     let name = "localize"
-    let isImmediate = true
     var texts: [String: String]
     var isSingular: @Sendable (Int) -> Bool = { $0 == 1 }
 
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+    func didReceive(_ content: inout NotificationContent, context: StageContext) throws -> StageResult {
         guard let key = JSONPointer("/aps/alert/loc-key").flatMap({ content.string(at: $0) }) else { return .skipped }
         let number = JSONPointer("/aps/alert/loc-args/0").flatMap { content.string(at: $0) }.flatMap { Int($0) }
         let form = number.map { isSingular($0) ? ".one" : ".other" } ?? ""

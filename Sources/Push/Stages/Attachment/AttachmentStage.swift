@@ -27,10 +27,25 @@ package final class AttachmentStage: Stage {
         self.texts = texts
     }
 
+    /// Most messages have no media, and what many are sent is known after the first.
+    package func didReceiveAtOnce(
+        _ content: inout NotificationContent, context: StageContext
+    ) -> StageResult? {
+        guard let node = attachment(in: content) else { return .skipped }
+        do throws(MediaFailure) {
+            guard let media = try source.known(at: try url(at: node, in: content), for: context) else { return nil }
+            attach(media, to: &content)
+            return .ok
+        } catch {
+            addNote(to: &content, context)
+            return .failed(error.reason)
+        }
+    }
+
     package func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
         guard let node = attachment(in: content) else { return .skipped }
         do throws(MediaFailure) {
-            guard let url = content.document.string(of: node) else { throw .malformedURL }
+            let url = try url(at: node, in: content)
             guard let media = try await source.media(at: url, for: context) else { return .word("unfetched") }
             attach(media, to: &content)
             return .ok
@@ -48,6 +63,11 @@ package final class AttachmentStage: Stage {
 
     private func attachment(in content: NotificationContent) -> JSONNode? {
         content.node(at: options.members.url).flatMap { content.document.kind(of: $0) == .null ? nil : $0 }
+    }
+
+    private func url(at node: JSONNode, in content: NotificationContent) throws(MediaFailure) -> String {
+        guard let url = content.document.string(of: node) else { throw .malformedURL }
+        return url
     }
 
     private func attach(_ media: Media, to content: inout NotificationContent) {

@@ -1,12 +1,11 @@
 /// Turns the increment in `aps.badge` into the recipient's count in the app: 0 resets, n adds n. Or remembers the badge
 /// as it is.
-package struct BadgeStage: CountingStage {
+package struct BadgeStage: CountingStage, ImmediateStage {
     package enum Mode: String, CaseIterable, Sendable {
         case increment, absolute
     }
 
     package let name = "badge"
-    package let isImmediate = true
     private let mode: Mode
 
     package init(mode: Mode) { self.mode = mode }

@@ -17,6 +17,14 @@ package final class DecryptStage: Stage {
     /// Only PBKDF2 takes so long that it is waited for.
     package var isImmediate: Bool { !decryptor.needsTime }
 
+    /// Nil where a key must be derived first.
+    package func didReceiveAtOnce(
+        _ content: inout NotificationContent, context: StageContext
+    ) -> StageResult? {
+        var turn = DecryptTurn()
+        return advance(&turn, &content, context) == nil ? turn.result : nil
+    }
+
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {

@@ -2,9 +2,8 @@ import Synchronization
 
 /// Puts text in the recipient's language in the place of `title-loc-key`, `subtitle-loc-key` and `loc-key`. What it has
 /// no translation for stays for the device.
-package final class LocalizeStage: Stage {
+package final class LocalizeStage: ImmediateStage {
     package let name = "localize"
-    package let isImmediate = true
 
     private let file: ReloadableFile<Catalog>
     private let localeSources: [ValueSource]

@@ -17,22 +17,55 @@ struct Message {
     }
 
     /// Fills the delivery and begins, after so long a wait for its turn.
-    func begin(_ chain: Chain, _ delivery: Delivery, after wait: Duration = .zero) -> Chain.Step {
+    func begin(
+        _ chain: Chain, _ delivery: Delivery, count: Int32? = nil, after wait: Duration = .zero
+    ) -> Chain.Step {
         delivery.clear()
         let taken = chain.time.now
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
-        return chain.begin(delivery, taken: taken, now: taken + wait, wallClock: envelope.timestamp)
+        let count = Chain.account(of: delivery.record) == nil ? nil : count
+        return chain.begin(
+            delivery, taken: taken, now: taken + wait, wallClock: envelope.timestamp, count: count)
     }
 
-    /// Goes the whole way, for chains that nothing holds up.
-    func publish(
-        _ chain: Chain, host: (any DeliveryHost)? = nil, after wait: Duration = .zero
-    ) async -> Published? {
-        let delivery = Delivery(host: host)
-        switch begin(chain, delivery, after: wait) {
-        case .ended(let verdict): return Published(verdict, delivery)
-        case .notYet: return nil
-        case .run: return await chain.run(delivery).map { Published($0, delivery) }
+    /// Goes the whole way. Stages that may wait run here, one after another.
+    func publish(_ chain: Chain, count: Int32? = nil, after wait: Duration = .zero) async -> Published? {
+        let delivery = Delivery()
+        return await chain.finish(begin(chain, delivery, count: count, after: wait), delivery)
+            .map { Published($0, delivery) }
+    }
+}
+
+extension Chain {
+    /// The rest of the way. Nil where a stage was abandoned.
+    func finish(_ step: Step, _ delivery: Delivery) async -> Verdict? {
+        var step = step
+        while case .suspended(_, let work) = step {
+            guard await work.run(), let next = resume(delivery, now: time.now) else { return nil }
+            step = next
         }
+        return step.verdict
+    }
+}
+
+extension Chain.Step {
+    var verdict: Verdict? {
+        if case .ended(let verdict) = self { verdict } else { nil }
+    }
+
+    var work: StageWork? {
+        if case .suspended(_, let work) = self { work } else { nil }
+    }
+
+    /// When the stage's time is over.
+    var limit: Instant? {
+        switch self {
+        case .ended: nil
+        case .suspended(let limit, _), .waiting(let limit): limit
+        }
+    }
+
+    var isWaiting: Bool {
+        if case .waiting = self { true } else { false }
     }
 }

@@ -20,19 +20,22 @@ struct RecordMutations {
         ("pushmill-attempt", "9223372036854775807"), ("locale", "de"), ("apns-topic", "com.x"), ("recipient", "boris"),
     ]
 
-    /// The outcomes that came of the mutants; the chain is one in which no stage waits.
+    /// The outcomes that came of the mutants.
     mutating func run(through chain: Chain) async throws -> [Outcome: Int] {
-        let delivery = Delivery(host: TestHost(count: 3))
+        let delivery = Delivery()
+        return try await run { message, wait in
+            let step = message.begin(chain, delivery, count: 3, after: wait)
+            let verdict = await chain.finish(step, delivery)
+            return Published(try #require(verdict), delivery)
+        }
+    }
+
+    /// The outcomes that come where each mutant, after so long a wait, goes through the body.
+    mutating func run(_ body: (Message, Duration) async throws -> Published) async throws -> [Outcome: Int] {
         var outcomes: [Outcome: Int] = [:]
         for _ in 0..<Mutations.count {
             let message = next()
-            var verdict: Verdict?
-            switch message.begin(chain, delivery, after: generator.chance(10) ? .seconds(30) : .zero) {
-            case .ended(let ended): verdict = ended
-            case .run: verdict = await chain.run(delivery)
-            case .notYet: break
-            }
-            let published = Published(try #require(verdict), delivery)
+            let published = try await body(message, generator.chance(10) ? .seconds(30) : .zero)
             outcomes[published.outcome, default: 0] += 1
             try Self.check(published, message)
         }

@@ -1,27 +1,45 @@
 @testable import Push
 
-/// A stage made of closures.
+/// A stage made of closures: with `isImmediate` one that runs in place.
 struct ScriptedStage: Stage {
     typealias Receive = @Sendable (inout NotificationContent, StageContext) async throws -> StageResult
+    typealias Immediate = @Sendable (inout NotificationContent, StageContext) throws -> StageResult
     typealias Expire = @Sendable (inout NotificationContent, StageContext) -> StageResult
 
     let name: String
     let isImmediate: Bool
     private let receive: Receive
+    private let immediate: Immediate?
     private let expire: Expire
 
     init(
-        _ name: String, isImmediate: Bool = false, receive: @escaping Receive = { _, _ in .ok },
+        _ name: String, receive: @escaping Receive = { _, _ in .ok },
+        expire: @escaping Expire = { _, _ in .expired }
+    ) {
+        self.name = name
+        isImmediate = false
+        immediate = nil
+        self.receive = receive
+        self.expire = expire
+    }
+
+    init(
+        _ name: String, isImmediate: Bool, receive: @escaping Immediate,
         expire: @escaping Expire = { _, _ in .expired }
     ) {
         self.name = name
         self.isImmediate = isImmediate
-        self.receive = receive
+        immediate = isImmediate ? receive : nil
+        self.receive = { content, context in try receive(&content, context) }
         self.expire = expire
     }
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         try await receive(&content, context)
+    }
+
+    func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult? {
+        try immediate?(&content, context)
     }
 
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
@@ -44,9 +62,8 @@ struct ScriptedStage: Stage {
 }
 
 /// Counts in memory as the badge stage does.
-struct ScriptedCounter: CountingStage {
+struct ScriptedCounter: CountingStage, ImmediateStage {
     let name = "badge"
-    let isImmediate = true
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         count(&content, context)

@@ -1,0 +1,102 @@
+internal import CRdKafka
+
+/// Follows partitions of one topic, outside of any group, up to their ends. For one thread that never blocks in it.
+package final class ChangelogReader {
+    private let client: Client
+    private let queue: OpaquePointer
+    private let topic: String
+    /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
+    private var next: [Int32: Int64] = [:]
+
+    /// `properties` are a consumer's; `signal` is woken by records and ends.
+    package init(
+        _ topic: String, _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in GroupConsumer.fixed { properties[name] = value }
+        properties["enable.partition.eof"] = "true"
+        // librdkafka wants a name even of a consumer that belongs to nobody.
+        properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
+        properties["group.instance.id"] = nil
+        // A follower may lag behind what its leader has acknowledged.
+        properties["client.rack"] = nil
+        client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: ClientSinks(log: log))
+        rd_kafka_poll_set_consumer(client.handle)
+        guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        self.queue = queue
+        self.topic = topic
+        signal.watch(queue)
+    }
+
+    deinit {
+        WakeSignal.endWatch(of: queue)
+        rd_kafka_queue_destroy(queue)
+    }
+
+    /// Reads exactly these from now on. One that is read already goes on undisturbed if it is at that offset.
+    package func replicate(_ starts: [(partition: Int32, offset: Int64)]) throws(KafkaError) {
+        let fresh = starts.filter { next[$0.partition] == nil || next[$0.partition] != $0.offset }
+        let staying = Set(starts.map(\.partition)).subtracting(fresh.map(\.partition))
+        let gone = next.keys.filter { !staying.contains($0) }
+        if !gone.isEmpty {
+            let list = PartitionList(gone.map { TopicPartition(topic, $0) })
+            if let error = rd_kafka_incremental_unassign(client.handle, list.pointer) {
+                throw KafkaError(consuming: error)
+            }
+            for partition in gone { next[partition] = nil }
+            client.awaitStops()
+        }
+        guard !fresh.isEmpty else { return }
+        let list = PartitionList(fresh.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
+        if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }
+        for start in fresh { next[start.partition] = start.offset }
+    }
+
+    /// Calls the body for up to `limit` records and ends that have come. False when there may be more.
+    package func poll(limit: Int, _ body: (ChangelogEvent) -> Void) -> Bool {
+        for _ in 0..<limit {
+            guard let message = rd_kafka_consume_queue(queue, 0) else { return true }
+            if let event = event(message) { body(event) }
+            rd_kafka_message_destroy(message)
+        }
+        return false
+    }
+
+    private func event(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ChangelogEvent? {
+        let (partition, offset) = (message.pointee.partition, message.pointee.offset)
+        switch message.pointee.err {
+        case RD_KAFKA_RESP_ERR_NO_ERROR:
+            guard next[partition] != nil else { return nil }
+            next[partition] = offset + 1
+            return .record(Record(message, topic: 0))
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+            guard next[partition] != nil else { return nil }
+            next[partition] = offset
+            var (low, high): (Int64, Int64) = (0, 0)
+            let code = rd_kafka_get_watermark_offsets(client.handle, topic, partition, &low, &high)
+            // The high watermark of that fetch or of a later one: whatever comes between has another end behind it.
+            let isWhole = code == RD_KAFKA_RESP_ERR_NO_ERROR && offset >= high
+            return .end(partition: partition, offset: offset, isWhole: isWhole)
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+            guard next[partition] != nil else { return nil }
+            next[partition] = Position.none
+            return .outOfLog(partition: partition)
+        case let code:
+            let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
+            return .failed(KafkaError(code, message: text))
+        }
+    }
+
+    package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
+}
+
+package enum ChangelogEvent {
+    /// Lent for the call alone.
+    case record(Record)
+    /// Everything before the offset was read. Not whole: an open transaction stands before the end of the log.
+    case end(partition: Int32, offset: Int64, isWhole: Bool)
+    /// The log does not hold the offset that was to be read: it is read again when it is replicated from another.
+    case outOfLog(partition: Int32)
+    /// For the log.
+    case failed(KafkaError)
+}

@@ -1,0 +1,88 @@
+internal import CRdKafka
+
+/// What comes of the group, and of what it was asked.
+package enum ConsumerEvent: Sendable {
+    /// To be answered by `acceptAssignment`. Comes with each rebalance, mostly for no partition at all.
+    case assigned([TopicPartition])
+    /// To be answered by `giveBack` of all of them.
+    case revoked([TopicPartition])
+    /// As `revoked`; others may own them already.
+    case lost([TopicPartition])
+    /// A negative offset: nothing is committed.
+    case committed([Position])
+    case commitEnded(number: UInt32, CommitAnswer)
+    /// Nothing is read of it before a seek.
+    case outOfLog(TopicPartition)
+    case range(TopicPartition, Range<Int64>)
+    /// For the log.
+    case failed(KafkaError)
+}
+
+package enum CommitAnswer: Sendable, Equatable {
+    case accepted
+    /// These are not committed, the others are.
+    case partly(refused: [TopicPartition])
+    /// A rebalance is under way, or no answer came.
+    case retry(KafkaError)
+    /// Another member, or another generation of the group.
+    case refused(KafkaError)
+
+    init(_ results: [PartitionResult], _ failure: KafkaError?) {
+        let errors = results.compactMap(\.error) + (failure.map { [$0] } ?? [])
+        if let error = errors.first(where: \.endsMembership) {
+            self = .refused(error)
+        } else if let error = errors.first(where: \.isWorthAnotherCommit) {
+            self = .retry(error)
+        } else if let failure, results.allSatisfy({ $0.error == nil }) {
+            self = .retry(failure)
+        } else {
+            let refused = results.filter { $0.error != nil }.map(\.position.partition)
+            self = refused.isEmpty ? .accepted : .partly(refused: refused)
+        }
+    }
+}
+
+/// Where callbacks leave what comes within a poll of the consumer queue. For the thread that polls.
+final class GroupInbox {
+    var events: [ConsumerEvent] = []
+    /// The partitions of a revocation that was not answered yet.
+    var revoked: Set<TopicPartition>?
+    var isRevocationLost = false
+}
+
+/// Called by librdkafka within a poll of the consumer queue. It need not answer there: librdkafka waits for the
+/// (un)assign call, however late, while the consumer is polled.
+func onGroupRebalance(
+    client: OpaquePointer?, code: rd_kafka_resp_err_t,
+    partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
+) {
+    guard let client, let partitions, let sinks = ClientSinks.from(opaque) else { return }
+    sinks.rebalances.wasTold = true
+    guard !sinks.rebalances.isLeaving else {
+        // While the consumer terminates this lets go of everything (`rd_kafka_cgrp_handle_assign_op`).
+        rd_kafka_assign(client, nil)
+        return
+    }
+    let named = PartitionResult.all(in: partitions).map(\.position.partition)
+    switch code {
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: sinks.group.events.append(.assigned(named))
+    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+        let isLost = rd_kafka_assignment_lost(client) != 0
+        sinks.group.revoked = Set(named)
+        sinks.group.isRevocationLost = isLost
+        sinks.group.events.append(isLost ? .lost(named) : .revoked(named))
+    default: sinks.group.events.append(.failed(KafkaError(code)))
+    }
+}
+
+/// Called by librdkafka within a poll of the consumer queue, where `GroupConsumer.commit` has answers sent. What was
+/// given as opaque is the commit's number.
+func onGroupCommit(
+    client: OpaquePointer?, code: rd_kafka_resp_err_t,
+    offsets: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
+) {
+    guard let client, let sinks = ClientSinks.from(rd_kafka_opaque(client)) else { return }
+    let number = UInt32(truncatingIfNeeded: UInt(bitPattern: opaque))
+    let results = offsets.map { PartitionResult.all(in: $0) } ?? []
+    sinks.group.events.append(.commitEnded(number: number, CommitAnswer(results, KafkaError(ifAny: code))))
+}

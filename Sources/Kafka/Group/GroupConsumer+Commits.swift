@@ -1,0 +1,101 @@
+internal import CRdKafka
+
+extension GroupConsumer {
+    /// Answered by `commitEnded` of that number, or never: librdkafka keeps commits for a coordinator that is away, and
+    /// begins to read no partition meanwhile (`rd_kafka_assignment_serve`).
+    package func commit(_ positions: [Position], number: UInt32) {
+        let list = PartitionList(positions)
+        let code = rd_kafka_commit_queue(
+            client.handle, list.pointer, events, onGroupCommit, UnsafeMutableRawPointer(bitPattern: UInt(number)))
+        guard let error = KafkaError(ifAny: code) else { return }
+        sinks.group.events.append(.commitEnded(number: number, CommitAnswer([], error)))
+    }
+
+    /// What the group has committed, with metadata; answered by `committed`. An open transaction that will commit others
+    /// is waited for.
+    package func askCommitted(_ partitions: [TopicPartition]) { committedOffsets.ask(partitions) }
+
+    /// What the log holds, answered by `range` as soon as the partition has a leader.
+    package func askRange(_ partition: TopicPartition) { ranges.ask(partition) }
+}
+
+/// Asks the coordinator for what is committed, one request at a time, again and again until it is known. For the
+/// consumer's thread.
+final class CommittedOffsets {
+    /// Milliseconds between questions for what is not known yet.
+    static let pause: Int64 = 100
+
+    private let client: Client
+    private let group: String
+    private let queue: OpaquePointer
+    private var wanted: Set<TopicPartition> = []
+    private var isAsking = false
+    private var next = ContinuousClock.now
+
+    init(_ client: Client, group: String, _ signal: WakeSignal) throws(KafkaError) {
+        guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for answers") }
+        self.client = client
+        self.group = group
+        self.queue = queue
+        signal.watch(queue)
+    }
+
+    deinit {
+        WakeSignal.endWatch(of: queue)
+        rd_kafka_queue_destroy(queue)
+    }
+
+    var isWaiting: Bool { !wanted.isEmpty && !isAsking }
+
+    func ask(_ partitions: [TopicPartition]) {
+        wanted.formUnion(partitions)
+        next = .now
+        askIfDue()
+    }
+
+    func forget(_ partitions: [TopicPartition]) { wanted.subtract(partitions) }
+
+    func take(into events: inout [ConsumerEvent]) {
+        if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
+            isAsking = false
+            next = .now + .milliseconds(Self.pause)
+            let known = answer(in: event).filter { wanted.contains($0.partition) }
+            rd_kafka_event_destroy(event)
+            wanted.subtract(known.map(\.partition))
+            if !known.isEmpty { events.append(.committed(known)) }
+        }
+        if !wanted.isEmpty { askIfDue() }
+    }
+
+    private func askIfDue() {
+        guard !isAsking, !wanted.isEmpty, next <= .now else { return }
+        let list = PartitionList(wanted)
+        guard let question = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer),
+            let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS)
+        else { return }
+        defer {
+            rd_kafka_ListConsumerGroupOffsets_destroy(question)
+            rd_kafka_AdminOptions_destroy(options)
+        }
+        rd_kafka_AdminOptions_set_request_timeout(options, 5000, nil, 0)
+        if let error = rd_kafka_AdminOptions_set_require_stable_offsets(options, 1) { rd_kafka_error_destroy(error) }
+        var questions: [OpaquePointer?] = [question]
+        rd_kafka_ListConsumerGroupOffsets(client.handle, &questions, 1, options, queue)
+        isAsking = true
+    }
+
+    /// Nothing of a partition whose offset is not stable (UNSTABLE_OFFSET_COMMIT), or that has another error.
+    private func answer(in event: OpaquePointer) -> [Position] {
+        guard rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)
+        else { return [] }
+        var count = 0
+        guard let groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count) else { return [] }
+        var known: [Position] = []
+        for index in 0..<count {
+            guard let partitions = rd_kafka_group_result_partitions(groups[index]) else { continue }
+            known += PartitionResult.all(in: partitions).filter { $0.error == nil }.map(\.position)
+        }
+        return known
+    }
+}

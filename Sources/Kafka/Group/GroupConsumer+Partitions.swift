@@ -1,0 +1,127 @@
+internal import CRdKafka
+
+/// Which partitions are read, and where. librdkafka's list of what is read is not the group's: a member owns what it was
+/// given (`rkcg_group_assignment`) whether it reads it or not.
+extension GroupConsumer {
+    /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
+    package func acceptAssignment() throws(KafkaError) { try assign([]) }
+
+    /// Reads partitions that were assigned from these very offsets, at any time after `acceptAssignment`.
+    package func read(_ positions: [Position]) throws(KafkaError) {
+        // Reading would make librdkafka forget that all is lost (`rd_kafka_cgrp_assignment_clear_lost`); that event comes.
+        guard rd_kafka_assignment_lost(client.handle) == 0 else { return }
+        let fresh = positions.filter { !reading.contains($0.partition) }
+        guard !fresh.isEmpty else { return }
+        for position in fresh { forward(position.partition) }
+        try assign(fresh)
+        reading.formUnion(fresh.lazy.map(\.partition))
+    }
+
+    /// Nothing of them is read any more. Answers `revoked` and `lost` when all that were named there are given back.
+    package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
+        committedOffsets.forget(partitions)
+        ranges.forget(partitions)
+        guard let revoked = sinks.group.revoked else { return try stop(partitions) }
+        let left = revoked.subtracting(partitions)
+        guard left.isEmpty else {
+            sinks.group.revoked = left
+            given.formUnion(partitions)
+            return
+        }
+        sinks.group.revoked = nil
+        sinks.group.isRevocationLost = false
+        let all = given.union(partitions)
+        given = []
+        // librdkafka refuses the whole list for one that it was not told to read (`rd_kafka_assignment_subtract`), and
+        // takes an empty one for an answer.
+        try unassign(all.intersection(reading))
+    }
+
+    /// Reads on from there; what was fetched is dropped. False when that is not certain: to be asked for again.
+    package func seek(to position: Position) -> Bool {
+        guard reading.contains(position.partition) else { return false }
+        let list = PartitionList([position])
+        // A bound of 500 ms: `rd_kafka_seek_partitions` takes what is left in milliseconds for microseconds.
+        if let error = rd_kafka_seek_partitions(client.handle, list.pointer, 500 * 1000) {
+            rd_kafka_error_destroy(error)
+            return false
+        }
+        switch list.pointer.pointee.elems[0].err {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: return true
+        // The partition stands still, since it was out of its log or has not begun (`RD_KAFKA_TOPPAR_FETCH_NONE`).
+        case RD_KAFKA_RESP_ERR__STATE: return begin(anew: position)
+        default: return false
+        }
+    }
+
+    /// The end of the log as the last fetch has told it; nil before the first.
+    package func logEnd(of partition: TopicPartition) -> Int64? {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = rd_kafka_get_watermark_offsets(client.handle, partition.topic, partition.partition, &low, &high)
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
+    }
+
+    private func begin(anew position: Position) -> Bool {
+        pollEvents()
+        // To take it away now would answer the revocation.
+        guard sinks.group.revoked == nil else { return false }
+        do {
+            try stop([position.partition])
+            try read([position])
+            return reading.contains(position.partition)
+        } catch {
+            return false
+        }
+    }
+
+    /// Takes partitions away outside of a revocation.
+    private func stop(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let read = reading.intersection(partitions)
+        guard !read.isEmpty else { return }
+        try unassign(read)
+        pollEvents()
+        guard sinks.group.revoked != nil, !sinks.group.isRevocationLost else { return }
+        // A revocation that came meanwhile may have been answered by that: others may own what it names.
+        sinks.group.isRevocationLost = true
+        sinks.group.events = sinks.group.events.map {
+            guard case .revoked(let all) = $0 else { return $0 }
+            return .lost(all)
+        }
+    }
+
+    /// librdkafka forgets where a partition's records are to go when it stops to read it (`rd_kafka_toppar_fetch_stop`),
+    /// so it must have stopped.
+    private func forward(_ partition: TopicPartition) {
+        guard let queue = rd_kafka_queue_get_partition(client.handle, partition.topic, partition.partition) else {
+            return
+        }
+        rd_kafka_queue_forward(queue, records)
+        rd_kafka_queue_destroy(queue)
+    }
+
+    private func assign(_ positions: [Position]) throws(KafkaError) {
+        let list = PartitionList(positions)
+        if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }
+    }
+
+    private func unassign(_ partitions: Set<TopicPartition>) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        if let error = rd_kafka_incremental_unassign(client.handle, list.pointer) {
+            throw KafkaError(consuming: error)
+        }
+        reading.subtract(partitions)
+        if !partitions.isEmpty { client.awaitStops() }
+    }
+}
+
+extension Client {
+    /// librdkafka 2.0.2 ends the process (`rd_kafka_assignment_partition_stopped`) where a partition is taken away again
+    /// before it has stopped for the first time. Who asks twice is answered when that is over.
+    func awaitStops() {
+        for _ in 0..<2 {
+            var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            rd_kafka_assignment(handle, &list)
+            if let list { rd_kafka_topic_partition_list_destroy(list) }
+        }
+    }
+}

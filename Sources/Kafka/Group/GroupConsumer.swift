@@ -1,0 +1,171 @@
+internal import CRdKafka
+
+/// A member of a group, for one thread that never blocks in it. Records come through a queue of their own and events
+/// through another: who wants no records takes none, and is in the group nevertheless.
+package final class GroupConsumer {
+    let client: Client
+    let sinks: ClientSinks
+    /// Rebalances, answers to commits, errors of the group.
+    let events: OpaquePointer
+    /// Records, and errors of their partitions.
+    let records: OpaquePointer
+    /// What librdkafka was told to read: less than the group has given at times.
+    var reading: Set<TopicPartition> = []
+    /// Given back of a revocation of which others are not yet.
+    var given: Set<TopicPartition> = []
+    let committedOffsets: CommittedOffsets
+    let ranges: LogRanges
+    private let signal: WakeSignal
+    private let topics = TopicNumbers()
+    /// Nothing is in the record queue that its watch has not told, or will not tell, of.
+    private var isDrained = false
+    private var leaving: OpaquePointer?
+
+    /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.
+    package static let fixed: [(name: String, value: String)] = [
+        ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+        ("partition.assignment.strategy", "cooperative-sticky"), ("isolation.level", "read_committed"),
+        ("enable.partition.eof", "false"), ("auto.offset.reset", "error"),
+    ]
+
+    /// `signal` is woken by records, events and answers.
+    package init(
+        _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in Self.fixed { properties[name] = value }
+        let sinks = ClientSinks(log: log)
+        let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
+            rd_kafka_conf_set_rebalance_cb($0, onGroupRebalance)
+            sinks.joins.watch($0)
+        }
+        rd_kafka_poll_set_consumer(client.handle)
+        let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal)
+        guard let events = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        guard let records = rd_kafka_queue_new(client.handle) else {
+            rd_kafka_queue_destroy(events)
+            throw KafkaError("no queue for records")
+        }
+        self.client = client
+        self.sinks = sinks
+        self.events = events
+        self.records = records
+        self.signal = signal
+        self.committedOffsets = committedOffsets
+        ranges = LogRanges(client, signal)
+        signal.watch(events)
+        signal.watch(records)
+    }
+
+    deinit {
+        ranges.close()
+        WakeSignal.endWatch(of: events)
+        WakeSignal.endWatch(of: records)
+        rd_kafka_queue_destroy(records)
+        rd_kafka_queue_destroy(events)
+        if let leaving { rd_kafka_queue_destroy(leaving) }
+    }
+
+    package func subscribe(to topics: [String]) throws(KafkaError) {
+        let list = PartitionList(topics.map { TopicPartition($0, -1) })
+        if let error = KafkaError(ifAny: rd_kafka_subscribe(client.handle, list.pointer)) { throw error }
+    }
+
+    // MARK: Waiting
+
+    /// Returns after that time, or when there may be news: an event, and a record unless `records` is false.
+    package func wait(milliseconds: Int64, records: Bool) {
+        guard sinks.group.events.isEmpty, isDrained || !records else { return }
+        let bound = committedOffsets.isWaiting ? min(milliseconds, CommittedOffsets.pause) : milliseconds
+        signal.wait(nanoseconds: max(0, bound) * 1_000_000)
+        isDrained = false
+    }
+
+    /// Moves what has come to the end of `all`. To be called each turn: it is what keeps the member in its group.
+    package func takeEvents(into all: inout [ConsumerEvent]) {
+        pollEvents()
+        if sinks.group.revoked != nil, !sinks.group.isRevocationLost, rd_kafka_assignment_lost(client.handle) != 0 {
+            // Of a loss during a revocation librdkafka tells nobody (`RD_KAFKA_CGRP_REBALANCING`).
+            sinks.group.isRevocationLost = true
+            sinks.group.events.append(.lost(sinks.group.revoked.map(Array.init) ?? []))
+        }
+        committedOffsets.take(into: &sinks.group.events)
+        ranges.take(into: &sinks.group.events)
+        guard !sinks.group.events.isEmpty else { return }
+        all.append(contentsOf: sinks.group.events)
+        sinks.group.events.removeAll(keepingCapacity: true)
+    }
+
+    func pollEvents() {
+        while let message = rd_kafka_consume_queue(events, 0) { note(message) }
+    }
+
+    // MARK: Records
+
+    /// The next record that was fetched; to be destroyed by the caller. One call of librdkafka each: its batch call
+    /// loses what it holds beside a rebalance or a seek (`rd_kafka_purge_outdated_messages`).
+    package func nextRecord() -> Record? {
+        while let message = rd_kafka_consume_queue(records, 0) {
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                return Record(message, topic: topics.number(of: message.pointee.rkt))
+            }
+            note(message)
+        }
+        isDrained = true
+        return nil
+    }
+
+    /// The name behind `Record.topic`.
+    package func topicName(_ number: UInt32) -> String { topics.name(number) }
+
+    /// The number under which records of this topic come.
+    package func number(ofTopic name: String) -> UInt32 { topics.number(ofName: name) }
+
+    /// Takes over an error that came as a message.
+    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        defer { rd_kafka_message_destroy(message) }
+        let code = message.pointee.err
+        if code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, let topic = message.pointee.rkt {
+            let name = String(cString: rd_kafka_topic_name(topic))
+            let partition = TopicPartition(name, message.pointee.partition)
+            if reading.contains(partition) { sinks.group.events.append(.outOfLog(partition)) }
+        } else if code != RD_KAFKA_RESP_ERR_NO_ERROR {
+            let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
+            sinks.group.events.append(.failed(KafkaError(code, message: text)))
+        }
+    }
+
+    // MARK: Membership
+
+    /// The group is being joined anew. What is committed now waits behind that in the connection and comes with a
+    /// generation that has passed; librdkafka answers with the loss of every partition.
+    package var isJoining: Bool { sinks.joins.isJoining }
+
+    package var fatalError: KafkaError? { client.fatalError }
+
+    /// What was measured last; see `ClientStatistics`.
+    package var statistics: ClientStatistics? { sinks.statistics.latest }
+
+    /// Who this is in its group at this moment: to be asked for anew for each transaction. Nil once it has left.
+    package func groupMetadata() -> GroupMetadata? { GroupMetadata(rd_kafka_consumer_group_metadata(client.handle)) }
+
+    /// Begins to leave the group; only `hasLeft` is of use afterwards.
+    package func leave() throws(KafkaError) {
+        guard leaving == nil else { return }
+        guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue to leave by") }
+        leaving = queue
+        // librdkafka waits for the answers that are still owed (`rd_kafka_cgrp_terminate0`).
+        pollEvents()
+        if let revoked = sinks.group.revoked { try? giveBack(Array(revoked)) }
+        try? acceptAssignment()
+        sinks.rebalances.isLeaving = true
+        signal.watch(queue)
+        if let error = rd_kafka_consumer_close_queue(client.handle, queue) { throw KafkaError(consuming: error) }
+    }
+
+    /// To be asked again and again: it may be never, since librdkafka keeps commits for a coordinator that is away.
+    package var hasLeft: Bool {
+        while let leaving, let message = rd_kafka_consume_queue(leaving, 0) { rd_kafka_message_destroy(message) }
+        return rd_kafka_consumer_closed(client.handle) != 0
+    }
+}

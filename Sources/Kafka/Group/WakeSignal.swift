@@ -1,0 +1,104 @@
+internal import CRdKafka
+internal import Glibc
+internal import Synchronization
+
+/// Where one thread waits for all that may have news for it. librdkafka's own waits would not do: they are by the wall
+/// clock, and a poll that does not wait takes the wake-up (`rd_kafka_q_check_yield`) that was meant for the next wait.
+package final class WakeSignal: Sendable {
+    private enum State {
+        static let idle: UInt8 = 0
+        static let news: UInt8 = 1
+        static let waiting: UInt8 = 2
+    }
+
+    private let state = Atomic<UInt8>(State.idle)
+    nonisolated(unsafe) private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    nonisolated(unsafe) private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    package init() {
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Any thread. One atomic exchange while the thread is at work.
+    package func wake() {
+        guard state.exchange(State.news, ordering: .sequentiallyConsistent) == State.waiting else { return }
+        pthread_mutex_lock(mutex)
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Returns when it was woken since the last call, or after that time. For the one thread that waits.
+    package func wait(nanoseconds: Int64) {
+        let (exchanged, _) = state.compareExchange(
+            expected: State.idle, desired: State.waiting, ordering: .sequentiallyConsistent)
+        if exchanged, nanoseconds > 0 { sleep(nanoseconds) }
+        state.store(State.idle, ordering: .sequentiallyConsistent)
+    }
+
+    private func sleep(_ nanoseconds: Int64) {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        let total = Int64(end.tv_nsec) + nanoseconds % 1_000_000_000
+        end.tv_sec += Int(nanoseconds / 1_000_000_000 + total / 1_000_000_000)
+        end.tv_nsec = Int(total % 1_000_000_000)
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while state.load(ordering: .sequentiallyConsistent) == State.waiting {
+            if pthread_cond_timedwait(condition, mutex, &end) != 0 { return }
+        }
+    }
+
+    /// Wakes when something comes to the queue while it is empty. To be ended before this or the queue is let go.
+    func watch(_ queue: OpaquePointer) {
+        rd_kafka_queue_cb_event_enable(queue, onNews, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    static func endWatch(of queue: OpaquePointer) { rd_kafka_queue_cb_event_enable(queue, nil, nil) }
+}
+
+/// Called by librdkafka on any thread with the queue locked (`rd_kafka_q_io_event`); must not call back into it.
+private func onNews(client: OpaquePointer?, opaque: UnsafeMutableRawPointer?) {
+    guard let opaque else { return }
+    Unmanaged<WakeSignal>.fromOpaque(opaque).takeUnretainedValue().wake()
+}
+
+/// A thread for what may block, without signals; nobody waits for its end.
+func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    // A new thread has its creator's mask.
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let work = Unmanaged.passRetained(Work(body))
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread, nil,
+        { context in
+            if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+            return nil
+        }, work.toOpaque())
+    guard code == 0 else {
+        work.release()
+        return false
+    }
+    pthread_detach(thread)
+    return true
+}
+
+private final class Work: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}

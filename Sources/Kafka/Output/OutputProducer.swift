@@ -1,0 +1,238 @@
+internal import CRdKafka
+
+/// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused: at least once a
+/// refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the transaction. All that was
+/// queued is reported then, what is on its way with what became of it. That covers no record that has timed out: at least
+/// once `message.timeout.ms` is to be 0.
+package final class OutputProducer {
+    private let client: Client
+    private let sinks: ClientSinks
+    private let queue: OpaquePointer
+    private var topics: [(name: String, handle: OpaquePointer)] = []
+    /// Reports that were taken within a step of a transaction.
+    private var held: [OutputDelivery] = []
+
+    package static let fixed: [(name: String, value: String)] = [
+        ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
+    ]
+
+    /// `signal` is woken by reports.
+    package init(
+        _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
+        var properties = properties
+        for (name, value) in Self.fixed { properties[name] = value }
+        properties["enable.gapless.guarantee"] = properties["transactional.id"] == nil ? "true" : nil
+        sinks = ClientSinks(log: log)
+        // As events: librdkafka then calls nobody back within the calls that end a transaction.
+        client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
+            rd_kafka_conf_set_events($0, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR)
+        }
+        guard let queue = rd_kafka_queue_get_main(client.handle) else { throw KafkaError("no queue for reports") }
+        self.queue = queue
+        signal.watch(queue)
+    }
+
+    /// What was not reported never is. librdkafka ends its threads when they have time for it, which nobody waits for.
+    deinit {
+        WakeSignal.endWatch(of: queue)
+        let remains = Remains(client, queue, topics.map(\.handle))
+        _ = startThread { remains.destroy() }
+    }
+
+    package func topic(_ name: String) throws(KafkaError) -> OutputTopic {
+        if let index = topics.firstIndex(where: { $0.name == name }) { return OutputTopic(index: index) }
+        guard let handle = rd_kafka_topic_new(client.handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
+        topics.append((name, handle))
+        return OutputTopic(index: topics.count - 1)
+    }
+
+    /// Queues one record; key and value are copied, the headers taken over. `partition` nil leaves the choice to the key.
+    package func publish(
+        to topic: OutputTopic, partition: Int32? = nil, key: UnsafeRawBufferPointer?,
+        value: UnsafeRawBufferPointer?, headers: inout Headers, timestamp: Int64, tag: UInt64
+    ) -> PublishResult {
+        let handle = topics[topic.index].handle
+        let code = headers.hand { list in
+            pushmill_produce(
+                client.handle, handle, partition ?? RD_KAFKA_PARTITION_UA, key.start, key?.count ?? 0,
+                value.start, value?.count ?? 0, max(0, timestamp), list, tag)
+        }
+        switch code {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: return .queued
+        case RD_KAFKA_RESP_ERR__QUEUE_FULL: return .full
+        // After a fatal error the code is that error's (`rd_kafka_check_produce`) and says nothing about the record.
+        case let code: return .refused(client.isFatal ? KafkaError(RD_KAFKA_RESP_ERR__FATAL) : KafkaError(code))
+        }
+    }
+
+    /// Calls the body for each report that has come, in the order of each partition.
+    package func takeReports(_ body: (OutputDelivery) -> Void) {
+        if !held.isEmpty {
+            let reports = held
+            held = []
+            for report in reports { body(report) }
+        }
+        take(body)
+        // What a broker hands back for another attempt after a fatal error nobody else would ever purge
+        // (`rd_kafka_toppar_retry_msgq`).
+        if client.isFatal, rd_kafka_outq_len(client.handle) > 0 { purge(all: false) }
+    }
+
+    private func take(_ body: (OutputDelivery) -> Void) {
+        while let event = rd_kafka_queue_poll(queue, 0) {
+            switch rd_kafka_event_type(event) {
+            case RD_KAFKA_EVENT_DR:
+                while let message = rd_kafka_event_message_next(event) { body(OutputDelivery(message)) }
+            case RD_KAFKA_EVENT_STATS:
+                if let text = rd_kafka_event_stats(event) { sinks.statistics.take(Array(String(cString: text).utf8)) }
+            // Errors: the log has told of them.
+            default: break
+            }
+            rd_kafka_event_destroy(event)
+        }
+    }
+
+    /// Takes back what is not on its way yet; with `all` also what is, of which it is then not known whether it is
+    /// stored. It is reported.
+    package func purge(all: Bool) {
+        let flags = RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_NON_BLOCKING | (all ? RD_KAFKA_PURGE_F_INFLIGHT : 0)
+        rd_kafka_purge(client.handle, flags)
+    }
+
+    /// Sends what waits for its batch. Waits a millisecond for the brokers' threads to see it: without that they would
+    /// not (`rd_kafka_flush`).
+    package func flush() { rd_kafka_flush(client.handle, 1) }
+
+    /// Not reported yet.
+    package var outstanding: Int { Int(rd_kafka_outq_len(client.handle)) + held.count }
+
+    /// The producer will never take a record again.
+    package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
+
+    /// What was measured last; see `ClientStatistics`.
+    package var statistics: ClientStatistics? { sinks.statistics.latest }
+}
+
+/// A topic of the producer that has named it.
+package struct OutputTopic: Sendable {
+    fileprivate let index: Int
+}
+
+/// What became of one record.
+package struct OutputDelivery {
+    package enum Failure: Sendable {
+        /// The brokers refuse it, or another of its batch.
+        case refused(KafkaError)
+        /// Neither stored nor refused: its topic or the brokers are away.
+        case unavailable(KafkaError)
+        /// Taken back, or the victim of what became of its producer or transaction.
+        case purged(KafkaError)
+    }
+
+    package let tag: UInt64
+    /// Where it was stored; negative where the brokers have not said.
+    package let offset: Int64
+    /// With its bytes, where it is not known to be stored.
+    package let returned: ReturnedRecord?
+
+    package var failure: Failure? {
+        guard let error = returned?.error else { return nil }
+        if error.blamesRecord { return .refused(error) }
+        return error.isOfTopic || error.isTimeOut ? .unavailable(error) : .purged(error)
+    }
+
+    init(_ message: UnsafePointer<rd_kafka_message_t>) {
+        tag = UInt64(UInt(bitPattern: message.pointee._private))
+        offset = message.pointee.offset
+        returned = KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) }
+    }
+}
+
+// MARK: Transactions
+
+package enum TransactionResult: Sendable, Equatable {
+    case done
+    /// The same step once more.
+    case retry(KafkaError)
+    /// The transaction must be aborted.
+    case abort(KafkaError)
+    /// It must be aborted, and the group does not know this member as it is.
+    case notAMember(KafkaError)
+    /// The producer is of no use any more.
+    case failed(KafkaError)
+}
+
+/// Each step waits up to its bound. Reports that come meanwhile are for the next `takeReports`.
+extension OutputProducer {
+    /// Fences any other producer of the same name, and ends what that has left open.
+    package func initializeTransactions(milliseconds: Int32) -> TransactionResult {
+        result(of: rd_kafka_init_transactions(client.handle, milliseconds))
+    }
+
+    package func beginTransaction() -> TransactionResult { result(of: rd_kafka_begin_transaction(client.handle)) }
+
+    /// Makes the group's commit of these positions, with their metadata, part of the transaction. `group` is to be asked
+    /// for anew each time: a stale one is how brokers know that a member is no longer one.
+    package func addOffsets(_ positions: [Position], of group: GroupMetadata, milliseconds: Int32) -> TransactionResult
+    {
+        let list = PartitionList(positions)
+        return result(
+            of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group.handle, milliseconds))
+    }
+
+    /// Sends what is queued, then commits.
+    package func commitTransaction(milliseconds: Int32) -> TransactionResult {
+        end(milliseconds) { rd_kafka_commit_transaction($0, $1) }
+    }
+
+    package func abortTransaction(milliseconds: Int32) -> TransactionResult {
+        end(milliseconds) { rd_kafka_abort_transaction($0, $1) }
+    }
+
+    /// The calls wait until every report was taken, which is for this very thread to do: so they are made anew, which
+    /// goes on where the last one has ended, until they need not wait for reports.
+    private func end(_ milliseconds: Int32, _ call: (OpaquePointer, Int32) -> OpaquePointer?) -> TransactionResult {
+        let clock = ContinuousClock()
+        let deadline = clock.now + .milliseconds(Int(milliseconds))
+        while true {
+            take { held.append($0) }
+            let left = Int32(clock.now.duration(to: deadline) / .milliseconds(1))
+            let hasOpenReports = rd_kafka_outq_len(client.handle) > 0
+            let outcome = result(of: call(client.handle, max(1, hasOpenReports ? min(5, left) : left)))
+            guard case .retry(let error) = outcome, error.isTimeOut, left > 0 else { return outcome }
+        }
+    }
+
+    private func result(of error: OpaquePointer?) -> TransactionResult {
+        guard let error else { return .done }
+        let problem = KafkaError(consuming: error)
+        if problem.isFatal || client.isFatal { return .failed(problem) }
+        if problem.isRefusalOfMember { return .notAMember(problem) }
+        if problem.requiresAbort { return .abort(problem) }
+        if problem.isRetriable || problem.isTimeOut { return .retry(problem) }
+        return .abort(problem)
+    }
+}
+
+// MARK: The end
+
+/// What is left of a producer, in the order in which it goes.
+private final class Remains: Sendable {
+    private let client: Client
+    nonisolated(unsafe) private let queue: OpaquePointer
+    nonisolated(unsafe) private let topics: [OpaquePointer]
+
+    init(_ client: Client, _ queue: OpaquePointer, _ topics: [OpaquePointer]) {
+        self.client = client
+        self.queue = queue
+        self.topics = topics
+    }
+
+    func destroy() {
+        rd_kafka_purge(
+            client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+        for topic in topics { rd_kafka_topic_destroy(topic) }
+        rd_kafka_queue_destroy(queue)
+    }
+}

@@ -1,0 +1,90 @@
+import Kafka
+import TestSupport
+import Testing
+
+@Suite("A changelog that is followed", .serialized, .ownThread)
+struct ChangelogReaderTests {
+    private final class Follower {
+        let signal = WakeSignal()
+        let reader: ChangelogReader
+        var offsets: [Int32: [Int64]] = [:]
+        var ends: [Int32: Int64] = [:]
+        var outOfLog: Set<Int32> = []
+        var isWhole = true
+
+        init(_ cluster: MockCluster) throws {
+            reader = try ChangelogReader(
+                "t", ClientProperties([("bootstrap.servers", cluster.bootstrapServers), ("fetch.wait.max.ms", "20")]),
+                signal: signal, log: { _, _, _ in })
+        }
+
+        func until(_ holds: (Follower) -> Bool) throws {
+            let limit = ContinuousClock.now + .seconds(60)
+            while !holds(self) {
+                guard .now < limit else { throw KafkaError("never: \(offsets) \(ends)") }
+                let isEmpty = reader.poll(limit: 7) { event in
+                    switch event {
+                    case .record(let record): offsets[record.partition, default: []].append(record.offset)
+                    case .end(let partition, let offset, let isWhole):
+                        ends[partition] = offset
+                        self.isWhole = self.isWhole && isWhole
+                    case .outOfLog(let partition): outOfLog.insert(partition)
+                    case .failed: break
+                    }
+                }
+                if isEmpty { signal.wait(nanoseconds: 100_000_000) }
+            }
+        }
+    }
+
+    @Test("Partitions are read from their places to their ends, and go on as others come and go")
+    func replicate() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 3)
+        try peer.fill("t", partitions: 3, each: 20)
+        let follower = try Follower(peer.cluster)
+        try follower.reader.replicate([(partition: 0, offset: Position.beginning), (partition: 1, offset: 15)])
+        try follower.until { $0.ends.count == 2 }
+        #expect(follower.offsets == [0: Array(0..<20), 1: Array(15..<20)])
+        #expect(follower.ends == [0: 20, 1: 20])
+        #expect(follower.isWhole)
+        // One stays where it is, one goes, one comes.
+        try follower.reader.replicate([(partition: 1, offset: 20), (partition: 2, offset: 0)])
+        try follower.until { $0.ends.count == 3 }
+        _ = try peer.publish("v", to: "t", partition: 1)
+        _ = try peer.publish("v", to: "t", partition: 0)
+        _ = peer.reports(2)
+        try follower.until { $0.ends[1] == 21 }
+        #expect(follower.offsets == [0: Array(0..<20), 1: Array(15..<21), 2: Array(0..<20)])
+        for _ in 0..<20 { try follower.reader.replicate([(partition: 1, offset: 3)]) }
+        try follower.reader.replicate([(partition: 1, offset: 4)])
+        follower.offsets = [:]
+        follower.ends = [:]
+        try follower.until { $0.ends[1] == 21 }
+        #expect(follower.offsets[1]?.suffix(17) == Array(4..<21)[...])
+        #expect(follower.outOfLog.isEmpty)
+    }
+
+    @Test("A partition whose log does not hold the place, and one without a leader, hold up no other")
+    func outOfLog() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 3)
+        try peer.fill("t", partitions: 3, each: 5)
+        peer.cluster.setLeader(of: TopicPartition("t", 2), broker: -1)
+        let follower = try Follower(peer.cluster)
+        try follower.reader.replicate([
+            (partition: 0, offset: 900), (partition: 1, offset: 0), (partition: 2, offset: Position.beginning),
+        ])
+        try follower.until { $0.ends[1] == 5 && $0.outOfLog == [0] }
+        #expect(follower.offsets == [1: Array(0..<5)])
+        try follower.reader.replicate([
+            (partition: 0, offset: Position.beginning), (partition: 1, offset: 5),
+            (partition: 2, offset: Position.beginning),
+        ])
+        try follower.until { $0.ends[0] == 5 }
+        #expect(follower.offsets == [0: Array(0..<5), 1: Array(0..<5)])
+        peer.cluster.setLeader(of: TopicPartition("t", 2), broker: 1)
+        try follower.until { $0.ends[2] == 5 }
+        #expect(follower.offsets[2] == Array(0..<5))
+    }
+}

@@ -1,0 +1,122 @@
+import Kafka
+import TestSupport
+import Testing
+
+@Suite("What a member of a group is answered", .serialized, .ownThread)
+struct GroupAnswerTests {
+    private let zero = TopicPartition("t", 0)
+    private let one = TopicPartition("t", 1)
+
+    private func member(_ peer: Peer) throws -> Member {
+        try peer.cluster.createTopic("t", partitions: 2)
+        let member = try Member(peer.cluster, group: "g")
+        member.readsAtOnce = false
+        try member.until { $0.owned.count == 2 }
+        return member
+    }
+
+    @Test("A commit is answered by its number, and asked for it comes with its metadata")
+    func commit() throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        member.consumer.commit([Position(one, offset: 7, metadata: "abc-_")], number: 0)
+        member.consumer.commit([Position(one, offset: 8, metadata: "def")], number: 4_000_000_000)
+        try member.until { $0.commits().count == 2 }
+        #expect(member.commits().map(\.0) == [0, 4_000_000_000])
+        #expect(member.commits().allSatisfy { $0.1 == .accepted })
+        member.consumer.askCommitted([zero, one])
+        try member.until { $0.committed().count == 2 }
+        #expect(member.committed()[one] == Position(one, offset: 8, metadata: "def"))
+        #expect(member.committed()[zero].map { $0.offset < 0 } == true)
+        #expect(try member.leave())
+    }
+
+    @Test(
+        "A commit says whether it is worth another attempt",
+        arguments: [(27, true), (15, true), (22, false), (25, false)])
+    func refused(code: Int32, again: Bool) throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        peer.cluster.failRequests(.offsetCommit, with: [code])
+        member.consumer.commit([Position(one, offset: 7)], number: 1)
+        if code == 15 {
+            // The coordinator is looked up, and the commit made again.
+            try member.until { $0.commits().map(\.1) == [.accepted] }
+        } else {
+            try member.until { $0.commits().count == 1 }
+            switch member.commits()[0].1 {
+            case .retry: #expect(again)
+            case .refused: #expect(!again)
+            default: Issue.record("\(member.commits())")
+            }
+        }
+        #expect(try member.leave())
+    }
+
+    @Test("What a coordinator does not tell at once is asked again until it is known")
+    func committedLater() throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        member.consumer.commit([Position(one, offset: 7, metadata: "m")], number: 1)
+        try member.until { $0.commits().count == 1 }
+        // UNSTABLE_OFFSET_COMMIT, then COORDINATOR_LOAD_IN_PROGRESS
+        peer.cluster.failRequests(.offsetFetch, with: [88, 88, 14, 88])
+        member.consumer.askCommitted([one])
+        try member.until { $0.committed().count == 1 }
+        #expect(member.committed()[one] == Position(one, offset: 7, metadata: "m"))
+        peer.cluster.failRequests(.offsetFetch, with: [88])
+        member.consumer.askCommitted([zero, one])
+        try member.consumer.giveBack([one])
+        try member.until { $0.committed()[zero] != nil }
+        #expect(try member.leave())
+    }
+
+    @Test("A partition without a leader keeps nobody from knowing what the logs of others hold")
+    func leaderless() throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        _ = try peer.publish("v", to: "t", partition: 1)
+        _ = peer.reports(1)
+        peer.cluster.setLeader(of: zero, broker: -1)
+        member.consumer.askRange(zero)
+        member.consumer.askRange(one)
+        func ranges() -> [TopicPartition: Range<Int64>] {
+            var all: [TopicPartition: Range<Int64>] = [:]
+            for case .range(let partition, let range) in member.events { all[partition] = range }
+            return all
+        }
+        try member.until { _ in !ranges().isEmpty }
+        #expect(ranges() == [one: 0..<1])
+        peer.cluster.setLeader(of: zero, broker: 1)
+        try member.until { _ in ranges().count == 2 }
+        #expect(ranges()[zero] == 0..<0)
+        #expect(try member.leave())
+    }
+
+    @Test("A wait ends when it is woken, before or while it waits, by an event, and by a record if it is wanted")
+    func wakes() async throws {
+        let peer = try Peer()
+        let member = try member(peer)
+        let (consumer, signal) = (member.consumer, member.signal)
+        let begin = ContinuousClock.now
+        try member.turn()
+        signal.wake()
+        consumer.wait(milliseconds: 60_000, records: false)
+        async let woken: Void = Task.detached { signal.wake() }.value
+        consumer.wait(milliseconds: 60_000, records: false)
+        await woken
+        // The answer to a commit is an event.
+        consumer.commit([Position(one, offset: 1)], number: 9)
+        while member.commits().isEmpty { try member.turn(records: 0, milliseconds: 60_000) }
+        try member.read([one])
+        try member.turn()
+        _ = try peer.publish("v", to: "t", partition: 1)
+        _ = peer.reports(1)
+        while member.taken[one] == nil { try member.turn(records: 1, milliseconds: 60_000) }
+        // Records that were left behind need no other to end a wait.
+        try peer.fill("t", partitions: 2, each: 3)
+        while (member.taken[one]?.count ?? 0) < 4 { try member.turn(records: 1, milliseconds: 60_000) }
+        #expect(begin.duration(to: .now) < .seconds(50))
+        #expect(try member.leave())
+    }
+}

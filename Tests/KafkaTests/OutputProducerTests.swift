@@ -1,0 +1,242 @@
+import Kafka
+import TestSupport
+import Testing
+
+/// An output producer, and what it has reported.
+private final class Output {
+    let signal = WakeSignal()
+    let producer: OutputProducer
+    let topic: OutputTopic
+    private(set) var stored: [UInt64] = []
+    private(set) var returned: [UInt64: OutputDelivery] = [:]
+
+    init(_ cluster: MockCluster, _ more: [(name: String, value: String)] = []) throws {
+        producer = try OutputProducer(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers), ("linger.ms", "1")] + more),
+            signal: signal, log: { _, _, _ in })
+        topic = try producer.topic("t")
+    }
+
+    func publish(_ numbers: some Sequence<Int>, partitions: Int = 1) throws {
+        for number in numbers {
+            var headers = Headers()
+            headers.add("n", "\(number)")
+            let result = withBytes("\(number)") { value in
+                producer.publish(
+                    to: topic, partition: Int32(number % partitions), key: value, value: value, headers: &headers,
+                    timestamp: 5, tag: UInt64(number))
+            }
+            guard case .queued = result else { throw KafkaError("not queued: \(result)") }
+        }
+    }
+
+    func take() {
+        producer.takeReports { report in
+            if report.returned == nil { stored.append(report.tag) } else { returned[report.tag] = report }
+        }
+    }
+
+    func until(_ holds: (Output) -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !holds(self) {
+            guard .now < end else { throw KafkaError("never: \(stored.count) \(returned.count)") }
+            signal.wait(nanoseconds: 20_000_000)
+            take()
+        }
+    }
+}
+
+@Suite("Outputs", .serialized, .ownThread)
+struct OutputProducerTests {
+    private func values(_ cluster: MockCluster, partition: Int32 = 0, count: Int) throws -> [String] {
+        let reader = try PartitionReader(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
+        try reader.read(from: [Position(TopicPartition("t", partition), offset: 0)])
+        var batch = RecordBatch(capacity: 1000)
+        var all: [String] = []
+        while all.count < count {
+            _ = reader.poll(milliseconds: 100, into: &batch)
+            for record in batch.records {
+                all.append(text(record.value) ?? "")
+                record.destroy()
+            }
+        }
+        return all
+    }
+
+    @Test("What is stored is reported with its offset, and a report wakes who waits")
+    func stored() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster)
+        try output.publish(0..<1000)
+        let begin = ContinuousClock.now
+        while output.producer.outstanding > 0 {
+            output.signal.wait(nanoseconds: 60_000_000_000)
+            output.take()
+        }
+        #expect(begin.duration(to: .now) < .seconds(50))
+        #expect(output.stored == Array(0..<1000))
+        #expect(output.producer.fatalError == nil)
+    }
+
+    @Test(
+        "A refused batch ends its producer: all is answered or returned with its bytes, and the next one goes on in order",
+        arguments: [10, 87])
+    func refused(code: Int32) throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 2)
+        // One request at a time, since this broker stores what follows a refused one, as no other does.
+        let one = [("max.in.flight.requests.per.connection", "1"), ("batch.num.messages", "50")]
+        var output = try Output(cluster, one)
+        try output.publish(0..<10, partitions: 2)
+        try output.until { $0.stored.count == 10 }
+        cluster.setRoundTrip(milliseconds: 20)
+        cluster.failRequests(.produce, with: [code])
+        try output.publish(10..<1000, partitions: 2)
+        try output.until { $0.stored.count + $0.returned.count == 1000 }
+        #expect(output.producer.outstanding == 0)
+        #expect(output.producer.fatalError != nil)
+        var kinds: [String: Int] = [:]
+        for (tag, delivery) in output.returned {
+            #expect(delivery.returned?.value.map { String(decoding: $0, as: UTF8.self) } == "\(tag)")
+            #expect(text(delivery.returned?.headers.view?.last("n")) == "\(tag)")
+            switch delivery.failure {
+            case .refused: kinds["refused", default: 0] += 1
+            case .purged: kinds["purged", default: 0] += 1
+            default: kinds["other", default: 0] += 1
+            }
+        }
+        #expect(kinds["refused", default: 0] > 0 && kinds["refused", default: 0] <= 50)
+        #expect(kinds["purged", default: 0] > 0)
+        #expect(kinds["other"] == nil)
+        var headers = Headers()
+        let late = output.producer.publish(
+            to: output.topic, partition: 0, key: nil, value: nil, headers: &headers, timestamp: 0, tag: 1)
+        guard case .refused(let error) = late else {
+            Issue.record("\(late)")
+            return
+        }
+        #expect(error.isOfState)
+
+        let again = output.returned.keys.map { Int($0) }.sorted()
+        let begin = ContinuousClock.now
+        output = try Output(cluster, one)
+        #expect(begin.duration(to: .now) < .seconds(1))
+        try output.publish(again, partitions: 2)
+        try output.until { $0.stored.count == again.count }
+        for partition in [0, 1] {
+            let expected = (0..<1000).filter { $0 % 2 == partition }
+            #expect(try values(cluster, partition: Int32(partition), count: 500) == expected.map { "\($0)" })
+        }
+    }
+
+    @Test("What waits for brokers that are away is taken back, what is on its way too if that is wanted")
+    func purge() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster)
+        try output.publish(0..<10)
+        try output.until { $0.stored.count == 10 }
+        cluster.setRoundTrip(milliseconds: 5000)
+        try output.publish(10..<20)
+        output.producer.flush()
+        output.signal.wait(nanoseconds: 50_000_000)
+        try output.publish(20..<30)
+        output.producer.purge(all: true)
+        try output.until { $0.returned.count == 20 }
+        for delivery in output.returned.values {
+            guard case .purged = delivery.failure else {
+                Issue.record("\(String(describing: delivery.failure))")
+                return
+            }
+        }
+    }
+
+    @Test("A record of a topic that is not there is unavailable, not refused")
+    func unavailable() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster, [("message.timeout.ms", "2000")])
+        try output.publish([0])
+        try output.until { $0.stored.count == 1 }
+        cluster.setDown()
+        try output.publish([1])
+        try output.until { $0.returned.count == 1 }
+        guard case .unavailable = output.returned[1]?.failure else {
+            Issue.record("\(String(describing: output.returned[1]?.failure))")
+            return
+        }
+    }
+
+    @Test("The thread that takes the reports commits and aborts, and finds the reports afterwards")
+    func transactions() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster, [("transactional.id", "x")])
+        let producer = output.producer
+        #expect(producer.initializeTransactions(milliseconds: 10_000) == .done)
+        #expect(producer.beginTransaction() == .done)
+        try output.publish(0..<1000)
+        #expect(producer.commitTransaction(milliseconds: 10_000) == .done)
+        #expect(output.stored.isEmpty)
+        output.take()
+        #expect(output.stored == Array(0..<1000))
+
+        cluster.setRoundTrip(milliseconds: 100)
+        #expect(producer.beginTransaction() == .done)
+        try output.publish(1000..<1100)
+        #expect(producer.abortTransaction(milliseconds: 10_000) == .done)
+        output.take()
+        #expect(output.returned.count + output.stored.count == 1100)
+        #expect(!output.returned.isEmpty)
+
+        cluster.setRoundTrip(milliseconds: 0)
+        #expect(producer.beginTransaction() == .done)
+        cluster.failRequests(.produce, with: [87])
+        try output.publish([2000])
+        let outcome = producer.commitTransaction(milliseconds: 10_000)
+        guard case .abort = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(producer.abortTransaction(milliseconds: 10_000) == .done)
+        output.take()
+        guard case .refused = output.returned[2000]?.failure else {
+            Issue.record("\(String(describing: output.returned[2000]?.failure))")
+            return
+        }
+        #expect(producer.beginTransaction() == .done)
+        // Nothing in time.
+        cluster.setDown()
+        try output.publish([3000])
+        guard case .retry = producer.commitTransaction(milliseconds: 300) else {
+            Issue.record("a commit without brokers")
+            return
+        }
+    }
+
+    @Test("Offsets that come with a generation that has passed are no member's", arguments: [22, 25, 82])
+    func notAMember(code: Int32) throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let output = try Output(cluster, [("transactional.id", "x")])
+        let member = try Member(cluster, group: "g")
+        try member.until { $0.owned.count == 1 }
+        let group = try #require(member.consumer.groupMetadata())
+        #expect(output.producer.initializeTransactions(milliseconds: 10_000) == .done)
+        #expect(output.producer.beginTransaction() == .done)
+        cluster.failRequests(.transactionalOffsetCommit, with: [code])
+        let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
+        let outcome = output.producer.addOffsets(positions, of: group, milliseconds: 10_000)
+        guard case .notAMember = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(output.producer.abortTransaction(milliseconds: 10_000) == .done)
+        #expect(output.producer.beginTransaction() == .done)
+        #expect(output.producer.addOffsets(positions, of: group, milliseconds: 10_000) == .done)
+        #expect(output.producer.commitTransaction(milliseconds: 10_000) == .done)
+        #expect(try member.leave())
+    }
+}

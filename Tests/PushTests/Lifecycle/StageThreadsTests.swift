@@ -1,0 +1,112 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("Threads for stages")
+struct StageThreadsTests {
+    private func chain(_ receive: @escaping ScriptedStage.Receive) -> Chain {
+        Chain([ChainLink(ScriptedStage("s", receive: receive))])
+    }
+
+    private func start(_ count: Int, _ chain: Chain, on pool: StagePool) -> [Delivery] {
+        (0..<count).map { number in
+            let delivery = Delivery()
+            delivery.tag = number
+            if let work = Message().begin(chain, delivery).work { pool.start(work) }
+            return delivery
+        }
+    }
+
+    @Test("Stages that block their threads hold up no other")
+    func blocking() async {
+        let threads = StageThreads(usual: 2, limit: 128)
+        let release = DispatchSemaphore(value: 0)
+        let (ends, end) = AsyncStream<Int>.makeStream()
+        let blocked = StagePool(on: threads) { _ in end.yield(0) }
+        let others = StagePool(on: threads) { _ in end.yield(1) }
+        let blocking = start(
+            40,
+            chain { _, _ in
+                release.block()
+                return .ok
+            }, on: blocked)
+        let quick = start(100, chain { _, _ in .ok }, on: others)
+        var iterator = ends.makeAsyncIterator()
+        for _ in quick { #expect(await iterator.next() == 1) }
+        #expect(threads.count > 40)
+        for _ in blocking { release.signal() }
+        for _ in blocking { #expect(await iterator.next() == 0) }
+    }
+
+    @Test("There are never more threads than the limit; what waits for one runs when it comes")
+    func limit() async {
+        let threads = StageThreads(usual: 1, limit: 3)
+        let release = DispatchSemaphore(value: 0)
+        let running = Atomic(0)
+        let most = Atomic(0)
+        let (ends, end) = AsyncStream<Int>.makeStream()
+        let pool = StagePool(on: threads) { end.yield($0) }
+        let deliveries = start(
+            10,
+            chain { _, _ in
+                let now = running.add(1, ordering: .sequentiallyConsistent).newValue
+                most.max(now, ordering: .sequentiallyConsistent)
+                release.block()
+                running.subtract(1, ordering: .sequentiallyConsistent)
+                return .ok
+            }, on: pool)
+        while running.load(ordering: .sequentiallyConsistent) < 3 { await Task.yield() }
+        for _ in deliveries { release.signal() }
+        var iterator = ends.makeAsyncIterator()
+        for _ in deliveries { #expect(await iterator.next() != nil) }
+        #expect(most.load(ordering: .sequentiallyConsistent) == 3)
+        #expect(threads.count == 3)
+    }
+
+    @Test("A thousand stages that suspend need no more threads than usual")
+    func suspending() async {
+        let threads = StageThreads(usual: 2, limit: 128)
+        let gate = Gate()
+        let (ends, end) = AsyncStream<Int>.makeStream()
+        let pool = StagePool(on: threads) { end.yield($0) }
+        let deliveries = start(
+            1000,
+            chain { _, _ in
+                await gate.wait()
+                return .ok
+            }, on: pool)
+        gate.open()
+        var iterator = ends.makeAsyncIterator()
+        for _ in deliveries { #expect(await iterator.next() != nil) }
+        // A machine that is slow may take one for blocked.
+        #expect(threads.count < 16)
+    }
+
+    @Test("A message at its deadline leaves without a stage that blocks, on whose thread nobody waits")
+    func deadline() async throws {
+        let release = DispatchSemaphore(value: 0)
+        let (begins, begin) = AsyncStream<Void>.makeStream()
+        let chain = chain { content, _ in
+            content.body = "too late"
+            begin.yield()
+            release.block()
+            return .ok
+        }
+        let delivery = Delivery()
+        let work = try #require(Message().begin(chain, delivery).work)
+        StagePool(on: StageThreads(usual: 1, limit: 1)) { _ in Issue.record("its end was posted") }.start(work)
+        var iterator = begins.makeAsyncIterator()
+        await iterator.next()
+        let verdict = try #require(chain.expire(delivery, now: delivery.deadline).verdict)
+        #expect(Published(verdict, delivery).value == Message.text)
+        release.signal()
+    }
+}
+
+extension DispatchSemaphore {
+    /// Holds the thread, in a task too.
+    fileprivate func block() { wait() }
+}
