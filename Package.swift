@@ -8,6 +8,8 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
+    // A build that can be made to have faults which the simulation is to find.
+    .define(Context.environment["PUSHMILL_SIMULATION"] == nil ? "NO_PLANTED_FAULTS" : "PLANTED_FAULTS"),
 ]
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -81,11 +83,18 @@ let package = Package(
         .target(name: "CAllocations"),
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.
+        .target(
+            name: "Simulation", dependencies: ["Engine", "Stores", "Push", "Kafka"], path: "Tests/Simulation/World",
+            swiftSettings: house),
+        .executableTarget(
+            name: "simulate", dependencies: ["Simulation", "Engine"], path: "Tests/Simulation/Program",
+            swiftSettings: house),
         tests("PushTests", ["Push", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "TestSupport"]),
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
-        tests("EngineTests", ["Engine", "Stores", "Push", "Kafka", "TestSupport"]),
+        tests("EngineTests", ["Engine", "Simulation", "Stores", "Push", "Kafka", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
         tests("WorkerTests", ["Worker", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),

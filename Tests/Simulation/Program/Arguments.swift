@@ -1,0 +1,84 @@
+import Engine
+import Glibc
+
+/// What the program is asked to do.
+struct Arguments {
+    var seconds = 60
+    var seed: UInt64 = 0
+    /// Runs at most; 0 for as many as there is time for.
+    var runs = 0
+    var jobs = 2
+    var fault: PlantedFault?
+    /// What befalls each run, and how many events it has.
+    var faults = 20
+    var events = 200
+    var showsHistory = false
+    var showsTeeth = false
+    /// Every so many seeds are this process's.
+    var stride: UInt64 = 1
+    var isWorker = false
+
+    static let usage = """
+        usage: simulate [--seconds N] [--seed S] [--runs N] [--jobs N] [--faults N] [--events N]\n           [--fault NAME] [--history] [--teeth]
+        faults: \(PlantedFault.allCases.map(\.rawValue).joined(separator: " "))
+        """
+
+    init(_ words: some Sequence<String>) {
+        var words = words.makeIterator()
+        while let word = words.next() {
+            switch word {
+            case "--seconds": seconds = Self.number(words.next())
+            case "--seed": seed = Self.number(words.next())
+            case "--runs": runs = Self.number(words.next())
+            case "--jobs": jobs = max(1, Self.number(words.next()))
+            case "--faults": faults = Self.number(words.next())
+            case "--events": events = max(4, Self.number(words.next()))
+            case "--stride": stride = Self.number(words.next())
+            case "--fault":
+                guard let fault = words.next().flatMap(PlantedFault.init(rawValue:)) else { Self.fail() }
+                self.fault = fault
+            case "--history": showsHistory = true
+            case "--teeth": showsTeeth = true
+            case "--worker": isWorker = true
+            default: Self.fail()
+            }
+        }
+        if fault != nil || showsTeeth {
+            #if !PLANTED_FAULTS
+                Self.fail("this build has no planted faults: build it with PUSHMILL_SIMULATION=1")
+            #endif
+        }
+    }
+
+    private static func number<Number: FixedWidthInteger>(_ text: String?) -> Number {
+        guard let number = text.flatMap({ Number($0) }) else { fail() }
+        return number
+    }
+
+    private static func fail(_ reason: String = usage) -> Never {
+        say(reason + "\n", to: 2)
+        exit(64)
+    }
+}
+
+func tell(_ line: String) { say(line + "\n") }
+
+/// Writes at once: who reads wants to know of the run that is under way.
+func say(_ text: String, to descriptor: Int32 = 1) {
+    var text = text
+    text.withUTF8 { bytes in
+        var rest = UnsafeRawBufferPointer(bytes)
+        while !rest.isEmpty {
+            let count = write(descriptor, rest.baseAddress, rest.count)
+            guard count > 0 else { return }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}
+
+/// Seconds of a clock that nobody sets.
+func monotonicSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

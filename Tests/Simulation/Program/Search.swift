@@ -1,0 +1,104 @@
+import Engine
+import Glibc
+import Simulation
+
+/// Spreads seeds over processes, so that one that traps or never ends is a finding like any other.
+struct Search {
+    private static let longestRun = 30.0
+    private let arguments: Arguments
+    private let start = monotonicSeconds()
+
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    func search() -> Int32 {
+        if arguments.showsHistory { return Worker(arguments).showHistory() }
+        if arguments.showsTeeth { return showTeeth() }
+        tell("seed \(arguments.seed)")
+        let result = search(fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs, stopsAtFirst: false)
+        let minutes = (monotonicSeconds() - start) / 60
+        tell(
+            "\(result.runs) runs, \(Int(Double(result.runs) / max(minutes, 1e-9))) a minute, "
+                + "\(result.findings.count) with findings")
+        return result.findings.isEmpty ? 0 : 1
+    }
+
+    /// Each planted fault until it is found.
+    private func showTeeth() -> Int32 {
+        var missed = 0
+        for fault in PlantedFault.allCases {
+            let result = search(fault: fault, seconds: 600, runs: 2000, stopsAtFirst: true)
+            if let first = result.findings.first {
+                tell("\(fault.rawValue): found after \(result.runs) runs, seed \(first.seed): \(first.text)")
+            } else {
+                missed += 1
+                tell("\(fault.rawValue): NOT found in \(result.runs) runs")
+            }
+        }
+        return missed == 0 ? 0 : 1
+    }
+
+    private func options(_ fault: PlantedFault?) -> [String] {
+        ["--faults", "\(arguments.faults)", "--events", "\(arguments.events)"]
+            + (fault.map { ["--fault", $0.rawValue] } ?? [])
+    }
+
+    private struct Result {
+        var runs = 0
+        var findings: [(seed: UInt64, text: String)] = []
+    }
+
+    private func search(fault: PlantedFault?, seconds: Int, runs: Int, stopsAtFirst: Bool) -> Result {
+        let end = monotonicSeconds() + Double(seconds)
+        var result = Result()
+        var workers: [WorkerProcess] = []
+        let stride = UInt64(arguments.jobs)
+        for job in 0..<stride {
+            workers.append(WorkerProcess(seed: arguments.seed &+ job, stride: stride, options(fault)))
+        }
+        for worker in workers { worker.start(seconds: seconds) }
+        var nextProgress = monotonicSeconds() + 5
+        while monotonicSeconds() < end, runs == 0 || result.runs < runs {
+            wait(for: workers)
+            for worker in workers {
+                for line in worker.takeLines() { take(line, of: worker, into: &result) }
+                if worker.hasEnded {
+                    if let seed = worker.running { found(seed, "the process ended: \(worker.how)", &result) }
+                    worker.start(seconds: max(1, Int(end - monotonicSeconds())))
+                } else if let seed = worker.running, monotonicSeconds() - worker.since > Self.longestRun {
+                    found(seed, "the run does not end", &result)
+                    worker.kill()
+                    worker.start(seconds: max(1, Int(end - monotonicSeconds())))
+                }
+            }
+            if stopsAtFirst, !result.findings.isEmpty { break }
+            guard !stopsAtFirst, monotonicSeconds() >= nextProgress else { continue }
+            nextProgress += 5
+            tell("\(Int(monotonicSeconds() - start)) s: \(result.runs) runs, \(result.findings.count) with findings")
+        }
+        for worker in workers { worker.kill() }
+        return result
+    }
+
+    private func take(_ line: String, of worker: WorkerProcess, into result: inout Result) {
+        let parts = line.split(separator: " ", maxSplits: 2)
+        guard parts.count > 1, let seed = UInt64(parts[1]) else { return }
+        switch parts[0] {
+        case "run": worker.began(seed)
+        case "found": found(seed, parts.count > 2 ? String(parts[2]) : "", &result)
+        case "done":
+            result.runs += 1
+            worker.finished(seed)
+        default: break
+        }
+    }
+
+    private func found(_ seed: UInt64, _ text: String, _ result: inout Result) {
+        result.findings.append((seed, text))
+        if !arguments.showsTeeth { tell("finding: seed \(seed): \(text)") }
+    }
+
+    private func wait(for workers: [WorkerProcess]) {
+        var descriptors = workers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+        poll(&descriptors, nfds_t(descriptors.count), 500)
+    }
+}

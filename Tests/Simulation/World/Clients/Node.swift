@@ -1,0 +1,168 @@
+/// A process and its way to the brokers. What is to happen in it waits while it is frozen, and never happens once it is
+/// dead.
+package final class Node {
+    package let cluster: Cluster
+    package let number: Int
+    package private(set) var isAlive = true
+    package private(set) var isFrozen = false
+    package private(set) var isCut = false
+    /// Milliseconds that its clock is ahead of the brokers'.
+    package var clockError: Int64 = 0
+    package var weather: Weather
+    private var held: [() -> Void] = []
+    var members: [any GroupClient] = []
+    var watchers: [() -> Void] = []
+
+    package var timeline: Timeline { cluster.timeline }
+    package var isReachable: Bool { isAlive && !isFrozen && !isCut }
+
+    package init(cluster: Cluster, number: Int, weather: Weather = Weather()) {
+        self.cluster = cluster
+        self.number = number
+        self.weather = weather
+    }
+
+    package func after(_ delay: UInt64, _ body: @escaping () -> Void) {
+        timeline.after(delay) { [self] in happen(body) }
+    }
+
+    private func happen(_ body: @escaping () -> Void) {
+        guard isAlive else { return }
+        if isFrozen { held.append(body) } else { body() }
+    }
+
+    package func freeze() {
+        guard isAlive, !isFrozen else { return }
+        isFrozen = true
+        timeline.note(number, .freeze)
+        reachabilityChanged()
+    }
+
+    /// What has waited comes one after another, not at one moment.
+    package func thaw() {
+        guard isAlive, isFrozen else { return }
+        isFrozen = false
+        timeline.note(number, .thaw, Int64(held.count))
+        let waiting = held
+        held = []
+        for (index, body) in waiting.enumerated() { after(UInt64(index + 1) * 5_000, body) }
+        reachabilityChanged()
+    }
+
+    package func setCut(_ isCut: Bool) {
+        guard isAlive, isCut != self.isCut else { return }
+        self.isCut = isCut
+        timeline.note(number, isCut ? .cut : .heal)
+        reachabilityChanged()
+    }
+
+    /// Memory and connections are gone.
+    package func kill() {
+        guard isAlive else { return }
+        timeline.note(number, .kill)
+        isAlive = false
+        held = []
+        reachabilityChanged()
+        members = []
+        watchers = []
+    }
+
+    /// Brokers are away, or there again.
+    package func outageChanged() { for watcher in watchers { watcher() } }
+
+    private func reachabilityChanged() {
+        for member in members {
+            cluster.group.reachabilityChanged(of: member)
+            if isReachable { member.heartbeatSoon() }
+        }
+        for watcher in watchers { watcher() }
+    }
+}
+
+/// How requests fare between a process and the brokers.
+package struct Weather: Sendable {
+    /// Nanoseconds each way.
+    package var trip: ClosedRange<UInt64> = .microseconds(100)...(.microseconds(800))
+    /// In a thousand: lost, with its answer or before it arrives; slow.
+    package var lost = 0
+    package var slow = 5
+    /// In a thousand: arrives seconds later, when its sender has long given up.
+    package var stray = 0
+
+    package init() {}
+}
+
+/// One connection: what is sent over it arrives in its order, and so do the answers.
+package final class Connection {
+    package let node: Node
+    private var lastArrival: UInt64 = 0
+    private var lastReturn: UInt64 = 0
+    /// What is sent before this is lost: the connection has broken, and the client does not know yet.
+    private var brokenUntil: UInt64 = 0
+
+    package init(_ node: Node) { self.node = node }
+
+    private func trip() -> UInt64 {
+        let weather = node.weather
+        var time = node.timeline.dice.between(weather.trip)
+        if node.timeline.dice.chance(weather.slow) {
+            time += node.timeline.dice.between(.milliseconds(5)...(.milliseconds(80)))
+        }
+        return time
+    }
+
+    /// `apply` runs at the broker; nil of it is an error worth another attempt. `answered` runs in the process, with nil
+    /// for such an error, and where no answer has come within `patience`.
+    package func request<Answer>(
+        patience: UInt64, _ apply: @escaping (Cluster) -> Answer?, _ answered: @escaping (Answer?) -> Void
+    ) {
+        ask(patience: patience, isHeld: false, { cluster, reply in reply(apply(cluster)) }, answered)
+    }
+
+    /// The same with an answer that may be held back: `isHeld` has the patience watched.
+    package func ask<Answer>(
+        patience: UInt64, isHeld: Bool = true, _ apply: @escaping (Cluster, @escaping (Answer?) -> Void) -> Void,
+        _ answered: @escaping (Answer?) -> Void
+    ) {
+        let (timeline, cluster, weather) = (node.timeline, node.cluster, node.weather)
+        var isAnswered = false
+        let answer: (Answer?) -> Void = { value in
+            guard !isAnswered else { return }
+            isAnswered = true
+            answered(value)
+        }
+        let fail = { [node] in node.after(patience) { answer(nil) } }
+        if isHeld { fail() }
+        let sent = timeline.now
+        if timeline.dice.chance(weather.stray) {
+            brokenUntil = max(brokenUntil, sent + patience)
+            timeline.after(timeline.dice.between(.milliseconds(300)...(.seconds(4)))) {
+                if !cluster.isOut { apply(cluster) { _ in } }
+            }
+            return isHeld ? () : fail()
+        }
+        let isLost = timeline.dice.chance(weather.lost)
+        let isAnswerLost = !isLost && timeline.dice.chance(weather.lost)
+        let arrival = max(timeline.now + trip(), lastArrival + 1)
+        lastArrival = arrival
+        timeline.at(arrival) { [self] in
+            guard !isLost, sent >= brokenUntil, !cluster.isOut, !node.isCut else {
+                // The client makes a new one when it has noticed.
+                if sent >= brokenUntil { brokenUntil = sent + patience }
+                return isHeld ? () : fail()
+            }
+            apply(cluster) { [self] value in
+                guard !isAnswerLost else {
+                    brokenUntil = max(brokenUntil, timeline.now + patience)
+                    return isHeld ? () : fail()
+                }
+                let back = max(timeline.now + trip(), lastReturn + 1)
+                lastReturn = back
+                node.after(back - timeline.now) { [self] in
+                    if node.isCut { return isHeld ? () : fail() }
+                    answer(value)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+import Engine
+
+/// What a producer was given to send.
+package struct Outgoing {
+    package let tag: UInt64
+    package let record: NewRecord
+    package let output: SimulatedOutput?
+}
+
+/// An idempotent producer as librdkafka is one, with its gapless guarantee: batches of a partition in flight one behind
+/// the other, sent again under their numbers where no answer comes; a batch that is refused for good fails the producer,
+/// unless a transaction is there to be aborted.
+package final class ProducerClient {
+    package enum Fate { case stored(Int64), refused(Refusal), purged }
+
+    private struct Flight {
+        let sequence: Int32
+        let epoch: Int16
+        let outgoing: [Outgoing]
+        /// Its request is on its way.
+        var isAsked = true
+    }
+
+    private final class Lane {
+        let log: PartitionLog
+        let connection: Connection
+        var queue: [Outgoing] = []
+        var flights: [Flight] = []
+        var sequence: Int32 = 0
+        var isLingering = false
+        var isBackingOff = false
+        var isInTransaction = false
+
+        init(_ log: PartitionLog, _ node: Node) {
+            self.log = log
+            connection = Connection(node)
+        }
+    }
+
+    package static let queueLimit = 400
+    private static let flightLimit = 5
+
+    private let node: Node
+    /// Nil for one without transactions.
+    let transactionalName: String?
+    private(set) var producer: Int32
+    private(set) var epoch: Int16 = 0
+    package private(set) var hasFailed = false
+    /// A record of the transaction that is open was refused.
+    package private(set) var refusedInTransaction: Refusal?
+    /// The number of those queued and in flight.
+    package private(set) var outstanding = 0
+    package private(set) var inFlight = 0
+    var isInTransaction = false
+    var hasOffsets = false
+    private var lanes: [Lane] = []
+    private let settled: (Outgoing, Fate) -> Void
+    private var isGone = false
+
+    package init(_ node: Node, transactionalName: String?, settled: @escaping (Outgoing, Fate) -> Void) {
+        self.node = node
+        self.transactionalName = transactionalName
+        self.settled = settled
+        producer = transactionalName == nil ? node.cluster.newProducer() : -1
+    }
+
+    /// The process has another one now; what is on its way still arrives.
+    package func abandon() { isGone = true }
+
+    func adopt(producer: Int32, epoch: Int16) {
+        self.producer = producer
+        self.epoch = epoch
+        for lane in lanes { lane.sequence = 0 }
+    }
+
+    func fail() { hasFailed = true }
+
+    func beginTransaction() {
+        isInTransaction = true
+        hasOffsets = false
+        refusedInTransaction = nil
+        for lane in lanes { lane.isInTransaction = false }
+    }
+
+    var hasWrittenInTransaction: Bool { hasOffsets || lanes.contains { $0.isInTransaction } }
+
+    /// False when there is no room.
+    package func send(_ outgoing: Outgoing, to log: PartitionLog) -> Bool {
+        guard outstanding < Self.queueLimit else { return false }
+        outstanding += 1
+        let lane = lane(of: log)
+        lane.queue.append(outgoing)
+        linger(lane)
+        return true
+    }
+
+    private func lane(of log: PartitionLog) -> Lane {
+        if let known = lanes.first(where: { $0.log === log }) { return known }
+        let lane = Lane(log, node)
+        lanes.append(lane)
+        return lane
+    }
+
+    private func linger(_ lane: Lane) {
+        guard !lane.isLingering else { return }
+        lane.isLingering = true
+        node.after(node.timeline.dice.between(.microseconds(50)...(.milliseconds(3)))) { [weak self] in
+            lane.isLingering = false
+            self?.pump(lane)
+        }
+    }
+
+    package func flush() { for lane in lanes { pump(lane) } }
+
+    private func pump(_ lane: Lane) {
+        guard !isGone, !hasFailed, !lane.isBackingOff, refusedInTransaction == nil else { return }
+        while !lane.queue.isEmpty, lane.flights.count < Self.flightLimit {
+            let count = min(lane.queue.count, node.timeline.dice.between(1...8))
+            let flight = Flight(sequence: lane.sequence, epoch: epoch, outgoing: Array(lane.queue.prefix(count)))
+            lane.queue.removeFirst(count)
+            lane.sequence += Int32(count)
+            lane.flights.append(flight)
+            inFlight += count
+            ask(lane, flight)
+        }
+    }
+
+    private func ask(_ lane: Lane, _ flight: Flight) {
+        var batch = Batch(
+            flight.outgoing.map(\.record), producer: producer, epoch: flight.epoch, sequence: flight.sequence)
+        batch.isTransactional = transactionalName != nil
+        let (log, name) = (lane.log, transactionalName)
+        if name != nil { lane.isInTransaction = true }
+        lane.connection.request(patience: .milliseconds(400)) { cluster -> AppendAnswer? in
+            guard !log.isLeaderAway else { return nil }
+            guard let name else { return log.append(batch) }
+            switch cluster.transactions.add(log, to: name, epoch: batch.epoch) {
+            case .done: return cluster.transactions.append(batch, to: log, of: name)
+            case .fenced: return .refused(.fenced)
+            case .concurrent: return .refused(.concurrentTransaction)
+            case .invalidState: return .refused(.noTransaction)
+            }
+        } _: { [weak self] answer in
+            guard let self, !isGone else { return }
+            answered(answer, lane, flight)
+        }
+    }
+
+    private func answered(_ answer: AppendAnswer?, _ lane: Lane, _ flight: Flight) {
+        // Purged meanwhile.
+        guard
+            let index = lane.flights.firstIndex(where: { $0.sequence == flight.sequence && $0.epoch == flight.epoch })
+        else { return }
+        switch answer {
+        case .stored(let base):
+            lane.flights.remove(at: index)
+            inFlight -= flight.outgoing.count
+            for (place, outgoing) in flight.outgoing.enumerated() {
+                settle(outgoing, .stored(base < 0 ? -1 : base + Int64(place)))
+            }
+            sendAgainIfQuiet(lane)
+            pump(lane)
+        case .refused(let refusal) where refusal.isOfRecord:
+            refuse(flight, at: index, of: lane, for: refusal)
+        case .refused(.fenced), .refused(.noTransaction):
+            // Only an epoch of the past; a fenced name has none to come.
+            failForGood(lane, index)
+        case .refused(.outOfOrder) where index == 0 && !lane.isBackingOff:
+            failForGood(lane, index)
+        case .refused, nil:
+            lane.flights[index].isAsked = false
+            if hasFailed { return purgeFlight(lane, index) }
+            if refusedInTransaction != nil { return }
+            lane.isBackingOff = true
+            sendAgainIfQuiet(lane)
+        }
+    }
+
+    /// Everything that was not stored, in its order, when all of it is answered.
+    private func sendAgainIfQuiet(_ lane: Lane) {
+        guard lane.isBackingOff, lane.flights.allSatisfy({ !$0.isAsked }) else { return }
+        guard !lane.flights.isEmpty else { return lane.isBackingOff = false }
+        for index in lane.flights.indices { lane.flights[index].isAsked = true }
+        let flights = lane.flights
+        node.after(node.timeline.dice.between(.milliseconds(10)...(.milliseconds(60)))) { [weak self] in
+            guard let self, !isGone, lane.isBackingOff else { return }
+            lane.isBackingOff = false
+            for flight in flights where lane.flights.contains(where: { $0.sequence == flight.sequence }) {
+                ask(lane, flight)
+            }
+            pump(lane)
+        }
+    }
+
+    private func refuse(_ flight: Flight, at index: Int, of lane: Lane, for refusal: Refusal) {
+        lane.flights.remove(at: index)
+        inFlight -= flight.outgoing.count
+        let isOfTransaction = transactionalName != nil
+        for outgoing in flight.outgoing { settle(outgoing, .refused(refusal)) }
+        if isOfTransaction {
+            refusedInTransaction = refusal
+        } else if PlantedFault.isPlanted(.orderLostOnResend) {
+            // Without the guarantee: a later epoch, and what follows is sent as if nothing had been before it.
+            bumpEpoch()
+        } else {
+            failed()
+        }
+    }
+
+    private func failForGood(_ lane: Lane, _ index: Int) {
+        purgeFlight(lane, index)
+        failed()
+    }
+
+    /// Everything queued is returned; what is in flight gets its answers.
+    private func failed() {
+        guard !hasFailed else { return }
+        hasFailed = true
+        node.timeline.note(node.number, .step, -1)
+        purgeQueues()
+        for lane in lanes {
+            for index in lane.flights.indices.reversed() where !lane.flights[index].isAsked || lane.isBackingOff {
+                purgeFlight(lane, index)
+            }
+        }
+    }
+
+    private func purgeFlight(_ lane: Lane, _ index: Int) {
+        let flight = lane.flights.remove(at: index)
+        inFlight -= flight.outgoing.count
+        for outgoing in flight.outgoing { settle(outgoing, .purged) }
+    }
+
+    private func purgeQueues() {
+        for lane in lanes {
+            let queue = lane.queue
+            lane.queue = []
+            for outgoing in queue { settle(outgoing, .purged) }
+        }
+    }
+
+    /// True where something was in flight whose fate is unknown now.
+    package func purge(all: Bool) -> Bool {
+        purgeQueues()
+        guard all, inFlight > 0 else { return false }
+        for lane in lanes {
+            while !lane.flights.isEmpty { purgeFlight(lane, 0) }
+            lane.isBackingOff = false
+        }
+        // A gap in the numbers: later ones go under a later epoch, which fences what still arrives.
+        if transactionalName == nil { bumpEpoch() }
+        return true
+    }
+
+    private func bumpEpoch() {
+        epoch += 1
+        for lane in lanes {
+            lane.sequence = 0
+            lane.isBackingOff = false
+            let flights = lane.flights
+            lane.flights = []
+            inFlight -= flights.reduce(0) { $0 + $1.outgoing.count }
+            lane.queue = flights.flatMap(\.outgoing) + lane.queue
+            if !lane.queue.isEmpty { linger(lane) }
+        }
+    }
+
+    private func settle(_ outgoing: Outgoing, _ fate: Fate) {
+        outstanding -= 1
+        settled(outgoing, fate)
+    }
+}

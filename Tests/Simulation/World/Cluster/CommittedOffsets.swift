@@ -1,0 +1,158 @@
+package import Kafka
+
+/// What the group has committed, and what transactions that have not ended would have it commit.
+struct CommittedOffsets {
+    var stored: [Position] = []
+    var pending: [(transaction: Int, positions: [Position])] = []
+
+    mutating func store(_ positions: [Position]) {
+        for position in positions {
+            if let index = stored.firstIndex(where: { $0.partition == position.partition }) {
+                stored[index] = position
+            } else {
+                stored.append(position)
+            }
+        }
+    }
+
+    func isPending(_ partition: TopicPartition) -> Bool {
+        pending.contains { $0.positions.contains { $0.partition == partition } }
+    }
+}
+
+extension GroupCoordinator {
+    /// Characters that a commit's metadata may have, as brokers have it by default.
+    package static var metadataLimit: Int { 4_096 }
+
+    package enum CommitAnswer: Sendable, Equatable {
+        /// Those whose metadata is too long are not committed.
+        case accepted(refused: [TopicPartition])
+        case refused(MemberAnswer)
+    }
+
+    package func commit(_ positions: [Position], member: Int, generation: Int) -> CommitAnswer {
+        let answer = checkCommit(member, generation)
+        guard answer == .accepted else {
+            timeline.note(800, .commitRefused, Int64(member), Int64(generation))
+            return .refused(answer)
+        }
+        let (taken, refused) = split(positions)
+        offsets.store(taken)
+        for position in taken {
+            timeline.note(800, .commit, Int64(position.partition.partition), position.offset, Int64(member))
+        }
+        cluster?.witness?.committed(taken, transaction: 0)
+        return .accepted(refused: refused)
+    }
+
+    /// Held until the transaction ends. Without the group's metadata nobody is refused.
+    package func commit(
+        _ positions: [Position], member: Int, generation: Int, transaction: Int, hasMetadata: Bool = true
+    ) -> CommitAnswer {
+        let answer = hasMetadata ? checkCommit(member, generation) : .accepted
+        guard answer == .accepted else {
+            timeline.note(800, .commitRefused, Int64(member), Int64(generation), Int64(transaction))
+            return .refused(answer)
+        }
+        let (taken, refused) = split(positions)
+        offsets.pending.append((transaction, taken))
+        for position in taken {
+            timeline.note(
+                800, .transactionalCommit, Int64(position.partition.partition), position.offset, Int64(transaction))
+        }
+        return .accepted(refused: refused)
+    }
+
+    private func checkCommit(_ member: Int, _ generation: Int) -> MemberAnswer {
+        let answer = check(member, generation)
+        return answer == .accepted && state == .completing ? .rebalance : answer
+    }
+
+    private func split(_ positions: [Position]) -> (taken: [Position], refused: [TopicPartition]) {
+        (
+            positions.filter { $0.metadata.utf8.count <= Self.metadataLimit },
+            positions.filter { $0.metadata.utf8.count > Self.metadataLimit }.map(\.partition)
+        )
+    }
+
+    /// The transaction's outcome is certain; readers of offsets still wait for its marker.
+    func decided(_ transaction: Int, commits: Bool) {
+        guard commits else { return }
+        for pending in offsets.pending where pending.transaction == transaction {
+            cluster?.witness?.committed(pending.positions, transaction: transaction)
+        }
+    }
+
+    func ended(_ transaction: Int, commits: Bool) {
+        if commits {
+            for pending in offsets.pending where pending.transaction == transaction { offsets.store(pending.positions) }
+        }
+        offsets.pending.removeAll { $0.transaction == transaction }
+    }
+
+    /// Nil while a transaction that would commit one of them is open.
+    package func committed(_ partitions: [TopicPartition]) -> [Position]? {
+        guard !partitions.contains(where: offsets.isPending) else { return nil }
+        return partitions.map { partition in
+            offsets.stored.first { $0.partition == partition } ?? Position(partition, offset: Position.none)
+        }
+    }
+
+    /// Somebody has set what every partition begins with.
+    package func preset(_ offset: Int64) { offsets.store(partitions.map { Position($0, offset: offset) }) }
+
+    package var hasCommittedAll: Bool {
+        partitions.allSatisfy { partition in offsets.stored.contains { $0.partition == partition } }
+    }
+
+    /// The group has the partition as this member's.
+    func isOwner(_ id: Int?, of partition: TopicPartition) -> Bool {
+        state == .stable && members.contains { $0.id == id && $0.assignment.contains(partition) }
+    }
+
+    /// Its topic was deleted.
+    package func forget(_ partition: TopicPartition) { offsets.stored.removeAll { $0.partition == partition } }
+
+    // MARK: The assignment
+
+    /// Cooperative and sticky: everybody keeps what he has up to his share; what others are to have is held back until it
+    /// was given up, which the next round shows.
+    func assign() {
+        var owners = [Int](repeating: -1, count: partitions.count)
+        var claims = [Int](repeating: -2, count: partitions.count)
+        for (index, member) in members.enumerated() {
+            for partition in member.owned {
+                guard let slot = partitions.firstIndex(of: partition) else { continue }
+                if member.ownedGeneration > claims[slot] {
+                    (owners[slot], claims[slot]) = (index, member.ownedGeneration)
+                } else if member.ownedGeneration == claims[slot] {
+                    owners[slot] = -1
+                }
+            }
+        }
+        let share = partitions.count / members.count
+        var extra = partitions.count % members.count
+        var order = Array(members.indices)
+        timeline.dice.shuffle(&order)
+        var counts = [Int](repeating: 0, count: members.count)
+        var assigned = [Int](repeating: -1, count: partitions.count)
+        for index in order {
+            for slot in owners.indices where owners[slot] == index {
+                guard counts[index] < share || (counts[index] == share && extra > 0) else { break }
+                if counts[index] == share { extra -= 1 }
+                counts[index] += 1
+                assigned[slot] = index
+            }
+        }
+        for slot in owners.indices where owners[slot] < 0 {
+            let next = order.first { counts[$0] < share } ?? order.first { counts[$0] == share && extra > 0 }
+            guard let next else { break }
+            if counts[next] == share { extra -= 1 }
+            counts[next] += 1
+            assigned[slot] = next
+        }
+        for (index, member) in members.enumerated() {
+            member.assignment = partitions.indices.filter { assigned[$0] == index }.map { partitions[$0] }
+        }
+    }
+}

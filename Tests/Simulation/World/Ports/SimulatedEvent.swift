@@ -1,0 +1,54 @@
+import Engine
+package import Push
+
+/// What is to become of an input event.
+package struct SimulatedEvent: Sendable {
+    package enum Behaviour: Sendable {
+        case immediate
+        /// A stage suspends it for `delay`.
+        case suspended
+        /// Its stage ends after its deadline, or never.
+        case late
+        case deadLetter
+        /// Published nowhere.
+        case dropped
+        /// Brokers refuse its output, and all of the batch with it.
+        case refusedByBrokers
+        /// The client refuses its output.
+        case refusedByClient
+    }
+
+    package var recipient: Int32
+    package var topic: Int
+    package var partition: Int32
+    /// Nil for one that is not counted.
+    package var operation: BadgeOperation?
+    package var behaviour = Behaviour.immediate
+    /// Nanoseconds.
+    package var delay: UInt64 = 0
+
+    package init(recipient: Int32, topic: Int, partition: Int32) {
+        self.recipient = recipient
+        self.topic = topic
+        self.partition = partition
+    }
+
+    /// Its count is changed whatever becomes of its output.
+    var isCounted: Bool { operation != nil && behaviour != .deadLetter && behaviour != .dropped }
+}
+
+package struct SimulatedMessage: LentMessage {
+    package let topic: UInt32
+    package let partition: Int32
+    package let offset: Int64
+    package let timestamp: Int64
+    package let event: Int32
+    package var byteCount: Int { 500 }
+}
+
+package struct SimulatedOutput: Sendable {
+    package var value: OutputValue
+    package var refusal: Refusal?
+    /// The client takes it at no time.
+    package var isTooLarge = false
+}

@@ -1,0 +1,112 @@
+package import Engine
+package import Push
+
+/// An entry whose stage runs on the pool.
+struct Suspension {
+    let number: UInt64
+    let output: SimulatedOutput
+    let result: ChainResult
+    let deadline: UInt64
+    /// The stage has ended.
+    var isThere = false
+}
+
+extension SimulatedPorts {
+    package func begin(
+        _ message: SimulatedMessage, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+    ) -> ChainStep {
+        elapsed += 2_000
+        let event = events[Int(message.event)]
+        timeline.note(number, .begin, Int64(message.event), Int64(message.partition), message.offset)
+        witness.begun(message.event, by: self)
+        var output = SimulatedOutput(
+            value: OutputValue(
+                event: message.event, recipient: event.recipient, topic: Int(message.topic),
+                partition: message.partition, offset: message.offset))
+        if let operation = event.operation, event.isCounted {
+            if count == nil { witness.broken("event \(message.event) began without its count", by: self) }
+            output.value.badge = isCounted ? count ?? 0 : operation.applied(to: count ?? 0)
+        }
+        switch event.behaviour {
+        case .dropped:
+            witness.dropped(message.event)
+            return .ended(ChainResult(.nowhere))
+        case .deadLetter:
+            output.value.isLetter = true
+            current = output
+            return .ended(ChainResult(.deadLetters))
+        case .refusedByBrokers: output.refusal = .invalidRecord
+        case .refusedByClient: output.isTooLarge = true
+        case .immediate, .suspended, .late: break
+        }
+        let result = ChainResult(.output, event.isCounted ? event.operation : nil)
+        guard event.behaviour == .suspended || event.behaviour == .late else {
+            current = output
+            return .ended(result)
+        }
+        return suspend(entry, output, result, after: event.delay, taken: taken)
+    }
+
+    private func suspend(
+        _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, taken: Instant
+    ) -> ChainStep {
+        guard suspensions.indices.contains(entry), suspensions[entry] == nil else {
+            witness.broken("entry \(entry) began twice", by: self)
+            return .ended(ChainResult(.nowhere))
+        }
+        suspendedCount += 1
+        suspensionNumber += 1
+        let (number, deadline) = (suspensionNumber, taken + settings.deadline)
+        suspensions[entry] = Suspension(
+            number: number, output: output, result: result, deadline: deadline.nanoseconds)
+        if delay != .max {
+            node.after(delay) { [weak self] in self?.stageEnded(entry, number) }
+        }
+        return .suspended(until: deadline)
+    }
+
+    /// The result is told even where the entry is another's by now: `resume` knows.
+    private func stageEnded(_ entry: Int, _ number: UInt64) {
+        if suspensions[entry]?.number == number { suspensions[entry]?.isThere = true }
+        stageResults.append(entry)
+        hasNews()
+    }
+
+    package func takeStageResults(into entries: inout [Int]) {
+        entries.append(contentsOf: stageResults)
+        stageResults.removeAll(keepingCapacity: true)
+    }
+
+    package func resume(entry: Int, now: Instant) -> ChainStep? {
+        guard suspensions.indices.contains(entry), let suspension = suspensions[entry], suspension.isThere else {
+            return nil
+        }
+        return end(entry, suspension)
+    }
+
+    package func expire(entry: Int, now: Instant) -> ChainStep {
+        guard suspensions.indices.contains(entry), let suspension = suspensions[entry] else {
+            witness.broken("entry \(entry) expires and is not suspended", by: self)
+            return .ended(ChainResult(.nowhere))
+        }
+        guard now.nanoseconds >= suspension.deadline else {
+            return .suspended(until: Instant(nanoseconds: suspension.deadline))
+        }
+        return end(entry, suspension)
+    }
+
+    private func end(_ entry: Int, _ suspension: Suspension) -> ChainStep {
+        suspensions[entry] = nil
+        suspendedCount -= 1
+        current = suspension.output
+        return .ended(suspension.result)
+    }
+
+    package func abandon(entry: Int) {
+        guard suspensions.indices.contains(entry), suspensions[entry] != nil else {
+            return witness.broken("entry \(entry) is abandoned and is not suspended", by: self)
+        }
+        suspensions[entry] = nil
+        suspendedCount -= 1
+    }
+}

@@ -1,0 +1,123 @@
+package import Engine
+package import Kafka
+
+extension SimulatedPorts {
+    package typealias Output = SimulatedOutput
+
+    func newProducer() -> ProducerClient {
+        ProducerClient(node, transactionalName: transactionalName) { [weak self] outgoing, fate in
+            self?.settled(outgoing, fate)
+        }
+    }
+
+    private func settled(_ outgoing: Outgoing, _ fate: ProducerClient.Fate) {
+        switch fate {
+        case .stored(let offset): reports.append(OutputReport(tag: outgoing.tag, offset: offset))
+        case .refused(let refusal):
+            reports.append(
+                OutputReport(
+                    tag: outgoing.tag, failure: .refused(reason: "\(refusal)"), returned: outgoing.output))
+        case .purged:
+            reports.append(OutputReport(tag: outgoing.tag, failure: .purged, returned: outgoing.output))
+        }
+        hasNews()
+    }
+
+    package func publish(tag: UInt64) -> PublishStep {
+        guard let current else {
+            witness.broken("nothing is current to be published", by: self)
+            return .refused(reason: "nothing")
+        }
+        return publish(current, tag: tag)
+    }
+
+    package func holdCurrent() -> SimulatedOutput {
+        guard let current else {
+            witness.broken("nothing is current to be held", by: self)
+            return SimulatedOutput(value: OutputValue(event: -1, recipient: 0, topic: 0, partition: 0, offset: 0))
+        }
+        return current
+    }
+
+    package func publish(_ output: SimulatedOutput, tag: UInt64) -> PublishStep {
+        elapsed += 1_000
+        guard let producer, !producer.hasFailed, canSend else { return .later }
+        if output.isTooLarge, !output.value.isLetter { return .refused(reason: "too large") }
+        let topic = output.value.isLetter ? Place.letters : Place.output
+        let logs = cluster.logs[topic]
+        let log = logs[Int(UInt32(bitPattern: output.value.recipient) &* 2_654_435_761 >> 8) % logs.count]
+        let record = NewRecord(.output(output.value), refusal: output.value.isLetter ? nil : output.refusal)
+        timeline.note(number, .publish, Int64(output.value.event), Int64(output.value.badge))
+        return producer.send(Outgoing(tag: tag, record: record, output: output), to: log) ? .queued : .later
+    }
+
+    /// With transactions only within one.
+    private var canSend: Bool { transactionalName == nil || producer?.isInTransaction == true }
+
+    package func publishChange(
+        partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
+    ) -> PublishStep {
+        guard let producer, !producer.hasFailed, canSend else { return .later }
+        let record = NewRecord(.change(key: Array(key), value: value.map { Array($0) }), timestamp: timestamp)
+        let log = cluster.logs[Place.changelog][Int(partition)]
+        return producer.send(Outgoing(tag: tag, record: record, output: nil), to: log) ? .queued : .later
+    }
+
+    package func refuseCurrent(reason: String) -> Bool {
+        let wasLetter = current?.value.isLetter ?? false
+        current?.value.isLetter = true
+        return !wasLetter
+    }
+
+    package func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String) {
+        guard let log = cluster.log(source.partition) else { return }
+        fetching.request(patience: .milliseconds(300)) { _ -> PartitionLog.Entry?? in
+            log.isLeaderAway ? nil : .some(log.entry(at: source.offset))
+        } _: { [weak self] (answer: PartitionLog.Entry??) in
+            guard let self else { return }
+            guard let answer else {
+                node.after(.milliseconds(50)) { [weak self] in
+                    self?.askLetter(of: source, timestamp: timestamp, tag: tag, reason: reason)
+                }
+                return
+            }
+            var value = OutputValue(
+                event: -1, recipient: 0, topic: log.topic, partition: log.partition, offset: source.offset,
+                isLetter: true)
+            if case .event(let event) = answer?.content {
+                value.event = event
+                value.recipient = events[Int(event)].recipient
+            }
+            letters.append((tag, SimulatedOutput(value: value)))
+            tell(.letter(tag: tag))
+        }
+    }
+
+    package func takeLetter(tag: UInt64) -> SimulatedOutput? {
+        guard let index = letters.firstIndex(where: { $0.tag == tag }) else { return nil }
+        return letters.remove(at: index).output
+    }
+
+    package func takeReports(into reports: inout [OutputReport<SimulatedOutput>]) {
+        reports.append(contentsOf: self.reports)
+        self.reports.removeAll(keepingCapacity: true)
+    }
+
+    package func purge(all: Bool) {
+        timeline.note(number, .purge, all ? 1 : 0, Int64(producer?.inFlight ?? 0))
+        if producer?.purge(all: all) == true { witness.troubled(self) }
+    }
+
+    package var hasProducerFailed: Bool { producer?.hasFailed ?? true }
+
+    package func replaceProducer() -> Bool {
+        guard !dice.chance(switches.failures * 4) else { return false }
+        timeline.note(number, .replaced)
+        witness.troubled(self)
+        producer?.abandon()
+        producer = newProducer()
+        return true
+    }
+
+    package func flush() { producer?.flush() }
+}

@@ -1,0 +1,140 @@
+package import Engine
+import Kafka
+
+extension SimulatedPorts {
+    private static var patience: UInt64 { .seconds(1) }
+
+    package func transact(_ step: TransactionStep) -> TransactionOutcome {
+        guard node.isAlive, let producer, let name = transactionalName else { return .failed(reason: "gone") }
+        if producer.hasFailed { return .failed(reason: "the producer has failed") }
+        let outcome: TransactionOutcome
+        switch step {
+        case .initialize: outcome = initialize(producer, name)
+        case .begin:
+            producer.beginTransaction()
+            outcome = .done
+        case .addOffsets(let positions): outcome = add(positions, producer, name)
+        case .commit: outcome = commit(producer, name)
+        case .abort: outcome = abort(producer, name)
+        }
+        timeline.history.tell(timeline.now, number, "\(step): \(outcome)")
+        timeline.note(number, .step, Int64(producer.epoch), outcome == .done ? 1 : 0)
+        return outcome
+    }
+
+    /// Asks brokers and waits for the answer, with the world going on where that is possible; else at once, and the turn
+    /// takes as long as it would have.
+    private func ask<Answer>(_ apply: @escaping (Cluster) -> Answer?) -> Answer? {
+        var answer: Answer?
+        var isThere = false
+        let canWait = waitFor(0) { true }
+        guard canWait else {
+            elapsed += dice.between(.microseconds(300)...(.milliseconds(3)))
+            guard node.isReachable, !cluster.isOut, !dice.chance(node.weather.lost) else {
+                elapsed += .milliseconds(400)
+                return nil
+            }
+            answer = apply(cluster)
+            return dice.chance(node.weather.lost) ? nil : answer
+        }
+        Connection(node).request(patience: .milliseconds(400), apply) { value in
+            answer = value
+            isThere = true
+        }
+        _ = waitFor(Self.patience) { isThere }
+        return answer
+    }
+
+    private func initialize(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+        guard let answer = ask({ $0.transactions.initialize(name) }) else { return .retry }
+        guard case .ready(let id, let epoch) = answer else {
+            elapsed += .milliseconds(5)
+            return .retry
+        }
+        producer.adopt(producer: id, epoch: epoch)
+        return .done
+    }
+
+    private func add(_ positions: [Position], _ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+        let epoch = producer.epoch
+        let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
+        let hasMetadata = !PlantedFault.isPlanted(.offsetsWithoutGroupMetadata)
+        producer.hasOffsets = true
+        let answer = ask { cluster -> (TransactionCoordinator.Answer, GroupCoordinator.CommitAnswer?)? in
+            let added = cluster.transactions.addOffsets(to: name, epoch: epoch)
+            guard added == .done else { return (added, nil) }
+            let transaction = cluster.transactions.transaction(of: name)
+            return (
+                .done,
+                cluster.group.commit(
+                    positions, member: id, generation: generation, transaction: transaction, hasMetadata: hasMetadata)
+            )
+        }
+        guard let answer else { return .retry }
+        switch answer {
+        case (.fenced, _): return fenced(producer)
+        case (.concurrent, _): return .retry
+        case (.invalidState, _): return .abort(reason: "no transaction")
+        case (.done, .accepted(let refused)):
+            return refused.isEmpty ? .done : .abort(reason: "metadata too long")
+        case (.done, .refused(.rebalance)): return .retry
+        case (.done, .refused(let reason)): return .notAMember(reason: "\(reason)")
+        case (.done, nil): return .retry
+        }
+    }
+
+    private func fenced(_ producer: ProducerClient) -> TransactionOutcome {
+        producer.fail()
+        _ = producer.purge(all: true)
+        return .failed(reason: "fenced")
+    }
+
+    private func commit(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+        producer.flush()
+        if producer.outstanding > 0 {
+            _ = waitFor(.milliseconds(500)) {
+                producer.outstanding == 0 || producer.hasFailed || producer.refusedInTransaction != nil
+            }
+        }
+        if producer.hasFailed { return .failed(reason: "the producer has failed") }
+        if let refusal = producer.refusedInTransaction { return .abort(reason: "\(refusal)") }
+        guard producer.outstanding == 0 else {
+            elapsed += .milliseconds(2)
+            return .retry
+        }
+        guard producer.hasWrittenInTransaction else { return ended(producer) }
+        let epoch = producer.epoch
+        switch ask({ $0.transactions.end(name, epoch: epoch, commits: true) }) {
+        case nil, .concurrent: return .retry
+        case .fenced: return fenced(producer)
+        case .invalidState: return .abort(reason: "no transaction is open")
+        case .done: return ended(producer)
+        }
+    }
+
+    private func abort(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+        let epoch = producer.epoch
+        if producer.isInTransaction { _ = producer.purge(all: true) }
+        let isOpen = producer.isInTransaction && producer.hasWrittenInTransaction
+        if isOpen {
+            switch ask({ $0.transactions.end(name, epoch: epoch, commits: false) }) {
+            case nil, .concurrent: return .retry
+            case .fenced: return fenced(producer)
+            case .invalidState, .done: break
+            }
+        }
+        // What was on its way when it was taken back goes under an epoch that has passed.
+        switch ask({ $0.transactions.bump(name, epoch: epoch) ?? .ready(producer: -1, epoch: -1) }) {
+        case nil, .concurrent: return .retry
+        case .ready(-1, _): return fenced(producer)
+        case .ready(let id, let epoch):
+            producer.adopt(producer: id, epoch: epoch)
+            return ended(producer)
+        }
+    }
+
+    private func ended(_ producer: ProducerClient) -> TransactionOutcome {
+        producer.isInTransaction = false
+        return .done
+    }
+}

@@ -1,0 +1,239 @@
+package import Engine
+package import Kafka
+package import Push
+
+/// Is told what a run is judged by.
+package protocol PortsWitness: AnyObject {
+    /// The chain is given the event.
+    func begun(_ event: Int32, by ports: SimulatedPorts)
+    /// It ends without being published.
+    func dropped(_ event: Int32)
+    /// Something after which events may be repeated.
+    func troubled(_ ports: SimulatedPorts)
+    /// A promise of the shard to its ports was broken.
+    func broken(_ what: String, by ports: SimulatedPorts)
+}
+
+/// Topics by their places in the cluster.
+package enum Place {
+    package static let inputs = 2
+    package static let output = 2
+    package static let letters = 3
+    package static let changelog = 4
+    package static let names = ["events", "more-events", "notifications", "dead-letters", "badges"]
+}
+
+/// The ports of one shard of one process, over the simulated cluster.
+package final class SimulatedPorts: ShardPorts {
+    package let node: Node
+    package let number: Int
+    let events: [SimulatedEvent]
+    let settings: ShardSettings
+    let switches: Switches
+    unowned let witness: any PortsWitness
+    var dice: Dice
+    /// Nanoseconds that the turn has taken so far.
+    package internal(set) var elapsed: UInt64 = 0
+    /// There is something that the next turn would take.
+    var hasNews: () -> Void = {}
+    /// Waits, with the world going on, where the shard may: false where it may not.
+    var waitFor: (_ nanoseconds: UInt64, _ condition: () -> Bool) -> Bool = { _, _ in false }
+
+    // The group.
+    var membership: Membership?
+    var groupEvents: [GroupEvent] = []
+
+    // Records.
+    var readers: [LogReader] = []
+    var fetched = FetchedRecords()
+    let fetching: Connection
+    package internal(set) var lent = 0
+
+    // The chain.
+    var current: SimulatedOutput?
+    var suspensions: [Suspension?]
+    var suspendedCount = 0
+    var suspensionNumber: UInt64 = 0
+    var stageResults: [Int] = []
+
+    // Outputs.
+    let transactionalName: String?
+    var producer: ProducerClient?
+    var reports: [OutputReport<SimulatedOutput>] = []
+    var letters: [(tag: UInt64, output: SimulatedOutput)] = []
+
+    // The changelog.
+    var replicas: [LogReader] = []
+    var replicated: [Replicated] = []
+    let replicating: Connection
+    let openFile: (TopicPartition) -> DiskFile
+
+    var commands: [ShardCommand] = []
+
+    package struct Switches: Sendable {
+        /// In a thousand records.
+        package var twice = 0
+        /// What a batch call of the client holds at a rebalance is lost.
+        package var losesFetched = false
+        /// In a thousand seeks and replacements.
+        package var failures = 20
+
+        package init() {}
+    }
+
+    package init(
+        _ node: Node, number: Int, settings: ShardSettings, events: [SimulatedEvent], switches: Switches,
+        instance: String?, transactionalName: String?, witness: any PortsWitness,
+        openFile: @escaping (TopicPartition) -> DiskFile
+    ) {
+        self.node = node
+        self.number = number
+        self.settings = settings
+        self.events = events
+        self.switches = switches
+        self.witness = witness
+        self.transactionalName = transactionalName
+        self.openFile = openFile
+        dice = node.timeline.dice.fork()
+        suspensions = Array(repeating: nil, count: settings.maxInFlight + 2)
+        fetching = Connection(node)
+        replicating = Connection(node)
+        membership = Membership(node, instance: instance) { [weak self] event in self?.tell(event) }
+        membership?.hasLeft = { [weak self] in self?.hasNews() }
+        producer = newProducer()
+        membership?.join()
+    }
+
+    package var timeline: Timeline { node.timeline }
+    var cluster: Cluster { node.cluster }
+
+    // MARK: Time
+
+    package var now: Instant { Instant(nanoseconds: timeline.now + elapsed) }
+    package var wallClock: Int64 { cluster.wallClock + node.clockError }
+
+    package func wait(until time: Instant, records: Bool) {}
+
+    // MARK: The group
+
+    func tell(_ event: GroupEvent) {
+        switch event {
+        case .assigned, .revoked, .lost: if switches.losesFetched { fetched.loseHeld() }
+        default: break
+        }
+        if case .lost = event { witness.troubled(self) }
+        groupEvents.append(event)
+        hasNews()
+    }
+
+    package func takeEvents(into events: inout [GroupEvent]) {
+        events.append(contentsOf: groupEvents)
+        groupEvents.removeAll(keepingCapacity: true)
+    }
+
+    package func acceptAssignment() { membership?.acceptAssignment() }
+
+    package func giveBack(_ partitions: [TopicPartition]) {
+        readers.removeAll { reader in
+            guard partitions.contains(cluster.partitions[reader.log.topic][Int(reader.log.partition)]) else {
+                return false
+            }
+            reader.stop()
+            fetched.remove(topic: reader.log.topic, reader.log.partition)
+            return true
+        }
+        membership?.giveBack(partitions)
+    }
+
+    package func askCommitted(_ partitions: [TopicPartition]) { askCommitted(partitions, attempts: 40) }
+
+    /// As long as a transaction that would commit one of them is open, the answer is: later.
+    private func askCommitted(_ partitions: [TopicPartition], attempts: Int) {
+        membership?.connection.request(patience: .milliseconds(400)) { cluster in
+            cluster.group.committed(partitions)
+        } _: { [weak self] (answer: [Position]?) in
+            guard let self else { return }
+            if let answer { return tell(.committed(answer)) }
+            guard attempts > 0 else { return }
+            node.after(.milliseconds(40)) { [weak self] in self?.askCommitted(partitions, attempts: attempts - 1) }
+        }
+    }
+
+    package func askRange(_ partition: TopicPartition) {
+        guard let log = cluster.log(partition) else { return }
+        fetching.request(patience: .milliseconds(400)) { _ -> Range<Int64>? in
+            log.isLeaderAway ? nil : log.start..<log.end
+        } _: { [weak self] (answer: Range<Int64>?) in
+            if let answer { self?.tell(.range(partition, answer)) }
+        }
+    }
+
+    package func commit(_ positions: [Position], number: UInt32) {
+        // Without an id nothing is known of this member: the broker would say the same.
+        let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
+        membership?.connection.request(patience: .milliseconds(500)) { cluster in
+            cluster.group.commit(positions, member: id, generation: generation)
+        } _: { [weak self] (answer: GroupCoordinator.CommitAnswer?) in
+            guard let self else { return }
+            switch answer {
+            case nil:
+                witness.troubled(self)
+                // Most clients tell that there was no answer; some never do.
+                if dice.chance(900) { tell(.commitEnded(number: number, .retry)) }
+            case .accepted(let refused):
+                tell(.commitEnded(number: number, refused.isEmpty ? .accepted : .partly(refused: refused)))
+            case .refused(.rebalance): tell(.commitEnded(number: number, .retry))
+            case .refused: tell(.commitEnded(number: number, .refused))
+            }
+        }
+    }
+
+    package var isJoining: Bool { membership?.isJoining ?? false }
+
+    package func leave() {
+        for reader in readers { reader.stop() }
+        fetched.removeAll()
+        membership?.leave()
+    }
+
+    package var hasLeft: Bool { membership?.state == .left }
+
+    // MARK: Commands and news
+
+    package func command(_ command: ShardCommand) {
+        commands.append(command)
+        hasNews()
+    }
+
+    package func takeCommands(into commands: inout [ShardCommand]) {
+        commands.append(contentsOf: self.commands)
+        self.commands.removeAll()
+    }
+
+    package func tell(_ news: ShardNews) {
+        timeline.history.tell(timeline.now, number, "\(news)")
+        switch news {
+        case .drainTooLong, .wasAway, .producerReplaced, .commitFailed, .leftUnfinished, .notLeftInTime, .diskFailed:
+            witness.troubled(self)
+        default: break
+        }
+    }
+
+    /// Untaken news: the thread would not wait.
+    func isEager(wantsRecords: Bool) -> Bool {
+        !groupEvents.isEmpty || !reports.isEmpty || !stageResults.isEmpty || !commands.isEmpty || !replicated.isEmpty
+            || wantsRecords && !fetched.isEmpty
+    }
+
+    /// Ends the references that hold the parts of a run together.
+    func letGo() {
+        for reader in readers + replicas { reader.stop() }
+        readers = []
+        replicas = []
+        membership = nil
+        producer?.abandon()
+        producer = nil
+        hasNews = {}
+        waitFor = { _, _ in false }
+    }
+}

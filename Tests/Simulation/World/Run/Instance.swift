@@ -1,0 +1,66 @@
+import Engine
+import Kafka
+import Push
+import Stores
+
+/// One shard of one process, and when it is to be called.
+final class ShardHost {
+    let ports: SimulatedPorts
+    let node: Node
+    var shard: Shard<SimulatedPorts>?
+    var isInTurn = false
+    var hasEnded = false
+    /// The next call, and what makes an earlier plan void.
+    var planned: UInt64 = .max
+    var plan = 0
+    /// Its last turn has taken this long.
+    var busyUntil: UInt64 = 0
+    var turns = 0
+
+    init(_ ports: SimulatedPorts, settings: ShardSettings) {
+        self.ports = ports
+        node = ports.node
+        shard = Shard(settings, ports: ports)
+    }
+
+    func letGo() {
+        shard = nil
+        ports.letGo()
+    }
+}
+
+/// A process with its shards, and the folder that outlives it.
+final class Instance {
+    let index: Int
+    /// What its names in the group and of transactions are made of.
+    var identity: Int
+    var shards: Int
+    var node: Node
+    var hosts: [ShardHost] = []
+    var clockError: Int64 = 0
+    /// It was told to end, and will be started again.
+    var isRestarting = false
+    /// By topic and partition.
+    private var files: [[DiskFile]]
+
+    init(index: Int, shards: Int, cluster: Cluster) {
+        self.index = index
+        identity = index
+        self.shards = shards
+        node = Node(cluster: cluster, number: index * 10)
+        files = Self.emptyFiles(cluster)
+    }
+
+    private static func emptyFiles(_ cluster: Cluster) -> [[DiskFile]] {
+        cluster.logs.prefix(Place.inputs).map { $0.map { _ in DiskFile() } }
+    }
+
+    func loseDisk(_ cluster: Cluster) { files = Self.emptyFiles(cluster) }
+
+    func failDisk() { for topic in files { for file in topic { file.failures = 2 } } }
+
+    func file(_ partition: TopicPartition) -> DiskFile {
+        let topic = Place.names.firstIndex(of: partition.topic) ?? 0
+        return files[topic][Int(partition.partition)]
+    }
+}

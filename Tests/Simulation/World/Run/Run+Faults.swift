@@ -1,0 +1,135 @@
+import Engine
+
+extension Run {
+    func befall(_ fault: Fault) {
+        guard verdict.findings.isEmpty else { return }
+        timeline.history.tell(timeline.now, -1, "\(fault)")
+        switch fault {
+        case .kill(let index, let away, let isNew, let losesDisk, let shards):
+            let instance = instances[index]
+            kill(instance)
+            if isNew { instance.identity = nextIdentity() }
+            if losesDisk { instance.loseDisk(cluster) }
+            instance.shards = shards
+            start(instance, after: away)
+        case .zombie(let index, let frozen): haunt(instances[index], frozen)
+        case .freeze(let index, let time):
+            let node = instances[index].node
+            verdict.trouble()
+            node.freeze()
+            timeline.after(time) { [unowned self] in
+                verdict.trouble()
+                node.thaw()
+            }
+        case .restart(let index, let shards): restart(instances[index], shards)
+        case .cut(let index, let time):
+            let node = instances[index].node
+            verdict.trouble()
+            node.setCut(true)
+            timeline.after(time) { [unowned self] in
+                verdict.trouble()
+                node.setCut(false)
+            }
+        case .clock(let index, let milliseconds):
+            instances[index].clockError = milliseconds
+            instances[index].node.clockError = milliseconds
+        case .leaderAway(let topic, let partition, let time):
+            let log = cluster.logs[topic][partition]
+            log.isLeaderAway = true
+            timeline.after(time) { log.isLeaderAway = false }
+        case .outage(let time): outage(time)
+        case .storm(let index, let time):
+            let node = instances[index].node
+            let calm = node.weather
+            node.weather.lost = 100
+            node.weather.slow = 200
+            verdict.trouble()
+            timeline.after(time) { [unowned self] in
+                verdict.trouble()
+                node.weather = calm
+            }
+        case .compact: for log in cluster.logs[Place.changelog] { log.compact(minLag: scenario.compactionLag) }
+        case .diskFails(let index): instances[index].failDisk()
+        }
+    }
+
+    func kill(_ instance: Instance) {
+        verdict.trouble()
+        instance.node.kill()
+        for host in instance.hosts where !host.isInTurn { host.letGo() }
+    }
+
+    /// Another process has the names of one that is frozen.
+    private func haunt(_ instance: Instance, _ frozen: UInt64) {
+        guard instance.node.isAlive, !instance.node.isFrozen, !instance.hosts.isEmpty else { return }
+        verdict.trouble()
+        instance.node.freeze()
+        let zombie = Instance(index: instance.index, shards: instance.shards, cluster: cluster)
+        zombie.node = instance.node
+        zombie.hosts = instance.hosts
+        zombies.append(zombie)
+        // Its folder is another, as its machine is.
+        instance.loseDisk(cluster)
+        start(instance, after: .milliseconds(5))
+        timeline.after(frozen) { [unowned self] in
+            verdict.trouble()
+            zombie.node.thaw()
+            timeline.after(.seconds(2)) { [unowned self] in kill(zombie) }
+        }
+    }
+
+    private func restart(_ instance: Instance, _ shards: Int) {
+        let node = instance.node
+        guard node.isAlive, !instance.hosts.isEmpty else { return }
+        timeline.note(node.number, .terminate)
+        instance.isRestarting = true
+        for host in instance.hosts { host.ports.command(.terminate) }
+        awaitEnd(instance, node, shards, patience: 600)
+    }
+
+    private func awaitEnd(_ instance: Instance, _ node: Node, _ shards: Int, patience: Int) {
+        // Killed meanwhile, and started by that.
+        guard instance.node === node else { return }
+        if instance.hosts.allSatisfy(\.hasEnded) {
+            node.kill()
+            instance.shards = shards
+            return start(instance, after: .milliseconds(20))
+        }
+        guard patience > 0 else { return verdict.found("instance \(instance.index) did not end when it was told to") }
+        timeline.after(.milliseconds(50)) { [unowned self] in
+            // Time that it is frozen is not its own.
+            awaitEnd(instance, node, shards, patience: patience - (node.isReachable && !cluster.isOut ? 1 : 0))
+        }
+    }
+
+    private func outage(_ time: UInt64) {
+        verdict.trouble()
+        cluster.setOut(true)
+        outageChanged()
+        timeline.after(time) { [unowned self] in
+            verdict.trouble()
+            cluster.setOut(false)
+            outageChanged()
+        }
+    }
+
+    private func outageChanged() {
+        for instance in instances + zombies { instance.node.outageChanged() }
+    }
+
+    func heal() {
+        timeline.history.tell(timeline.now, -1, "everything heals")
+        verdict.trouble()
+        for zombie in zombies where zombie.node.isAlive { kill(zombie) }
+        for instance in instances {
+            instance.node.thaw()
+            instance.node.setCut(false)
+            instance.node.weather = scenario.weather
+        }
+        for topic in cluster.logs { for log in topic { log.isLeaderAway = false } }
+        if cluster.isOut {
+            cluster.setOut(false)
+            outageChanged()
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import Engine
+import Kafka
+import Push
+import Stores
+
+/// One run of a scenario: instances of the service over the simulated cluster, from the first event to the verdict.
+package final class Run {
+    package let scenario: Scenario
+    package let timeline: Timeline
+    let cluster: Cluster
+    var instances: [Instance] = []
+    /// Frozen processes whose place was taken.
+    var zombies: [Instance] = []
+    let verdict: Verdict
+    /// Nested turns: one that waits for brokers has the world go on within.
+    private var depth = 0
+    private var identities = 10
+    private(set) var turns = 0
+    static let turnLimit = 600_000
+
+    package init(_ scenario: Scenario, isHistoryKept: Bool = false) {
+        self.scenario = scenario
+        var dice = Dice(seed: scenario.seed ^ 0x5eed_0000_0000_5eed)
+        timeline = Timeline(dice: dice.fork(), history: History(isKept: isHistoryKept))
+        cluster = Cluster(
+            timeline: timeline, topics: Place.names, partitions: scenario.partitions, inputs: scenario.topics,
+            timing: scenario.timing)
+        verdict = Verdict(scenario, cluster)
+        cluster.witness = verdict
+        timeline.history.name = Self.name
+    }
+
+    /// The findings; none where all is well.
+    package func play() -> [String] {
+        begin()
+        if verdict.findings.isEmpty { produceAndHarm() }
+        if verdict.findings.isEmpty { settle() }
+        if verdict.findings.isEmpty { end() }
+        if verdict.findings.isEmpty { verdict.judge() }
+        for finding in verdict.findings { timeline.history.tell(timeline.now, -1, "FINDING: \(finding)") }
+        letGo()
+        return verdict.findings
+    }
+
+    package var simulatedSeconds: Double { Double(timeline.now) / 1e9 }
+
+    private func letGo() {
+        for instance in instances + zombies { for host in instance.hosts { host.letGo() } }
+        timeline.clear()
+        cluster.letGo()
+    }
+
+    // MARK: The parts of a run
+
+    private func begin() {
+        if scenario.settings.reset == .error {
+            cluster.group.preset(0)
+        }
+        for index in 0..<scenario.instances {
+            let instance = Instance(index: index, shards: scenario.shards, cluster: cluster)
+            instances.append(instance)
+            start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100)))
+        }
+        guard scenario.settings.reset == .latest else { return }
+        // What came before the group has begun somewhere would rightly be passed over.
+        run(for: .seconds(20)) { self.cluster.group.hasCommittedAll }
+        if !cluster.group.hasCommittedAll { verdict.found("the group did not begin") }
+    }
+
+    private func produceAndHarm() {
+        let start = timeline.now
+        let early = scenario.events.count - scenario.late
+        for index in 0..<early {
+            timeline.at(start + scenario.times[index]) { [unowned self] in produce(index) }
+        }
+        for (time, fault) in scenario.faults { timeline.at(start + time) { [unowned self] in befall(fault) } }
+        run(for: max(scenario.times[early - 1], scenario.faults.last?.time ?? 0) + .milliseconds(1)) { false }
+    }
+
+    /// Faults end, everything heals, all is done within a bound; then perhaps the input's logs are made anew.
+    private func settle() {
+        heal()
+        let early = scenario.events.count - scenario.late
+        guard drain(through: early), scenario.late > 0 else { return }
+        run(for: .seconds(2)) { false }
+        for topic in 0..<scenario.topics {
+            for log in cluster.logs[topic] {
+                switch scenario.sequel {
+                case .none: break
+                case .madeAnew: log.cut(from: 0)
+                case .cut(let count): log.cut(from: max(0, log.end - count))
+                }
+            }
+        }
+        verdict.logsMadeAnew()
+        run(for: .seconds(4)) { false }
+        for index in early..<scenario.events.count {
+            timeline.after(UInt64(index - early) * .milliseconds(20)) { [unowned self] in produce(index) }
+        }
+        run(for: .seconds(1)) { false }
+        _ = drain(through: scenario.events.count)
+    }
+
+    private func drain(through count: Int) -> Bool {
+        run(for: .seconds(60)) { self.verdict.uncommitted == 0 && self.verdict.produced == count }
+        if verdict.findings.isEmpty, verdict.uncommitted > 0 {
+            verdict.found("not drained: \(verdict.uncommitted) are left, first \(verdict.firstUncommitted)")
+        }
+        return verdict.findings.isEmpty
+    }
+
+    private func end() {
+        run(for: .seconds(6)) { self.instances.allSatisfy { !$0.hosts.isEmpty && !$0.isRestarting } }
+        for instance in instances { for host in instance.hosts { host.ports.command(.terminate) } }
+        run(for: .seconds(8)) { self.instances.allSatisfy { $0.hosts.allSatisfy(\.hasEnded) } }
+        for instance in instances where !instance.hosts.allSatisfy(\.hasEnded) {
+            verdict.found("instance \(instance.index) did not end")
+        }
+        // Transactions' last markers.
+        run(for: .seconds(2)) { false }
+    }
+
+    func run(for time: UInt64, or condition: () -> Bool) {
+        timeline.run(until: timeline.now + time) { !verdict.findings.isEmpty || condition() }
+    }
+
+    private func produce(_ index: Int) {
+        let event = scenario.events[index]
+        let log = cluster.logs[event.topic][Int(event.partition)]
+        // Its producer waits for the leader, and keeps its order.
+        guard !log.isLeaderAway, !cluster.isOut, !verdict.hasEarlier(index) else {
+            verdict.postponed(index)
+            return timeline.after(.milliseconds(10)) { [unowned self] in produce(index) }
+        }
+        log.skip(scenario.gaps[index])
+        timeline.note(log.identity, .produce, Int64(index), log.end)
+        verdict.producing(index, at: log.end)
+        _ = log.append(Batch([NewRecord(.event(Int32(index)))]))
+    }
+
+    // MARK: Instances
+
+    func start(_ instance: Instance, after delay: UInt64) {
+        instance.node = Node(cluster: cluster, number: instance.index * 10, weather: scenario.weather)
+        instance.node.clockError = instance.clockError
+        instance.hosts = []
+        instance.isRestarting = false
+        let node = instance.node
+        node.after(delay) { [unowned self] in
+            timeline.note(node.number, .start, Int64(instance.identity), Int64(instance.shards))
+            for shard in 0..<instance.shards { addShard(shard, to: instance, node) }
+            guard scenario.isExactlyOnce else { return }
+            // What a larger number of shards left open under names that are no longer used.
+            for shard in instance.shards..<3 {
+                _ = cluster.transactions.initialize("t\(instance.identity)-\(shard)")
+            }
+        }
+    }
+
+    func nextIdentity() -> Int {
+        identities += 1
+        return identities
+    }
+
+    private func addShard(_ number: Int, to instance: Instance, _ node: Node) {
+        let identity = "\(instance.identity)-\(number)"
+        var settings = scenario.settings
+        settings.countSecret = AccountSecret(UInt64(instance.index) + 1, 7)
+        let ports = SimulatedPorts(
+            node, number: node.number + number, settings: settings, events: scenario.events,
+            switches: scenario.switches, instance: scenario.isStatic ? "i" + identity : nil,
+            transactionalName: scenario.isExactlyOnce ? "t" + identity : nil, witness: verdict
+        ) { [unowned instance] in instance.file($0) }
+        let host = ShardHost(ports, settings: settings)
+        instance.hosts.append(host)
+        ports.hasNews = { [unowned self, unowned host] in
+            plan(host, at: max(timeline.now + 10_000, host.busyUntil))
+        }
+        ports.waitFor = { [unowned self, unowned host] in wait(host, $0, $1) }
+        plan(host, at: timeline.now + 1_000)
+    }
+
+    // MARK: Turns
+
+    private func plan(_ host: ShardHost, at time: UInt64) {
+        guard time < host.planned, !host.isInTurn, !host.hasEnded else { return }
+        host.planned = time
+        host.plan += 1
+        let plan = host.plan
+        host.node.after(time > timeline.now ? time - timeline.now : 0) { [unowned self, weak host] in
+            guard let host, host.plan == plan else { return }
+            turn(host)
+        }
+    }
+
+    private func turn(_ host: ShardHost) {
+        host.planned = .max
+        guard host.shard != nil, !host.isInTurn, !host.hasEnded else { return }
+        turns += 1
+        if turns > Self.turnLimit { return verdict.found("turns without end") }
+        host.isInTurn = true
+        host.ports.elapsed = 10_000
+        depth += 1
+        let next = host.shard?.turn() ?? .never
+        depth -= 1
+        host.isInTurn = false
+        guard host.node.isAlive else { return host.letGo() }
+        verdict.check(host.ports)
+        if host.shard?.hasEnded == true { return ended(host) }
+        host.busyUntil = timeline.now + host.ports.elapsed
+        let wants = host.shard?.wantsRecords ?? false
+        let eager = host.ports.isEager(wantsRecords: wants) ? host.busyUntil + 20_000 : .max
+        plan(host, at: min(max(next.nanoseconds, host.busyUntil + 5_000), eager))
+    }
+
+    private func ended(_ host: ShardHost) {
+        host.hasEnded = true
+        timeline.note(host.ports.number, .ended, Int64(host.ports.lent))
+        host.letGo()
+    }
+
+    /// Only the outermost turn waits: within it the others take their steps at once.
+    private func wait(_ host: ShardHost, _ time: UInt64, _ condition: () -> Bool) -> Bool {
+        guard depth == 1, verdict.findings.isEmpty else { return false }
+        guard time > 0 else { return true }
+        timeline.run(until: timeline.now + time) {
+            condition() || !host.node.isAlive || !verdict.findings.isEmpty
+        }
+        while host.node.isFrozen, verdict.findings.isEmpty, timeline.step() {}
+        return condition()
+    }
+
+    private static func name(_ who: Int) -> String {
+        switch who {
+        case ..<0: "run"
+        case 0..<800: "shard \(who / 10).\(who % 10)"
+        case 800: "group"
+        case 900..<1000: "transactions \(who - 900)"
+        default: "\(Place.names[(who - 1000) / 100])/\(who % 100)"
+        }
+    }
+}

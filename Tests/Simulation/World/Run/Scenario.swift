@@ -1,0 +1,156 @@
+package import Engine
+import Push
+
+/// What befalls a run. Times are nanoseconds.
+package enum Fault: Sendable {
+    case kill(instance: Int, away: UInt64, isNew: Bool, losesDisk: Bool, shards: Int)
+    /// Its place is taken, under its names, while it is frozen; it is killed a while after it wakes.
+    case zombie(instance: Int, frozen: UInt64)
+    case freeze(instance: Int, time: UInt64)
+    case restart(instance: Int, shards: Int)
+    case cut(instance: Int, time: UInt64)
+    case clock(instance: Int, milliseconds: Int64)
+    case leaderAway(topic: Int, partition: Int, time: UInt64)
+    case outage(time: UInt64)
+    case storm(instance: Int, time: UInt64)
+    case compact
+    case diskFails(instance: Int)
+}
+
+/// What follows when everything is done: the input's logs are made anew or cut, and more events come.
+package enum Sequel: Sendable { case none, madeAnew, cut(Int64) }
+
+/// One run, all of it from a seed.
+package struct Scenario: Sendable {
+    package let seed: UInt64
+    package var settings: ShardSettings
+    package var isStatic: Bool
+    package var topics = 1
+    package var partitions = 8
+    package var instances = 3
+    package var shards = 2
+    package var events: [SimulatedEvent] = []
+    /// When each is produced, and how many offsets the log leaves out before it.
+    package var times: [UInt64] = []
+    package var gaps: [Int64] = []
+    package var faults: [(time: UInt64, fault: Fault)] = []
+    package var sequel = Sequel.none
+    /// So many of the last events come after the sequel.
+    package var late = 0
+    package var switches = SimulatedPorts.Switches()
+    package var weather = Weather()
+    package var timing = GroupTiming()
+    /// Compaction keeps everything that is younger, in milliseconds.
+    package var compactionLag: Int64 = 30_000
+
+    package var isExactlyOnce: Bool { settings.isTransactional }
+    package var isOrderly: Bool { faults.isEmpty }
+
+    package init(seed: UInt64, faults count: Int = 20, events: Int = 200) {
+        var dice = Dice(seed: seed)
+        self.seed = seed
+        let isTransactional = dice.chance(500)
+        isStatic = dice.chance(500)
+        topics = !isTransactional && dice.chance(250) ? 2 : 1
+        settings = ShardSettings(input: Array(Place.names.prefix(topics)))
+        settings.isTransactional = isTransactional
+        settings.counts = true
+        settings.ordering = dice.chance(700) ? .key : .partition
+        settings.reset = dice.pick([.earliest, .earliest, .latest, .error])
+        settings.maxInFlight = dice.pick([8, 40, 200, 1000])
+        settings.deadline = .milliseconds(1500)
+        settings.checkpointInterval = .milliseconds(dice.pick([5, 20, 20, 100]))
+        settings.drain = .milliseconds(800)
+        settings.shutdownGrace = .seconds(4)
+        settings.sessionTimeout = .seconds(3)
+        settings.countBudget = 1 << 20
+        makeEvents(events, &dice)
+        makeFaults(count, &dice)
+        guard count > 0 else { return }
+        switches.twice = dice.pick([0, 5, 20])
+        switches.losesFetched = dice.chance(300)
+        weather.lost = dice.pick([0, 0, 2, 10])
+        weather.stray = dice.pick([0, 0, 1, 3])
+        weather.slow = dice.pick([2, 10, 50])
+    }
+
+    private mutating func makeEvents(_ count: Int, _ dice: inout Dice) {
+        let recipients = dice.between(20...60)
+        var places: [(topic: Int, partition: Int32)] = []
+        for _ in 0..<recipients { places.append((dice.below(topics), Int32(dice.below(partitions)))) }
+        let span = Int(UInt64.seconds(8))
+        times = (0..<count).map { _ in UInt64(dice.below(span)) }.sorted()
+        if dice.chance(300) {
+            // A backlog instead of a trickle.
+            for index in times.indices { times[index] /= 20 }
+        }
+        let strange = dice.pick([0, 60, 200])
+        for _ in 0..<count {
+            let recipient = dice.below(recipients)
+            var event = SimulatedEvent(
+                recipient: Int32(recipient), topic: places[recipient].topic, partition: places[recipient].partition)
+            switch dice.below(10) {
+            case 0: event.operation = nil
+            case 1: event.operation = .set(Int32(dice.below(5)))
+            default: event.operation = .add(Int32(dice.between(-1...3)))
+            }
+            if dice.chance(strange) { makeStrange(&event, &dice) }
+            self.events.append(event)
+            gaps.append(dice.chance(50) ? Int64(dice.between(1...20)) : dice.chance(5) ? Int64(dice.between(200...90_000)) : 0)
+        }
+    }
+
+    private func makeStrange(_ event: inout SimulatedEvent, _ dice: inout Dice) {
+        switch dice.below(10) {
+        case 0...3:
+            event.behaviour = .suspended
+            event.delay = dice.between(.milliseconds(1)...(.milliseconds(dice.chance(800) ? 50 : 1400)))
+        case 4:
+            event.behaviour = .late
+            event.delay = dice.chance(500) ? .max : dice.between(.milliseconds(1490)...(.milliseconds(2500)))
+        case 5: event.behaviour = .deadLetter
+        case 6: event.behaviour = .dropped
+        case 7, 8: event.behaviour = .refusedByBrokers
+        default: event.behaviour = .refusedByClient
+        }
+    }
+
+    private mutating func makeFaults(_ count: Int, _ dice: inout Dice) {
+        for _ in 0..<count {
+            let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
+            faults.append((time, makeFault(&dice)))
+        }
+        faults.sort { $0.time < $1.time }
+        guard count > 0, dice.chance(200) else { return }
+        late = min(40, events.count / 4)
+        sequel = .madeAnew
+    }
+
+    private func makeFault(_ dice: inout Dice) -> Fault {
+        let instance = dice.below(instances)
+        let shards = dice.chance(800) ? self.shards : dice.between(1...3)
+        switch dice.below(100) {
+        case 0..<22:
+            return .kill(
+                instance: instance, away: dice.between(.milliseconds(5)...(.milliseconds(dice.pick([100, 1000, 5000])))),
+                isNew: dice.chance(200), losesDisk: dice.chance(250), shards: shards)
+        case 22..<26: return .zombie(instance: instance, frozen: dice.between(.milliseconds(200)...(.seconds(5))))
+        case 26..<44:
+            return .freeze(
+                instance: instance,
+                time: dice.between(.milliseconds(10)...(.milliseconds(dice.pick([200, 1400, 3500, 6000])))))
+        case 44..<56: return .restart(instance: instance, shards: shards)
+        case 56..<64: return .cut(instance: instance, time: dice.between(.milliseconds(50)...(.seconds(5))))
+        case 64..<70:
+            return .clock(instance: instance, milliseconds: Int64(dice.pick([-7_200_000, -1000, 0, 2000, 7_200_000])))
+        case 70..<84:
+            let topic = dice.pick([0, Place.output, Place.letters, Place.changelog, topics - 1])
+            return .leaderAway(
+                topic: topic, partition: dice.below(partitions), time: dice.between(.milliseconds(50)...(.seconds(4))))
+        case 84..<88: return .outage(time: dice.between(.milliseconds(100)...(.seconds(4))))
+        case 88..<95: return .storm(instance: instance, time: dice.between(.milliseconds(100)...(.seconds(2))))
+        case 95..<98: return .compact
+        default: return .diskFails(instance: instance)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import Engine
+import Kafka
+import Push
+
+/// What must hold: looked at whenever something is stored or committed, and when all has ended.
+final class Verdict: ClusterWitness, PortsWitness {
+    private struct Case {
+        var offset: Int64 = -1
+        var isProduced = false
+        var isDropped = false
+        /// Committed, by the offset or its metadata.
+        var isCovered = false
+        var firstBegun: UInt64 = .max
+        /// When it was stored, and in which transaction.
+        var stored: [(time: UInt64, transaction: Int)] = []
+        /// The log that had it is another now.
+        var isPast = false
+    }
+
+    private(set) var findings: [String] = []
+    private(set) var produced = 0
+    private(set) var uncommitted = 0
+    private let scenario: Scenario
+    private unowned let cluster: Cluster
+    private var cases: [Case]
+    private var troubles: [UInt64] = []
+    private var postponements: [Int] = []
+
+    init(_ scenario: Scenario, _ cluster: Cluster) {
+        self.scenario = scenario
+        self.cluster = cluster
+        cases = Array(repeating: Case(), count: scenario.events.count)
+    }
+
+    func found(_ what: String) {
+        guard findings.count < 5 else { return }
+        findings.append(what)
+    }
+
+    // MARK: The input
+
+    /// An earlier event of the same partition still waits to be produced.
+    func hasEarlier(_ index: Int) -> Bool {
+        postponements.contains { earlier in
+            earlier < index && scenario.events[earlier].partition == scenario.events[index].partition
+                && scenario.events[earlier].topic == scenario.events[index].topic
+        }
+    }
+
+    func postponed(_ index: Int) { if !postponements.contains(index) { postponements.append(index) } }
+
+    func producing(_ index: Int, at offset: Int64) {
+        postponements.removeAll { $0 == index }
+        cases[index].offset = offset
+        cases[index].isProduced = true
+        produced += 1
+        uncommitted += 1
+    }
+
+    func logsMadeAnew() { for index in cases.indices where cases[index].isProduced { cases[index].isPast = true } }
+
+    var firstUncommitted: String {
+        guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered }) else { return "none" }
+        let event = scenario.events[index]
+        return "event \(index) at \(event.topic)/\(event.partition)/\(cases[index].offset), "
+            + "\(event.behaviour), stored \(cases[index].stored.count) times"
+    }
+
+    // MARK: Looking on
+
+    func trouble() { troubles.append(cluster.timeline.now) }
+
+    func troubled(_ ports: SimulatedPorts) { trouble() }
+
+    func broken(_ what: String, by ports: SimulatedPorts) { found("shard \(ports.number): \(what)") }
+
+    func begun(_ event: Int32, by ports: SimulatedPorts) {
+        let index = Int(event)
+        cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
+        guard cases[index].isCovered, !cases[index].isPast else { return }
+        let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
+        guard cluster.group.isOwner(ports.membership?.id, of: place) else { return }
+        found("event \(event) at \(place)/\(cases[index].offset) was taken again, though it is committed")
+    }
+
+    func dropped(_ event: Int32) { cases[Int(event)].isDropped = true }
+
+    func stored(_ entry: PartitionLog.Entry, in log: PartitionLog) {
+        guard case .output(let value) = entry.content, value.event >= 0 else { return }
+        let index = Int(value.event)
+        let time = cluster.timeline.now
+        cluster.timeline.history.tell(time, log.identity, "\(entry.offset) is of event \(index), badge \(value.badge)")
+        cases[index].stored.append((entry.time, entry.transaction))
+        guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
+        let begun = cases[index].firstBegun
+        if !troubles.contains(where: { $0 >= begun }) {
+            found("event \(index) was published twice, and nothing had happened")
+        }
+    }
+
+    private func isDone(_ index: Int) -> Bool {
+        cases[index].isDropped
+            || cases[index].stored.contains {
+                $0.transaction == 0 || cluster.transactions.outcome(of: $0.transaction) == .committed
+            }
+    }
+
+    /// Nothing is committed that is not acknowledged.
+    func committed(_ positions: [Position], transaction: Int) {
+        for position in positions {
+            guard let log = cluster.log(position.partition) else { continue }
+            var beyond: [Range<Int64>] = []
+            if let metadata = try? OffsetMetadata(decoding: position.metadata, committedAt: position.offset) {
+                beyond = metadata.completed
+            } else if !position.metadata.isEmpty {
+                found("the metadata of \(position) cannot be read")
+            }
+            for entry in log.entries {
+                guard case .event(let event) = entry.content else { continue }
+                let isCovered = entry.offset < position.offset || beyond.contains { $0.contains(entry.offset) }
+                cover(Int(event), isCovered, position)
+            }
+        }
+    }
+
+    private func cover(_ index: Int, _ isCovered: Bool, _ position: Position) {
+        guard isCovered != cases[index].isCovered else { return }
+        cases[index].isCovered = isCovered
+        uncommitted += isCovered ? -1 : 1
+        if isCovered, !isDone(index) {
+            found("event \(index) at offset \(cases[index].offset) is committed by \(position) and was not published")
+        }
+    }
+
+    /// After each turn.
+    func check(_ ports: SimulatedPorts) {
+        if ports.lent > scenario.settings.maxInFlight + 300 { found("shard \(ports.number) holds \(ports.lent) messages") }
+    }
+
+    // MARK: When all has ended
+
+    func judge() {
+        var appearances: [[OutputValue]] = Array(repeating: [], count: 64)
+        var counts = [Int](repeating: 0, count: cases.count)
+        for topic in [Place.output, Place.letters] {
+            for log in cluster.logs[topic] {
+                if log.lastStable < log.end { found("a transaction is open in \(cluster.topics[topic])/\(log.partition)") }
+                for entry in log.entries where log.isVisible(entry) {
+                    guard case .output(let value) = entry.content, value.event >= 0 else { continue }
+                    counts[Int(value.event)] += 1
+                    if counts[Int(value.event)] == 1, !value.isLetter {
+                        appearances[Int(value.recipient)].append(value)
+                    }
+                }
+            }
+        }
+        for index in cases.indices where cases[index].isProduced && !cases[index].isDropped {
+            if counts[index] == 0 { found("event \(index) was lost") }
+            if counts[index] > 1, scenario.isExactlyOnce { found("event \(index) was doubled") }
+        }
+        for recipient in appearances.indices { judge(recipient, appearances[recipient]) }
+    }
+
+    private func judge(_ recipient: Int, _ appearances: [OutputValue]) {
+        var badges: [Int32: Int32] = [:]
+        var count: Int32 = 0
+        var last: Int32 = -1
+        // Events are numbered in the order in which each partition has them.
+        for index in scenario.events.indices where scenario.events[index].recipient == Int32(recipient) {
+            let event = scenario.events[index]
+            if event.isCounted, let operation = event.operation {
+                count = operation.applied(to: count)
+                badges[Int32(index)] = count
+            }
+        }
+        for value in appearances {
+            if value.event < last { found("event \(value.event) overtook event \(last) of recipient \(recipient)") }
+            last = max(last, value.event)
+            let right = badges[value.event] ?? -1
+            if value.badge != right {
+                found("event \(value.event) of recipient \(recipient) shows \(value.badge) instead of \(right)")
+            }
+        }
+        guard let event = scenario.events.first(where: { $0.recipient == Int32(recipient) }) else { return }
+        let kept = lastCount(recipient, event.partition)
+        if kept != count { found("the changelog says \(kept) of recipient \(recipient) instead of \(count)") }
+    }
+
+    /// The count of the highest incarnation and offset.
+    private func lastCount(_ recipient: Int, _ partition: Int32) -> Int32 {
+        let log = cluster.logs[Place.changelog][Int(partition)]
+        let name = withUnsafeBytes(of: SimulatedPorts.accountName(of: Int32(recipient))) { Array($0) }
+        var best: (incarnation: Int64, offset: Int64, count: Int32) = (-1, -1, 0)
+        for entry in log.entries where log.isVisible(entry) {
+            guard case .change(let key, let value) = entry.content, key == name else { continue }
+            let parts = (value ?? []).split(separator: UInt8(ascii: " ")).map { part in
+                part.reduce(Int64(0)) { $0 * 10 + Int64($1 & 15) }
+            }
+            let count = parts.isEmpty ? 0 : Int32(truncatingIfNeeded: parts[0])
+            let (offset, incarnation) = (parts.count > 1 ? parts[1] : -1, parts.count > 2 ? parts[2] : 0)
+            if (incarnation, offset) >= (best.incarnation, best.offset) { best = (incarnation, offset, count) }
+        }
+        return best.count
+    }
+}
