@@ -69,7 +69,9 @@ extension SimulatedPorts {
         return !wasLetter
     }
 
-    package func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String) {
+    package func askLetter(
+        of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
+    ) {
         guard let log = cluster.log(source.partition) else { return }
         fetching.request(patience: .milliseconds(300)) { _ -> PartitionLog.Entry?? in
             log.isLeaderAway ? nil : .some(log.entry(at: source.offset))
@@ -77,7 +79,8 @@ extension SimulatedPorts {
             guard let self else { return }
             guard let answer else {
                 node.after(.milliseconds(50)) { [weak self] in
-                    self?.askLetter(of: source, timestamp: timestamp, tag: tag, reason: reason)
+                    self?.askLetter(
+                        of: source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
                 }
                 return
             }

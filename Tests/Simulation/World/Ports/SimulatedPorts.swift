@@ -42,6 +42,9 @@ package final class SimulatedPorts: ShardPorts {
     // The group.
     var membership: Membership?
     var groupEvents: [GroupEvent] = []
+    /// The last question about each partition.
+    private var questions: [TopicPartition: Int] = [:]
+    private var question = 0
 
     // Records.
     var readers: [LogReader] = []
@@ -133,7 +136,15 @@ package final class SimulatedPorts: ShardPorts {
 
     package func acceptAssignment() { membership?.acceptAssignment() }
 
+    package func stop(_ partition: TopicPartition) { stop([partition]) }
+
     package func giveBack(_ partitions: [TopicPartition]) {
+        for partition in partitions { questions[partition] = nil }
+        stop(partitions)
+        membership?.giveBack(partitions)
+    }
+
+    private func stop(_ partitions: [TopicPartition]) {
         readers.removeAll { reader in
             guard partitions.contains(cluster.partitions[reader.log.topic][Int(reader.log.partition)]) else {
                 return false
@@ -142,29 +153,43 @@ package final class SimulatedPorts: ShardPorts {
             fetched.remove(topic: reader.log.topic, reader.log.partition)
             return true
         }
-        membership?.giveBack(partitions)
     }
 
-    package func askCommitted(_ partitions: [TopicPartition]) { askCommitted(partitions, attempts: 40) }
+    package func askCommitted(_ partitions: [TopicPartition]) {
+        question += 1
+        for partition in partitions { questions[partition] = question }
+        askCommitted(partitions, question, attempts: 40)
+    }
 
-    /// As long as a transaction that would commit one of them is open, the answer is: later.
-    private func askCommitted(_ partitions: [TopicPartition], attempts: Int) {
+    /// As long as a transaction that would commit one of them is open, the answer is: later. What was asked again since, or
+    /// has gone, is not told.
+    private func askCommitted(_ all: [TopicPartition], _ question: Int, attempts: Int) {
+        let partitions = all.filter { questions[$0] == question }
+        guard !partitions.isEmpty else { return }
         membership?.connection.request(patience: .milliseconds(400)) { cluster in
             cluster.group.committed(partitions)
         } _: { [weak self] (answer: [Position]?) in
             guard let self else { return }
-            if let answer { return tell(.committed(answer)) }
+            if let answer {
+                return tell(.committed(answer.filter { self.questions[$0.partition] == question }))
+            }
             guard attempts > 0 else { return }
-            node.after(.milliseconds(40)) { [weak self] in self?.askCommitted(partitions, attempts: attempts - 1) }
+            node.after(.milliseconds(40)) { [weak self] in
+                self?.askCommitted(partitions, question, attempts: attempts - 1)
+            }
         }
     }
 
     package func askRange(_ partition: TopicPartition) {
         guard let log = cluster.log(partition) else { return }
+        question += 1
+        let question = question
+        questions[partition] = question
         fetching.request(patience: .milliseconds(400)) { _ -> Range<Int64>? in
             log.isLeaderAway ? nil : log.start..<log.end
         } _: { [weak self] (answer: Range<Int64>?) in
-            if let answer { self?.tell(.range(partition, answer)) }
+            guard let self, let answer, questions[partition] == question else { return }
+            tell(.range(partition, answer))
         }
     }
 
