@@ -99,7 +99,7 @@ struct ClusterHistory: Sendable, CustomTestStringConvertible {
                 .commitOffset(member: "m", 4, .fenced), .commitOffset(member: "n", 5), .expectOffset(5),
             ]),
         ClusterHistory(
-            name: "Another member's coming makes an earlier generation void",
+            name: "Members commit by the generation that they joined last",
             steps: [
                 .join(member: "m"), .commitOffset(member: "m", 3), .join(member: "n"),
                 .commitOffset(member: "m", 4), .leave(member: "n"), .join(member: "m"), .commitOffset(member: "m", 5),

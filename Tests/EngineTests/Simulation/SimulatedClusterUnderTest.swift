@@ -56,7 +56,8 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
         case .compact: log.compact(minLag: 0)
         case .expectCommitted(let values): return compare(log.read(from: 0, limit: 100).records.map(text), values)
         case .expectAll(let values): return compare(log.entries.filter(isData).map(text), values)
-        case .expectOffset(let offset): return compare(cluster.group.committed([place])?[0].offset, offset ?? Position.none)
+        case .expectOffset(let offset):
+            return compare(cluster.group.committed([place])?[0].offset, offset ?? Position.none)
         case .expectOffsetPending: return compare(cluster.group.committed([place]) == nil, true)
         }
         return nil
@@ -162,7 +163,10 @@ struct SimulatedClusterUnderTest: ClusterUnderTest {
         let isReplaced = { [members] (other: (name: String, instance: String?, client: Client)) in
             other.name != member && other.instance != nil && other.instance == members.last?.instance
         }
-        for other in members where other.client.isReachable && !isReplaced(other) {
+        // A member's next heartbeat has it join again: the new one comes first.
+        let known = members.filter { $0.client.id != nil }
+        for other in members.filter({ $0.client.id == nil }) + known
+        where other.client.isReachable && !isReplaced(other) {
             cluster.group.join(
                 other.client.id, instance: other.instance, owned: [], ownedGeneration: -1, client: other.client
             ) { answer in

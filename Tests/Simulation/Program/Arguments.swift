@@ -19,7 +19,8 @@ struct Arguments {
     var isWorker = false
 
     static let usage = """
-        usage: simulate [--seconds N] [--seed S] [--runs N] [--jobs N] [--faults N] [--events N]\n           [--fault NAME] [--history] [--teeth]
+        usage: simulate [--seconds N] [--seed S] [--runs N] [--jobs N] [--faults N] [--events N]
+                        [--fault NAME] [--history] [--teeth]
         faults: \(PlantedFault.allCases.map(\.rawValue).joined(separator: " "))
         """
 

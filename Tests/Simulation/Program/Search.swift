@@ -14,7 +14,8 @@ struct Search {
         if arguments.showsHistory { return Worker(arguments).showHistory() }
         if arguments.showsTeeth { return showTeeth() }
         tell("seed \(arguments.seed)")
-        let result = search(fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs, stopsAtFirst: false)
+        let result = search(
+            fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs, stopsAtFirst: false)
         let minutes = (monotonicSeconds() - start) / 60
         tell(
             "\(result.runs) runs, \(Int(Double(result.runs) / max(minutes, 1e-9))) a minute, "

@@ -30,7 +30,8 @@ struct Worker {
 
     /// One seed's history, for people.
     func showHistory() -> Int32 {
-        let run = Run(Scenario(seed: arguments.seed, faults: arguments.faults, events: arguments.events), isHistoryKept: true)
+        let run = Run(
+            Scenario(seed: arguments.seed, faults: arguments.faults, events: arguments.events), isHistoryKept: true)
         let findings = run.play()
         for line in run.timeline.history.lines { tell(line) }
         tell("seed \(arguments.seed), digest \(String(run.timeline.history.digest, radix: 16))")

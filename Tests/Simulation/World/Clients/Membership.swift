@@ -222,7 +222,11 @@ package final class Membership: GroupClient {
         }
         // A static member's place is kept for it.
         guard let id, instance == nil else { return node.after(.milliseconds(1), end) }
-        connection.request(patience: .milliseconds(500)) { cluster in cluster.group.leave(id) } _: { _ in end() }
+        connection.request(patience: .milliseconds(500)) { cluster in
+            cluster.group.leave(id)
+        } _: { _ in
+            end()
+        }
     }
 }
 

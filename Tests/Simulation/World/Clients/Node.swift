@@ -99,8 +99,14 @@ package final class Connection {
     private var lastReturn: UInt64 = 0
     /// What is sent before this is lost: the connection has broken, and the client does not know yet.
     private var brokenUntil: UInt64 = 0
+    /// Transactions' requests do not: a late one of the last transaction would end the next, which brokers before 4.0
+    /// cannot tell, and no client can prevent.
+    private let hasStrays: Bool
 
-    package init(_ node: Node) { self.node = node }
+    package init(_ node: Node, hasStrays: Bool = true) {
+        self.node = node
+        self.hasStrays = hasStrays
+    }
 
     private func trip() -> UInt64 {
         let weather = node.weather
@@ -134,7 +140,7 @@ package final class Connection {
         let fail = { [node] in node.after(patience) { answer(nil) } }
         if isHeld { fail() }
         let sent = timeline.now
-        if timeline.dice.chance(weather.stray) {
+        if hasStrays, timeline.dice.chance(weather.stray) {
             brokenUntil = max(brokenUntil, sent + patience)
             timeline.after(timeline.dice.between(.milliseconds(300)...(.seconds(4)))) {
                 if !cluster.isOut { apply(cluster) { _ in } }

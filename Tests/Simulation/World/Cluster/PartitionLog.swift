@@ -174,9 +174,10 @@ package final class PartitionLog {
     /// Keeps the last record of each key among those that are older than the lag; what comes after is not looked at.
     package func compact(minLag: Int64) {
         let stable = lastStable
-        let border = entries.firstIndex {
-            $0.offset >= stable || $0.timestamp > cluster.wallClock - minLag
-        } ?? entries.count
+        let border =
+            entries.firstIndex {
+                $0.offset >= stable || $0.timestamp > cluster.wallClock - minLag
+            } ?? entries.count
         var last: [[UInt8]: Int64] = [:]
         for entry in entries[..<border] where isVisible(entry) {
             if case .change(let key, _) = entry.content { last[key] = entry.offset }

@@ -37,7 +37,7 @@ extension SimulatedPorts {
             answer = apply(cluster)
             return dice.chance(node.weather.lost) ? nil : answer
         }
-        Connection(node).request(patience: .milliseconds(400), apply) { value in
+        Connection(node, hasStrays: false).request(patience: .milliseconds(400), apply) { value in
             answer = value
             isThere = true
         }

@@ -1,7 +1,8 @@
-/// What happened in a run: always as a number that differs when anything differs, and as lines where they are asked for.
+/// What happened in a run: always as a number that differs when anything differs, and as lines where these are wanted.
 package final class History {
     package enum What: UInt8 {
-        case start, produce, fault, turn, append, refuse, marker, commit, commitRefused, transactionalCommit, transactionEnd
+        case start, produce, fault, turn, append, refuse, marker, commit, commitRefused, transactionalCommit,
+            transactionEnd
         case fence, join, generation, memberGone, assigned, revoked, lost, read, seek, begin, publish, report, change
         case kill, freeze, thaw, restart, terminate, cut, heal, news, replaced, compact, ended, finding, purge, step
     }

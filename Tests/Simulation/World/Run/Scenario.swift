@@ -96,7 +96,8 @@ package struct Scenario: Sendable {
             }
             if dice.chance(strange) { makeStrange(&event, &dice) }
             self.events.append(event)
-            gaps.append(dice.chance(50) ? Int64(dice.between(1...20)) : dice.chance(5) ? Int64(dice.between(200...90_000)) : 0)
+            gaps.append(
+                dice.chance(50) ? Int64(dice.between(1...20)) : dice.chance(5) ? Int64(dice.between(200...90_000)) : 0)
         }
     }
 
@@ -132,7 +133,8 @@ package struct Scenario: Sendable {
         switch dice.below(100) {
         case 0..<22:
             return .kill(
-                instance: instance, away: dice.between(.milliseconds(5)...(.milliseconds(dice.pick([100, 1000, 5000])))),
+                instance: instance,
+                away: dice.between(.milliseconds(5)...(.milliseconds(dice.pick([100, 1000, 5000])))),
                 isNew: dice.chance(200), losesDisk: dice.chance(250), shards: shards)
         case 22..<26: return .zombie(instance: instance, frozen: dice.between(.milliseconds(200)...(.seconds(5))))
         case 26..<44:

@@ -134,7 +134,9 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     /// After each turn.
     func check(_ ports: SimulatedPorts) {
-        if ports.lent > scenario.settings.maxInFlight + 300 { found("shard \(ports.number) holds \(ports.lent) messages") }
+        if ports.lent > scenario.settings.maxInFlight + 300 {
+            found("shard \(ports.number) holds \(ports.lent) messages")
+        }
     }
 
     // MARK: When all has ended
@@ -144,7 +146,9 @@ final class Verdict: ClusterWitness, PortsWitness {
         var counts = [Int](repeating: 0, count: cases.count)
         for topic in [Place.output, Place.letters] {
             for log in cluster.logs[topic] {
-                if log.lastStable < log.end { found("a transaction is open in \(cluster.topics[topic])/\(log.partition)") }
+                if log.lastStable < log.end {
+                    found("a transaction is open in \(cluster.topics[topic])/\(log.partition)")
+                }
                 for entry in log.entries where log.isVisible(entry) {
                     guard case .output(let value) = entry.content, value.event >= 0 else { continue }
                     counts[Int(value.event)] += 1
