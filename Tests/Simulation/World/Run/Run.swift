@@ -226,7 +226,7 @@ package final class Run {
         timeline.run(until: timeline.now + time) {
             condition() || !host.node.isAlive || !verdict.findings.isEmpty
         }
-        while host.node.isFrozen, verdict.findings.isEmpty, timeline.step() {}
+        while host.node.isFrozen, host.node.isAlive, verdict.findings.isEmpty, timeline.step() {}
         return condition()
     }
 
