@@ -87,6 +87,10 @@ struct CountTable: ~Copyable {
         for at in 0..<capacity where cells[at].isUsed { body(&self[at]) }
     }
 
+    var longestProbe: Int {
+        (0..<capacity).reduce(0) { longest, at in cells[at].isUsed ? max(longest, distance(at)) : longest }
+    }
+
     // MARK: Size
 
     /// Evicts an account that nothing holds, near the home of this one, so that no piece of the table becomes fuller than
@@ -126,13 +130,21 @@ struct CountTable: ~Copyable {
     mutating func resize(to capacity: Int) {
         precondition(heldCount + 1 < capacity)
         let (old, oldCapacity) = (cells, self.capacity)
-        let share = max(0, Self.room(capacity) - heldCount) * 256 / max(1, count - heldCount)
+        // Of those that nothing holds, by their hash: the table becomes evenly full.
+        var others = max(0, Self.room(capacity) - heldCount)
+        let share = others * 256 / max(1, count - heldCount)
         cells = Self.allocate(capacity)
         self.capacity = capacity
         (count, heldCount, pinnedCount) = (0, 0, 0)
         let piece = 1 << 16
         for at in 0..<oldCapacity {
-            if old[at].isUsed, old[at].isHeld || old[at].low >> 8 & 255 < share { insert(old[at]) }
+            let cell = old[at]
+            if cell.isUsed, cell.isHeld {
+                insert(cell)
+            } else if cell.isUsed, others > 0, cell.low >> 8 & 255 < share {
+                insert(cell)
+                others -= 1
+            }
             if at & (piece - 1) == piece - 1 {
                 madvise(old + (at - (piece - 1)), piece * MemoryLayout<CountCell>.stride, MADV_DONTNEED)
             }

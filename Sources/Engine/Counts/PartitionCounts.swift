@@ -47,6 +47,12 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = disk.highest
     }
 
+    /// The farthest that an account is from its home.
+    var longestProbe: Int { table.longestProbe }
+    var tableBytes: Int { table.byteCount }
+    /// Accounts that must stay in memory.
+    var heldCount: Int { table.heldCount }
+
     /// In memory.
     package var accountCount: Int { table.count }
 

@@ -320,6 +320,8 @@ extension Shard where Ports: ~Copyable {
 
     mutating func failDisk(of index: Int32) {
         ports.tell(.diskFailed(partitions[index].place))
+        // What cannot be read is begun anew.
+        _ = partitions[index].counts?.restart()
         restoreAgain(index, after: .seconds(1))
     }
 

@@ -83,12 +83,14 @@ extension Shard where Ports: ~Copyable {
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
-            if partitions[index].counts?.endRestore() == true, rewrite(reading) {
-                partitions[index].changelogEnd = reading.last
-                restored(index)
-            } else {
+            // A disk that takes nothing more does so later, or the changelog is read again after a restart.
+            if partitions[index].counts?.endRestore() == false, nextWriting == .never { nextWriting = now + .seconds(1) }
+            guard rewrite(reading) else {
                 failDisk(of: index)
+                continue
             }
+            partitions[index].changelogEnd = reading.last
+            restored(index)
         }
         ports.tell(.restored(whole.map(\.number), records: whole.reduce(0) { $0 + $1.count }))
     }

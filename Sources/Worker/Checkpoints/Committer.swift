@@ -1,3 +1,4 @@
+import Engine
 import Kafka
 import Push
 import Stores

@@ -1,3 +1,4 @@
+import Engine
 package import Kafka
 
 /// What is known of a worker when someone asks: none of it is counted message by message.

@@ -1,0 +1,73 @@
+import Stores
+import Testing
+
+@testable import Engine
+
+typealias Record = Engine.ChangelogRecord
+
+@Suite("Records of the changelog of counts")
+struct ChangelogRecordTests {
+    @Test(
+        "A state is written and read again",
+        arguments: [
+            (CountState(count: 3, offset: 120_045), "3 120045"),
+            (CountState(count: 3, incarnation: 1, offset: 120_045), "3 120045 1"),
+            (CountState(count: 0, offset: 17), "0 17"), (CountState(count: 10, offset: 0), "10 0"),
+            (CountState(count: 3), "3"), (CountState(count: 0), "0"), (CountState(count: 3, incarnation: 2), "3 -1 2"),
+            (
+                CountState(
+                    count: .max, incarnation: CountState.highestIncarnation, offset: CountState.highestOffset),
+                "2147483647 70368744177662 4095"
+            ),
+        ])
+    func roundTrip(state: CountState, text: String) throws {
+        var bytes = Array("something else".utf8)
+        Record.encode(state, into: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+        #expect(try read(bytes) == state)
+    }
+
+    @Test(
+        "Anything else is refused with the reason",
+        arguments: [
+            ("", Record.Malformed.notACount), ("x", .notACount), ("-1", .notACount), ("03", .notACount),
+            ("3x", .notACount),
+            (" 3", .notACount), ("2147483648", .notACount), ("99999999999999999999999", .notACount),
+            ("3 ", .notAnOffset), ("3 x", .notAnOffset), ("3 -1", .notAnOffset), ("3 -2 1", .notAnOffset),
+            ("3 01", .notAnOffset), ("3 70368744177663", .notAnOffset), ("3 1x", .notAnOffset), ("3  1", .notAnOffset),
+            ("3 1 ", .notAnIncarnation), ("3 1 0", .notAnIncarnation), ("3 1 4096", .notAnIncarnation),
+            ("3 1 1 ", .notAnIncarnation), ("3 1 1 1", .notAnIncarnation), ("3 -1 0", .notAnIncarnation),
+        ])
+    func malformed(text: String, what: Record.Malformed) {
+        #expect(throws: what) { try read(Array(text.utf8)) }
+    }
+
+    @Test("No value is a count of zero of an unknown event")
+    func tombstone() throws { #expect(try Record.state(nil) == CountState(count: 0)) }
+
+    @Test("A key has the recipient's length, so that no other pair has the same")
+    func keys() throws {
+        var key = [UInt8(1)]
+        Array("anna".utf8).withUnsafeBytes { name in
+            Array("app".utf8).withUnsafeBytes { app in Record.encodeKey(name, app, into: &key) }
+        }
+        #expect(key == [0, 0, 0, 4] + Array("annaapp".utf8))
+        let both = try parts(key)
+        #expect(both == [Array("anna".utf8), Array("app".utf8)])
+        #expect(throws: Record.Malformed.noKey) { _ = try Record.account(nil) }
+        for short in [[], [0, 0, 0], [0, 0, 0, 2, 65], [255, 255, 255, 255, 1]] as [[UInt8]] {
+            #expect(throws: Record.Malformed.shortKey) { try parts(short) }
+        }
+    }
+
+    private func read(_ bytes: [UInt8]) throws -> CountState {
+        try bytes.withUnsafeBytes { try Record.state($0) }
+    }
+
+    private func parts(_ key: [UInt8]) throws -> [[UInt8]] {
+        try key.withUnsafeBytes {
+            let parts = try Record.account($0)
+            return [Array(parts.recipient), Array(parts.app)]
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Stores
+import TestSupport
+import Testing
+
+@testable import Engine
+
+@Suite("The table of counts")
+struct CountTableTests {
+    @Test("A full table stays evenly full while accounts come and go")
+    func evenness() {
+        var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 17, undoes: false)
+        var least = Int.max
+        for number in 0..<40_000 {
+            counts.want(account(number))
+            if number % 100 != 99 { continue }
+            let isLoaded = counts.load()
+            #expect(isLoaded)
+            if number > 10_000 { least = min(least, counts.accountCount) }
+        }
+        let (count, longest) = (counts.accountCount, counts.longestProbe)
+        // Of 3,328 cells, 13 in 16: 2,704.
+        #expect(least >= 2_600 && count <= 2_704 && longest < 60)
+    }
+
+    @Test("What is used again and again stays, what is not goes")
+    func clock() {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 17, undoes: false)
+        for round in 0..<500 {
+            for number in 0..<500 { counts.want(account(number)) }
+            for number in 0..<20 { counts.want(account(1000 + round * 20 + number)) }
+            let isLoaded = counts.load()
+            #expect(isLoaded)
+        }
+        var known = 0
+        for number in 0..<500 where counts.cell(of: account(number)) != nil { known += 1 }
+        #expect(known == 500)
+    }
+
+    @Test("What is held is beyond the budget, and memory is given back when it is not")
+    func beyondBudget() {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
+        for number in 0..<2000 {
+            counts.want(account(number))
+            let isLoaded = counts.load()
+            let cell = counts.cell(of: account(number))
+            #expect(isLoaded && cell != nil)
+            if let cell { _ = counts.change(cell, to: CountState(count: 1, offset: Int64(number)), by: 9) }
+        }
+        var (count, bytes) = (counts.accountCount, counts.byteCount)
+        #expect(count == 2000 && bytes > 1 << 16)
+        for number in 0..<2000 {
+            counts.stored(account(number), CountState(count: 1, offset: Int64(number)))
+            counts.release(account(number), entry: 9)
+        }
+        let isWritten = counts.writeBehind(at: nil)
+        counts.want(account(0))
+        let isLoaded = counts.load()
+        (count, bytes) = (counts.accountCount, counts.tableBytes)
+        #expect(isWritten && isLoaded && count <= 104 && bytes <= 1 << 12)
+    }
+
+    @Test("What was stored while the next transaction was open holds nothing when that is rolled back")
+    func storedLate() throws {
+        var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 12, undoes: true)
+        counts.want(account(1))
+        let isLoaded = counts.load()
+        let found = counts.cell(of: account(1))
+        let cell = try #require(isLoaded ? found : nil)
+        let states = (1...2).map { CountState(count: $0, offset: Int64($0)) }
+        _ = counts.change(cell, to: states[0], by: 1)
+        counts.commitChanges()
+        _ = counts.change(cell, to: states[1], by: 2)
+        counts.stored(account(1), states[0])
+        counts.rollBack()
+        let isWritten = counts.writeBehind(at: nil)
+        let (state, held) = (counts.state(of: cell), counts.heldCount)
+        #expect(isWritten && state == states[0] && held == 0)
+    }
+
+    @Test(
+        "A state that is stored of an account that is not in memory is there when it is read, before and after the disk"
+    )
+    func strays() throws {
+        let disk = MemoryDisk()
+        #expect(disk.write([(account: account(1), state: CountState(count: 1, offset: 1))], at: nil))
+        var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
+        let later = CountState(count: 2, offset: 2)
+        counts.stored(account(1), later)
+        for _ in 0..<2 {
+            counts.want(account(1))
+            let isLoaded = counts.load()
+            let found = counts.cell(of: account(1))
+            let state = counts.state(of: try #require(isLoaded ? found : nil))
+            let isWritten = counts.writeBehind(at: nil)
+            #expect(state == later && isWritten && disk.rows[account(1)] == later)
+        }
+    }
+}

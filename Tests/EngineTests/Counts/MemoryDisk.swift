@@ -1,0 +1,47 @@
+import Stores
+
+/// A disk in memory that can be told to fail.
+final class MemoryDisk: CountDisk {
+    private(set) var rows: [AccountHash: CountState] = [:]
+    private(set) var position: ChangelogPosition?
+    private(set) var highest: CountState?
+    private(set) var reads = 0
+    private(set) var writes = 0
+    var isFailing = false
+
+    func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
+        reads += 1
+        for (index, account) in accounts.enumerated() {
+            // What fails may do so in the middle.
+            if isFailing, index == accounts.count / 2 { return false }
+            if let state = rows[account] { body(account, state) }
+        }
+        return !isFailing
+    }
+
+    func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool {
+        precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
+        if isFailing { return false }
+        writes += 1
+        for row in rows {
+            self.rows[row.account] = row.state
+            if let highest, row.state <= highest { continue }
+            highest = row.state
+        }
+        self.position = position ?? self.position
+        return true
+    }
+
+    func clear() -> Bool {
+        if isFailing { return false }
+        (rows, position, highest) = ([:], nil, nil)
+        return true
+    }
+}
+
+/// Numbers made into accounts that are spread as hashes are.
+func account(_ number: Int) -> AccountHash {
+    withUnsafeBytes(of: number) { AccountSecret(1, 2).hash($0) }
+}
+
+func position(_ offset: Int64) -> ChangelogPosition { ChangelogPosition(partition: 3, offset: offset, timestamp: 7) }

@@ -1,0 +1,200 @@
+import Stores
+import TestSupport
+import Testing
+
+@testable import Engine
+
+/// What dictionaries know of the same accounts.
+private struct Model {
+    var live: [Int: CountState] = [:]
+    var committed: [Int: CountState] = [:]
+    /// Acknowledged by the changelog.
+    var stored: [Int: CountState] = [:]
+    var entries: [Int: UInt32] = [:]
+    var highest: CountState?
+
+    func state(_ number: Int) -> CountState { live[number] ?? CountState(count: 0) }
+
+    mutating func store(_ number: Int, _ state: CountState) {
+        if stored[number].map({ $0 <= state }) ?? true { stored[number] = state }
+        if highest.map({ $0 < state }) ?? true { highest = state }
+    }
+}
+
+@Suite("A partition's counts against a model")
+struct PartitionCountsModelTests {
+    @Test(
+        "Messages, checkpoints, transactions and failing disks, in any order",
+        arguments: (0..<60).map { (seed: UInt64($0), undoes: $0 % 2 == 0) })
+    func messages(seed: UInt64, undoes: Bool) throws {
+        var random = SeededGenerator(seed: seed)
+        let disk = MemoryDisk()
+        let universe = random.pick([40, 400, 4000])
+        var budget = random.pick([1 << 12, 1 << 14, 1 << 17])
+        var counts = PartitionCounts(disk: disk, budget: budget, undoes: undoes)
+        var model = Model()
+        var unstored: [(Int, CountState)] = []
+        var (offset, entry, end): (Int64, UInt32, Int64) = (0, 0, 0)
+        for _ in 0..<400 {
+            disk.isFailing = random.once(in: 10)
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0..<6:
+                let batch = (0..<Int.random(in: 1...60, using: &random)).map { _ in
+                    Int.random(in: 0..<universe, using: &random)
+                }
+                for number in batch { counts.want(account(number)) }
+                while !counts.load() {
+                    #expect(disk.isFailing)
+                    disk.isFailing = random.once(in: 2)
+                }
+                for number in batch {
+                    let found = counts.cell(of: account(number))
+                    let cell = try #require(found)
+                    let before = counts.state(of: cell)
+                    #expect(before == model.state(number))
+                    if random.once(in: 4) { continue }
+                    offset += 1
+                    entry += 1
+                    let state =
+                        random.once(in: 8)
+                        ? model.state(number) : CountState(count: Int32(offset), incarnation: 1, offset: offset)
+                    let previous = counts.change(cell, to: state, by: entry)
+                    let after = counts.state(of: cell)
+                    #expect(previous == model.entries[number] ?? 0 && after == state)
+                    model.entries[number] = entry
+                    if state != model.state(number) { unstored.append((number, state)) }
+                    model.live[number] = state
+                }
+            case 6:
+                for (number, entry) in model.entries where random.once(in: 2) {
+                    counts.release(account(number), entry: entry - 1)
+                    counts.release(account(number), entry: entry)
+                    model.entries[number] = nil
+                }
+                counts.release(account(universe + 1), entry: 1)
+            case 7 where !undoes:
+                for (number, state) in unstored {
+                    counts.stored(account(number), state)
+                    model.store(number, state)
+                }
+                unstored = []
+            case 8:
+                let isWritten = counts.writeBehind(at: random.once(in: 3) ? nil : position(end))
+                #expect(isWritten || disk.isFailing)
+                end += 1
+                if isWritten {
+                    let pending = counts.pendingRows
+                    #expect(pending == 0)
+                    for (number, state) in model.stored { #expect(disk.rows[account(number)] == state) }
+                    #expect(disk.highest == model.highest)
+                }
+            case 9 where undoes:
+                counts.commitChanges()
+                model.committed = model.live
+                for (number, state) in unstored where random.chance(90) {
+                    counts.stored(account(number), state)
+                    model.store(number, state)
+                }
+                unstored = []
+            case 10 where undoes:
+                counts.rollBack()
+                model.live = model.committed
+                model.entries = [:]
+                unstored = []
+            default:
+                budget = random.pick([1 << 12, 1 << 14, 1 << 17])
+                counts.budget = budget
+            }
+            let highest = counts.highest
+            #expect(highest == model.highest)
+        }
+        // What nothing holds any more makes room again.
+        disk.isFailing = false
+        if undoes {
+            counts.rollBack()
+        } else {
+            for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
+        }
+        for (number, state) in (undoes ? model.committed : model.live) { counts.stored(account(number), state) }
+        let isWritten = counts.writeBehind(at: position(end))
+        #expect(isWritten)
+        #expect(disk.position == position(end))
+        counts.budget = 1 << 12
+        for number in 0..<universe {
+            counts.want(account(number))
+            let isLoaded = counts.load()
+            let found = counts.cell(of: account(number))
+            let cell = try #require(isLoaded ? found : nil)
+            let state = counts.state(of: cell)
+            #expect(state == (undoes ? model.committed : model.live)[number] ?? CountState(count: 0))
+        }
+        let left = counts.accountCount
+        #expect(left <= 1 << 12 / 32)
+    }
+
+    @Test(
+        "Restoring keeps the highest state, tells what is stale, and survives failures and restarts", arguments: 0..<30)
+    func restoring(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let disk = MemoryDisk()
+        let universe = random.pick([40, 400, 4000])
+        let log = (0..<6000).map { index in
+            (
+                number: Int.random(in: 0..<universe, using: &random),
+                state: random.once(in: 20)
+                    ? CountState(count: Int32(index + 1))
+                    : CountState(
+                        count: Int32(index), incarnation: index > 3000 ? 1 : 0,
+                        offset: Int64(max(0, index % 3000 - Int.random(in: 0...3, using: &random) * 500)))
+            )
+        }
+        var known: [Int: CountState] = [:]
+        var next = 0
+        var highest: CountState?
+        while next < log.count {
+            var counts = PartitionCounts(disk: disk, budget: random.pick([1 << 12, 1 << 16]), undoes: false)
+            let start = counts.beginRestore().map { Int($0.offset) + 1 } ?? 0
+            // Of what was read twice nothing says for certain what was known the first time.
+            known = [:]
+            for record in log[..<start] { Self.take(record, &known) }
+            next = start
+            let last = random.once(in: 2) ? log.count : Int.random(in: next...log.count, using: &random)
+            while next < last {
+                let batch = log[next..<min(last, next + Int.random(in: 1...300, using: &random))]
+                var stale: [Int] = []
+                for (index, record) in batch.enumerated() where !Self.take(record, &known) { stale.append(index) }
+                disk.isFailing = random.once(in: 5)
+                var told: [Int] = []
+                let rows = batch.map { (account: account($0.number), state: $0.state) }
+                while !counts.restore(rows, at: position(Int64(batch.endIndex - 1)), stale: { told.append($0) }) {
+                    #expect(disk.isFailing && told.isEmpty)
+                    disk.isFailing = random.once(in: 2)
+                }
+                #expect(told == stale)
+                for record in batch {
+                    let found = counts.cell(of: account(record.number))
+                    let cell = try #require(found)
+                    let state = counts.state(of: cell)
+                    #expect(state == known[record.number])
+                    highest = max(highest ?? record.state, record.state)
+                }
+                next = batch.endIndex
+                disk.isFailing = false
+            }
+            if next == log.count || random.once(in: 2) {
+                let isEnded = counts.endRestore()
+                #expect(isEnded)
+                #expect(disk.position == (next == 0 ? nil : position(Int64(next - 1))))
+            }
+        }
+        for (number, state) in known { #expect(disk.rows[account(number)] == state) }
+        #expect(disk.highest?.offset == highest?.offset && disk.highest?.incarnation == highest?.incarnation)
+    }
+
+    @discardableResult
+    private static func take(_ record: (number: Int, state: CountState), _ known: inout [Int: CountState]) -> Bool {
+        if let before = known[record.number], record.state < before { return false }
+        known[record.number] = record.state
+        return true
+    }
+}

@@ -1,0 +1,169 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Stores
+
+@Suite("The file behind a partition's counts")
+struct CountFileTests {
+    let temporary: TemporaryFolder
+    let path: String
+
+    init() throws {
+        temporary = try TemporaryFolder()
+        path = "\(temporary.path)/counts"
+    }
+
+    private func folder(cluster: String = "c", changelog: String = "badges") throws -> CountFolder {
+        try CountFolder(path: path, cluster: cluster, changelog: changelog)
+    }
+
+    private func open(cluster: String = "c", changelog: String = "badges", partition: Int32 = 3) throws -> CountFile {
+        try folder(cluster: cluster, changelog: changelog).open(topic: "events", partition: partition)
+    }
+
+    private func read(_ file: CountFile, _ numbers: ClosedRange<UInt64>) -> [UInt64: CountState]? {
+        var found: [UInt64: CountState] = [:]
+        let isRead = file.read(numbers.map { AccountHash(high: $0 << 60, low: $0) }) { found[$0.low] = $1 }
+        return isRead ? found : nil
+    }
+
+    private func rows(_ counts: [(UInt64, CountState)]) -> [(account: AccountHash, state: CountState)] {
+        counts.map { (account: AccountHash(high: $0 << 60, low: $0), state: $1) }
+    }
+
+    private func position(_ offset: Int64) -> ChangelogPosition {
+        ChangelogPosition(partition: 3, offset: offset, timestamp: 1_700_000_000_000)
+    }
+
+    private let one = CountState(count: 3, incarnation: 2, offset: 120_045)
+    private let two = CountState(count: .max, incarnation: 0, offset: CountState.highestOffset)
+
+    @Test("Counts, position and the highest state are there after it was closed, those of another partition are not")
+    func reopening() throws {
+        do {
+            let file = try open()
+            #expect(file.position == nil && file.highest == nil && read(file, 1...3) == [:])
+            #expect(file.write(rows([(1, one), (2, two)]), at: position(9)))
+            #expect(file.write(rows([(2, CountState(count: 0))]), at: nil))
+            #expect(file.takeNews() == [])
+        }
+        let file = try open()
+        #expect(file.position == position(9) && file.highest == one)
+        #expect(read(file, 1...3) == [1: one, 2: CountState(count: 0)])
+        #expect(read(try open(partition: 4), 1...3) == [:])
+        #expect(file.clear())
+        #expect(file.position == nil && file.highest == nil && read(file, 1...3) == [:])
+        #expect(file.write(rows([(3, one)]), at: position(1)) && read(file, 1...3) == [3: one])
+    }
+
+    @Test("Who opened it earlier writes nothing any more")
+    func owners() throws {
+        let earlier = try open()
+        #expect(earlier.write(rows([(1, one)]), at: position(1)))
+        let later = try open()
+        #expect(!earlier.write(rows([(1, two)]), at: position(2)))
+        #expect(earlier.position == position(1))
+        #expect(earlier.takeNews() == [.failed(.inUse(path: "\(path)/events-3.sqlite"))])
+        #expect(read(later, 1...2) == [1: one] && later.position == position(1))
+        #expect(later.write(rows([(1, two)]), at: position(2)))
+    }
+
+    @Test("A file of something else is set aside, and the last two are kept")
+    func foreign() throws {
+        func fill(_ file: CountFile) -> Bool { file.write(rows([(1, one)]), at: position(1)) }
+        #expect(fill(try open()))
+        for (cluster, changelog, what) in [
+            ("d", "badges", "cluster: c, not d"), ("d", "other", "changelog: badges, not other"),
+            ("e", "other", "cluster: d, not e"),
+        ] {
+            let file = try open(cluster: cluster, changelog: changelog)
+            let news = file.takeNews()
+            guard case .setAside(let aside, let reason) = news.first, news.count == 1 else {
+                Issue.record("\(news)")
+                return
+            }
+            #expect(reason.hasSuffix("of another \(what)") && access(aside, F_OK) == 0)
+            #expect(file.position == nil && read(file, 1...1) == [:] && fill(file))
+        }
+        temporary.delete("counts/secret")
+        let file = try open(cluster: "e", changelog: "other")
+        guard case .setAside(_, let reason) = file.takeNews().first else { throw CancellationError() }
+        #expect(reason.hasSuffix("of another secret") && file.position == nil)
+        #expect(try names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count == 2)
+    }
+
+    @Test("Of another version, or no database: set aside", arguments: [true, false])
+    func unreadable(isDatabase: Bool) throws {
+        let file = "\(path)/events-3.sqlite"
+        if isDatabase {
+            #expect(try open().write(rows([(1, one)]), at: position(1)))
+            try Database.open(path: file).execute("PRAGMA user_version=7")
+        } else {
+            _ = try folder()
+            try temporary.write(Array(repeating: 7, count: 20_000), to: "counts/events-3.sqlite")
+        }
+        let opened = try open()
+        guard case .setAside = opened.takeNews().first else { throw CancellationError() }
+        #expect(opened.position == nil && read(opened, 1...1) == [:])
+        #expect(opened.write(rows([(1, two)]), at: position(1)) && read(opened, 1...1) == [1: two])
+    }
+
+    @Test("One that breaks while it is used answers nothing until it is begun anew")
+    func damage() throws {
+        let many = (0..<20_000 as Range<UInt64>).map { ($0, one) }
+        let accounts = many.map { (account: AccountHash(high: $0.0 << 40, low: $0.0), state: $0.1) }
+        do {
+            let file = try open()
+            #expect(file.write(accounts, at: position(1)))
+        }
+        let file = try open()
+        let descriptor = Glibc.open("\(path)/events-3.sqlite", O_WRONLY)
+        let noise = [UInt8](repeating: 0xee, count: 400_000)
+        #expect(pwrite(descriptor, noise, noise.count, 8192) == noise.count)
+        close(descriptor)
+        #expect(!file.read(accounts.map(\.account)) { _, _ in })
+        #expect(read(file, 1...1) == nil && !file.write(rows([(1, one)]), at: position(2)))
+        #expect(file.clear() && read(file, 0...3) == [:] && file.position == nil)
+        #expect(try names(in: path).contains("events-3.sqlite.aside-1"))
+    }
+
+    @Test("What cannot be opened is tried again, and begun anew")
+    func unopened() throws {
+        _ = try folder()
+        try temporary.makeFolder("counts/events-3.sqlite")
+        let file = try open()
+        #expect(file.position == nil && read(file, 1...1) == nil)
+        guard case .failed = file.takeNews().first else { throw CancellationError() }
+        rmdir("\(path)/events-3.sqlite")
+        #expect(read(file, 1...1) == [:] && file.write(rows([(1, one)]), at: position(1)))
+    }
+
+    @Test("The secret is its owner's alone, lasts, and is another for another folder")
+    func secret() throws {
+        let secret = try folder().secret
+        #expect(try folder().secret == secret)
+        var status = stat()
+        #expect(stat("\(path)/secret", &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_size == 16)
+        #expect(try CountFolder(path: temporary.path, cluster: "c", changelog: "b").secret != secret)
+    }
+
+    @Test("Names of files fit whatever a topic is named")
+    func fileNames() {
+        #expect(CountFolder.fileName("events.v1_x-2", 7) == "events.v1_x-2-7.sqlite")
+        #expect(CountFolder.fileName("a/b%é", 0) == "a%2fb%25%c3%a9-0.sqlite")
+        let long = (0..<2).map { CountFolder.fileName(String(repeating: "a", count: 248) + "\($0)", 123_456) }
+        #expect(long[0] != long[1] && long.allSatisfy { $0.utf8.count < 230 })
+    }
+}
+
+private func names(in path: String) throws -> [String] {
+    guard let folder = opendir(path) else { throw SystemFailure(errno) }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        names.append(
+            withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    return names
+}
