@@ -46,13 +46,18 @@ extension Shard where Ports: ~Copyable {
         for place in places where partitions.index(of: place) == nil {
             _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
         }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
-    /// A rebalance or a seek may have lost what was fetched: the next record of each must be the one after the last taken.
-    mutating func doubtAll() {
-        for index in partitions.indices where partitions[index].state == .running {
-            partitions[index].isUncertain = true
+    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
+    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
+    private mutating func readAnewAll(from time: Instant) {
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
+            case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
+            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+            }
         }
     }
 
@@ -69,6 +74,7 @@ extension Shard where Ports: ~Copyable {
         revocation = Revocation(
             partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
             deadline: now + bound)
+        readAnewAll(from: .never)
     }
 
     private mutating func lost(_ places: [TopicPartition]) {
@@ -87,7 +93,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(places)
         ports.forget(places)
         if servesNothing { confirmation = nil }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     private var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
@@ -143,7 +149,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(revocation.places)
         ports.forget(revocation.places)
         ports.tell(.givenBack(revocation.places))
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     // MARK: What they wait for
@@ -263,7 +269,7 @@ extension Shard where Ports: ~Copyable {
             return
         }
         partitions[index].state = .running
-        doubtAll()
+        partitions[index].isUncertain = true
     }
 
     // MARK: Logs that do not hold what is to be read
@@ -308,7 +314,6 @@ extension Shard where Ports: ~Copyable {
     private mutating func stall(_ index: Int32) {
         partitions[index].state = .stalled(partitions[index].ledger.next)
         ports.stop(partitions[index].place)
-        doubtAll()
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
