@@ -33,6 +33,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var ledger = OffsetLedger(startingAt: 0)
     /// Where the group's commit stands, or where it began.
     var committed: OffsetLedger.Snapshot
+    /// Its ledger begins where the group, or the rule for what is not committed, says.
+    var hasPosition = false
     /// The consumer has been told to read it.
     var isRead = false
     /// The next record must be the one after the last taken: something came between that may have lost records.
@@ -56,6 +58,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changesUnanswered = 0
     /// The last changelog record that is known to be stored.
     var changelogEnd: ChangelogPosition?
+    /// What was not published of it by then is left to its next owner: nothing is sent again.
+    var isGivenUp = false
     /// Something of it was published in the open transaction.
     var isInTransaction = false
 

@@ -325,6 +325,7 @@ extension Shard where Ports: ~Copyable {
 
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
+        partitions[index].isGivenUp = true
         order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
         forgetHeld(of: index, before: partitions[index].epoch &+ 1)
         for entry in 1...UInt32(entries.capacity)

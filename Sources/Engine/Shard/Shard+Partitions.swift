@@ -196,8 +196,7 @@ extension Shard where Ports: ~Copyable {
         }
         partitions[index].range = nil
         guard position.offset >= 0 else {
-            // Its start was not committed before everything had to be asked again.
-            if partitions[index].isRead { return start(index, partitions[index].committed.ledger) }
+            partitions[index].hasPosition = false
             partitions[index].state = .askingRange(again: now)
             return
         }
@@ -214,6 +213,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func start(_ index: Int32, _ ledger: OffsetLedger) {
         partitions[index].ledger = ledger
         partitions[index].committed = ledger.snapshot()
+        partitions[index].hasPosition = true
         partitions[index].state = .restoring
         guard settings.counts else { return beginReading(index) }
         if partitions[index].counts == nil {
@@ -292,7 +292,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func moveInLog(_ index: Int32) {
         guard let range = partitions[index].range else { return }
-        guard partitions[index].isRead else { return begin(index, in: range) }
+        guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
         if range.upperBound < next {
             // What is unfinished of the old log goes on first: nobody could read it again.
@@ -322,7 +322,10 @@ extension Shard where Ports: ~Copyable {
         switch settings.reset {
         case .earliest, .latest:
             partitions[index].mustCommit = true
-            let offset = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            let usual = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            // It had begun before everything had to be asked again.
+            let former = partitions[index].committed.offset
+            let offset = partitions[index].isRead && range.contains(former) ? former : usual
             start(index, OffsetLedger(startingAt: offset))
         case .error:
             partitions[index].range = nil
