@@ -51,6 +51,7 @@ extension Shard where Ports: ~Copyable {
 
     /// A rebalance may have lost what was fetched: the next record of each must be the one after the last taken.
     private mutating func doubtAll() {
+        if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
         for index in partitions.indices where partitions[index].state == .running {
             partitions[index].isUncertain = true
         }
@@ -75,7 +76,9 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.lost(places))
         for place in places {
             guard let index = partitions.index(of: place) else { continue }
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             abandon(index)
         }
         if var open = revocation {
@@ -135,7 +138,9 @@ extension Shard where Ports: ~Copyable {
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
             // What is not committed of it is another's to do again.
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             _ = partitions[index].writeBehind()
             abandon(index)
         }
@@ -215,6 +220,10 @@ extension Shard where Ports: ~Copyable {
                 disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
                 undoes: settings.isTransactional)
             shareBudget()
+        }
+        if PlantedFault.isPlanted(.instanceOwnCounts) { return restored(index) }
+        if PlantedFault.isPlanted(.staleCountsOnReturn), partitions[index].counts?.beginRestore() != nil {
+            return restored(index)
         }
         restore.add(index)
     }
@@ -316,7 +325,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
-    private mutating func beginAnew(_ index: Int32, at offset: Int64) {
+    mutating func beginAnew(_ index: Int32, at offset: Int64) {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1

@@ -12,7 +12,8 @@ extension Shard where Ports: ~Copyable {
         guard !restore.isIdle || restore.isChanged else { return }
         for index in restore.takeTurns() {
             let last = partitions[index].counts?.beginRestore()
-            restore.begin(index, number: partitions[index].place.partition, from: last)
+            let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
+            restore.begin(index, number: partitions[index].place.partition ^ (isWrong ? 1 : 0), from: last)
         }
         if restore.isChanged {
             let starts = restore.takeStarts()
@@ -80,6 +81,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func end() {
         let whole = restore.reading.filter(\.isWhole)
         guard !whole.isEmpty else { return }
+        if PlantedFault.isPlanted(.leaderlessHoldsUpAll), whole.count < restore.reading.count { return }
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
@@ -106,6 +108,7 @@ private struct ReplicaBatch {
     mutating func take(_ event: ReplicaEvent) {
         switch event {
         case .record(let position, let key, let value):
+            if PlantedFault.isPlanted(.countRestoredBeforeEnd), restore.endEarly(position) { return }
             switch restore.take(position, key: key, value: value) {
             case .taken: break
             case .notARecord(let reason): refused.append((position, reason))

@@ -55,7 +55,6 @@ package final class SimulatedPorts: ShardPorts {
     // The chain.
     var current: SimulatedOutput?
     var suspensions: [Suspension?]
-    var suspendedCount = 0
     var suspensionNumber: UInt64 = 0
     var stageResults: [Int] = []
 
