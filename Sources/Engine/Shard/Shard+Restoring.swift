@@ -13,7 +13,8 @@ extension Shard where Ports: ~Copyable {
         for index in restore.takeTurns() {
             let last = partitions[index].counts?.beginRestore()
             let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
-            restore.begin(index, number: partitions[index].place.partition ^ (isWrong ? 1 : 0), from: last)
+            let number = partitions[index].place.partition
+            restore.begin(index, number: isWrong ? number ^ 1 : number, from: isWrong ? nil : last)
         }
         if restore.isChanged {
             let starts = restore.takeStarts()

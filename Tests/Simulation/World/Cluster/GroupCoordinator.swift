@@ -204,6 +204,12 @@ package final class GroupCoordinator {
         settle()
     }
 
+    /// Removes whoever this client is a member as.
+    package func expel(_ client: any GroupClient) {
+        for member in members where member.client === client { remove(member) }
+        settle()
+    }
+
     private func remove(_ member: Member) {
         members.removeAll { $0 === member }
         member.contact += 1

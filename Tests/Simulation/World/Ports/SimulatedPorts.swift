@@ -75,7 +75,7 @@ package final class SimulatedPorts: ShardPorts {
     package struct Switches: Sendable {
         /// In a thousand records.
         package var twice = 0
-        /// What a batch call of the client holds at a rebalance is lost.
+        /// What a batch call of the client holds when its assignment changes is lost.
         package var losesFetched = false
         /// In a thousand seeks and replacements.
         package var failures = 20
@@ -119,10 +119,6 @@ package final class SimulatedPorts: ShardPorts {
     // MARK: The group
 
     func tell(_ event: GroupEvent) {
-        switch event {
-        case .assigned, .revoked, .lost: if switches.losesFetched { fetched.loseHeld() }
-        default: break
-        }
         if case .lost = event { witness.troubled(self) }
         groupEvents.append(event)
         hasNews()
@@ -133,12 +129,16 @@ package final class SimulatedPorts: ShardPorts {
         groupEvents.removeAll(keepingCapacity: true)
     }
 
-    package func acceptAssignment() { membership?.acceptAssignment() }
+    package func acceptAssignment() {
+        if switches.losesFetched { fetched.loseHeld() }
+        membership?.acceptAssignment()
+    }
 
     package func stop(_ partition: TopicPartition) { stop([partition]) }
 
     package func giveBack(_ partitions: [TopicPartition]) {
         for partition in partitions { questions[partition] = nil }
+        if switches.losesFetched { fetched.loseHeld() }
         stop(partitions)
         membership?.giveBack(partitions)
     }
