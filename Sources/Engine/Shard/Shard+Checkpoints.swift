@@ -224,6 +224,8 @@ extension Shard where Ports: ~Copyable {
         case .refused:
             isDirty = true
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
+            // It may have given this member's partitions to others, and will say so.
+            confirm(from: now + .milliseconds(200))
         }
         cut.marks.removeAll(keepingCapacity: true)
     }

@@ -106,6 +106,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .stalled(message.offset)
         ports.stop(partitions[index].place)
         ports.release(message)
+        doubtAll()
     }
 
     /// Reads on when the window has moved, and has room to spare.
@@ -117,7 +118,7 @@ extension Shard where Ports: ~Copyable {
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
         else { return }
         partitions[index].state = .running
-        partitions[index].isUncertain = true
+        doubtAll()
         ports.read([Position(partitions[index].place, offset: ledger.next)])
     }
 

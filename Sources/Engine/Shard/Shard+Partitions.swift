@@ -49,8 +49,8 @@ extension Shard where Ports: ~Copyable {
         doubtAll()
     }
 
-    /// A rebalance may have lost what was fetched: the next record of each must be the one after the last taken.
-    private mutating func doubtAll() {
+    /// A rebalance or a seek may have lost what was fetched: the next record of each must be the one after the last taken.
+    mutating func doubtAll() {
         if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
         for index in partitions.indices where partitions[index].state == .running {
             partitions[index].isUncertain = true
@@ -193,10 +193,10 @@ extension Shard where Ports: ~Copyable {
         guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else {
             return
         }
+        partitions[index].range = nil
         guard position.offset >= 0 else {
             // Its start was not committed before everything had to be asked again.
             if partitions[index].isRead { return start(index, partitions[index].committed.ledger) }
-            partitions[index].range = nil
             partitions[index].state = .askingRange(again: now)
             return
         }
@@ -236,6 +236,16 @@ extension Shard where Ports: ~Copyable {
     /// Its counts are whole.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
+        // What is not committed at all, and ends before what was counted, is a log that was made anew.
+        if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.highest,
+            highest.offset >= end
+        {
+            partitions[index].incarnation = highest.incarnation
+            beginIncarnation(index)
+            partitions[index].range = nil
+            return beginReading(index)
+        }
+        partitions[index].range = nil
         partitions[index].incarnation = partitions[index].counts?.highest?.incarnation ?? 0
         beginReading(index)
     }
@@ -262,7 +272,7 @@ extension Shard where Ports: ~Copyable {
             return
         }
         partitions[index].state = .running
-        partitions[index].isUncertain = true
+        doubtAll()
     }
 
     // MARK: Logs that do not hold what is to be read
@@ -307,18 +317,19 @@ extension Shard where Ports: ~Copyable {
     private mutating func stall(_ index: Int32) {
         partitions[index].state = .stalled(partitions[index].ledger.next)
         ports.stop(partitions[index].place)
+        doubtAll()
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
     /// has it next begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
-        partitions[index].range = nil
         switch settings.reset {
         case .earliest, .latest:
             partitions[index].mustCommit = true
             let offset = settings.reset == .earliest ? range.lowerBound : range.upperBound
             start(index, OffsetLedger(startingAt: offset))
         case .error:
+            partitions[index].range = nil
             ports.tell(.offsetMissing(partitions[index].place))
             partitions[index].state = .asking(again: now + .seconds(10))
         }

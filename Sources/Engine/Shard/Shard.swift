@@ -195,9 +195,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         let limit = settings.sessionTimeout / 2
         if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
-            lastConfirmation &-= 1
-            confirmation = lastConfirmation
-            nextConfirmation = now
+            confirm(from: now)
         }
         guard let confirmation, now >= nextConfirmation else { return }
         guard let index = servedPartition else {
@@ -210,6 +208,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
             number: confirmation)
+    }
+
+    /// Nothing is published before the group has taken a commit of this member.
+    mutating func confirm(from time: Instant) {
+        lastConfirmation &-= 1
+        confirmation = lastConfirmation
+        nextConfirmation = time
     }
 
     private var servedPartition: Int32? { partitions.first { $0.isServed } }

@@ -102,6 +102,7 @@ extension SimulatedPorts {
             return false
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
+        if switches.losesFetched { fetched.loseHeld() }
         fetched.remove(topic: log.topic, log.partition)
         reader.start(at: position.offset)
         return true

@@ -36,6 +36,8 @@ package final class Run {
         if verdict.findings.isEmpty { produceAndHarm() }
         if verdict.findings.isEmpty { settle() }
         if verdict.findings.isEmpty { end() }
+        // What was left open under a name that nobody took over is ended by its time-out.
+        if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
         if verdict.findings.isEmpty { verdict.judge() }
         for finding in verdict.findings { timeline.history.tell(timeline.now, -1, "FINDING: \(finding)") }
         letGo()
@@ -87,7 +89,9 @@ package final class Run {
             for log in cluster.logs[topic] {
                 switch scenario.sequel {
                 case .none: break
-                case .madeAnew: log.cut(from: 0)
+                case .madeAnew:
+                    log.cut(from: 0)
+                    if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
                 case .cut(let count): log.cut(from: max(0, log.end - count))
                 }
             }

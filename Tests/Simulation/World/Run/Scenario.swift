@@ -57,7 +57,8 @@ package struct Scenario: Sendable {
         self.seed = seed
         let isTransactional = dice.chance(500)
         isStatic = dice.chance(500)
-        topics = !isTransactional && dice.chance(250) ? 2 : 1
+        // Counts of two topics would meet in one changelog: the configuration refuses it.
+        topics = 1
         settings = ShardSettings(input: Array(Place.names.prefix(topics)))
         settings.isTransactional = isTransactional
         settings.counts = true

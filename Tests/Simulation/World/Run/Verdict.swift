@@ -15,6 +15,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         var stored: [(time: UInt64, transaction: Int)] = []
         /// The log that had it is another now.
         var isPast = false
+        var isBegunByStranger = false
     }
 
     private(set) var findings: [String] = []
@@ -70,6 +71,8 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     func trouble() { troubles.append(cluster.timeline.now) }
 
+    func expelled() { trouble() }
+
     func troubled(_ ports: SimulatedPorts) { trouble() }
 
     func broken(_ what: String, by ports: SimulatedPorts) { found("shard \(ports.number): \(what)") }
@@ -77,9 +80,13 @@ final class Verdict: ClusterWitness, PortsWitness {
     func begun(_ event: Int32, by ports: SimulatedPorts) {
         let index = Int(event)
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
-        guard cases[index].isCovered, !cases[index].isPast else { return }
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
-        guard cluster.group.isOwner(ports.membership?.id, of: place) else { return }
+        guard cluster.group.isOwner(ports.membership?.id, of: place) else {
+            // The partition was taken from it, and it could not know that yet.
+            cases[index].isBegunByStranger = true
+            return
+        }
+        guard cases[index].isCovered, !cases[index].isPast else { return }
         found("event \(event) at \(place)/\(cases[index].offset) was taken again, though it is committed")
     }
 
@@ -93,7 +100,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         cases[index].stored.append((entry.time, entry.transaction))
         guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
         let begun = cases[index].firstBegun
-        if !troubles.contains(where: { $0 >= begun }) {
+        if !cases[index].isBegunByStranger, !troubles.contains(where: { $0 >= begun }) {
             found("event \(index) was published twice, and nothing had happened")
         }
     }
