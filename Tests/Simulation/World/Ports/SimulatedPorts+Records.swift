@@ -102,9 +102,9 @@ extension SimulatedPorts {
             return false
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
-        if switches.losesFetched { fetched.loseHeld() }
         fetched.remove(topic: log.topic, log.partition)
         reader.start(at: position.offset)
+        loseFetched()
         return true
     }
 

@@ -130,7 +130,7 @@ package final class SimulatedPorts: ShardPorts {
     }
 
     package func acceptAssignment() {
-        if switches.losesFetched { fetched.loseHeld() }
+        loseFetched()
         membership?.acceptAssignment()
     }
 
@@ -138,12 +138,21 @@ package final class SimulatedPorts: ShardPorts {
 
     package func giveBack(_ partitions: [TopicPartition]) {
         for partition in partitions { questions[partition] = nil }
-        if switches.losesFetched { fetched.loseHeld() }
+        loseFetched()
         stop(partitions)
         membership?.giveBack(partitions)
     }
 
+    func loseFetched() {
+        if switches.losesFetched { fetched.loseHeld() }
+        goOnReading()
+    }
+
+    /// Readers go on as soon as there is room, whatever has made it.
+    func goOnReading() { if fetched.isEmpty { for reader in readers { reader.goOn() } } }
+
     private func stop(_ partitions: [TopicPartition]) {
+        defer { goOnReading() }
         readers.removeAll { reader in
             guard partitions.contains(cluster.partitions[reader.log.topic][Int(reader.log.partition)]) else {
                 return false

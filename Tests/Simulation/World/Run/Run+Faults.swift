@@ -23,7 +23,8 @@ extension Run {
             }
         case .freezeInTransaction(let index, let time):
             let node = instances[index].node
-            node.beforeOffsets = { [unowned self, unowned node] in
+            node.beforeOffsets = { [unowned self, weak node] in
+                guard let node else { return }
                 verdict.trouble()
                 node.freeze()
                 timeline.after(time) { [unowned self] in
