@@ -114,7 +114,9 @@ struct Checkpoint {
             guard now >= due || isWanted else { return .none }
             return beginCut(now)
         case .storing:
-            guard areChangesPublished, changesUnanswered == 0 else {
+            guard areChangesPublished,
+                changesUnanswered == 0 || !isTransactional && PlantedFault.isPlanted(.changelogAfterOffsets)
+            else {
                 guard !isTransactional, areChangesPublished, !hasFailed, now >= begun + Self.changelogPatience else {
                     return .none
                 }

@@ -97,7 +97,7 @@ extension Shard where Ports: ~Copyable {
                 isDirty = true
                 continue
             }
-            let snapshot = partitions[index].ledger.snapshot()
+            let snapshot = partitions[index].ledger.snapshot(limit: settings.metadataLimit)
             if snapshot.leftOut > 0 {
                 ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
             }
@@ -166,7 +166,7 @@ extension Shard where Ports: ~Copyable {
     /// Perhaps for its time: the next ones carry their events' instead, or this machine's again.
     private mutating func refuseChange(_ reason: String, of number: UInt32) {
         ports.tell(.changelogRefused(reason: reason))
-        isClockRefused = !cut.hasEventTime
+        isClockRefused = !cut.hasEventTime && !PlantedFault.isPlanted(.clockAheadAbortsForEver)
         checkpoint.answeredChange(of: number, failed: true)
     }
 
@@ -297,7 +297,7 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices where partitions[index].isServed {
             dropEntries(of: index)
             partitions[index].counts?.rollBack()
-            partitions[index].rewind()
+            if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
             partitions[index].stopIfStalled(&ports)

@@ -27,6 +27,10 @@ extension Shard where Ports: ~Copyable {
         entries[entry].state = .published
         entries[entry].isUnanswered = true
         if entries[entry].destination == .deadLetters { letters.published() } else { outputs.published() }
+        if PlantedFault.isPlanted(.commitBeforeAcknowledgement) {
+            _ = partitions[entries[entry].partition].ledger.complete(entries[entry].offset)
+            isDirty = true
+        }
         if settings.isTransactional { completeInTransaction(entry) }
     }
 

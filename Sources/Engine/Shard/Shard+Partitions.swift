@@ -52,6 +52,7 @@ extension Shard where Ports: ~Copyable {
     /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
     /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
     private mutating func readAnewAll(from time: Instant) {
+        if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
         for index in partitions.indices {
             switch partitions[index].state {
             case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
@@ -81,7 +82,9 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.lost(places))
         for place in places {
             guard let index = partitions.index(of: place) else { continue }
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             abandon(index)
         }
         if var open = revocation {
@@ -141,7 +144,9 @@ extension Shard where Ports: ~Copyable {
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
             // What is not committed of it is another's to do again.
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             _ = partitions[index].writeBehind()
             abandon(index)
         }
@@ -221,6 +226,10 @@ extension Shard where Ports: ~Copyable {
                 disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
                 undoes: settings.isTransactional)
             shareBudget()
+        }
+        if PlantedFault.isPlanted(.instanceOwnCounts) { return restored(index) }
+        if PlantedFault.isPlanted(.staleCountsOnReturn), partitions[index].counts?.beginRestore() != nil {
+            return restored(index)
         }
         restore.add(index)
     }
@@ -335,7 +344,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
-    private mutating func beginAnew(_ index: Int32, at offset: Int64) {
+    mutating func beginAnew(_ index: Int32, at offset: Int64) {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1

@@ -163,6 +163,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         ports.takeStageResults(into: &stageResults)
         for index in stageResults {
             let entry = UInt32(truncatingIfNeeded: index)
+            if PlantedFault.isPlanted(.deadlineBesideStage) || PlantedFault.isPlanted(.revokedResultPublished) {
+                publishLate(index)
+            }
             guard index > 0, index <= entries.capacity, entries[entry].state == .suspended,
                 let step = ports.resume(entry: index, now: now)
             else { continue }
@@ -170,6 +173,12 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             take(step, of: entry)
         }
         stageResults.removeAll(keepingCapacity: true)
+    }
+
+    /// A planted fault: what a stage gives for an entry that has ended without it.
+    private mutating func publishLate(_ index: Int) {
+        guard entries[UInt32(index)].state != .suspended, ports.resume(entry: index, now: now) != nil else { return }
+        _ = ports.publish(tag: 0)
     }
 
     private mutating func fireWakeUps() {

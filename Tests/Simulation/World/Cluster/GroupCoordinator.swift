@@ -204,6 +204,12 @@ package final class GroupCoordinator {
         settle()
     }
 
+    /// Removes whoever this client is a member as.
+    package func expel(_ client: any GroupClient) {
+        for member in members where member.client === client { expel(member) }
+        settle()
+    }
+
     /// Others will have its partitions before it knows.
     private func expel(_ member: Member) {
         cluster?.witness?.expelled()

@@ -159,6 +159,9 @@ final class Verdict: ClusterWitness, PortsWitness {
                 for entry in log.entries where log.isVisible(entry) {
                     guard case .output(let value) = entry.content, value.event >= 0 else { continue }
                     counts[Int(value.event)] += 1
+                    if value.isLetter, !scenario.events[Int(value.event)].mayBeLetter {
+                        found("event \(value.event) became a dead letter, and nothing was wrong with it")
+                    }
                     if counts[Int(value.event)] == 1, !value.isLetter {
                         appearances[Int(value.recipient)].append(value)
                     }
