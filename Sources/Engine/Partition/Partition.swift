@@ -37,6 +37,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var hasPosition = false
     /// The consumer has been told to read it.
     var isRead = false
+    /// And told to read nothing of it for now: a seek would not change that.
+    var isStopped = false
     /// The next record must be the one after the last taken: something came between that may have lost records.
     var isUncertain = false
     /// A gap that was found then: the offset after it. If it comes again the log itself has the gap.
@@ -82,11 +84,6 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var needsCommit: Bool {
         if case .restoring = state { return mustCommit }
         return isServed && (mustCommit || ledger.isDirty)
-    }
-
-    /// Nothing is read of a stalled one, which a seek would not change.
-    mutating func stopIfStalled(_ ports: inout Ports) {
-        if case .stalled = state { ports.read([Position(place, offset: ledger.position)]) }
     }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.

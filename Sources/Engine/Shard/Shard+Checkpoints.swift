@@ -300,7 +300,6 @@ extension Shard where Ports: ~Copyable {
             if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
-            partitions[index].stopIfStalled(&ports)
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
         changes.removeCounted()

@@ -104,6 +104,7 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.windowFull(partitions[index].place, offset: message.offset))
         if PlantedFault.isPlanted(.pauseForgotten) { return ports.release(message) }
         partitions[index].state = .stalled(message.offset)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
         ports.release(message)
     }
@@ -116,9 +117,7 @@ extension Shard where Ports: ~Copyable {
                 || fits(offset, index, in: settings.metadataLimit / 4 * 3)
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
         else { return }
-        partitions[index].state = .running
-        partitions[index].isUncertain = true
-        ports.read([Position(partitions[index].place, offset: ledger.next)])
+        partitions[index].state = .seeking(ledger.next, again: now)
     }
 
     private mutating func loadAccounts() {

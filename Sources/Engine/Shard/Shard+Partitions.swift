@@ -273,7 +273,11 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {
-        guard ports.seek(to: Position(partitions[index].place, offset: offset)) else {
+        let position = Position(partitions[index].place, offset: offset)
+        if partitions[index].isStopped {
+            partitions[index].isStopped = false
+            ports.read([position])
+        } else if !ports.seek(to: position) {
             partitions[index].state = .seeking(offset, again: now + Self.seeksEvery)
             return
         }
@@ -322,6 +326,7 @@ extension Shard where Ports: ~Copyable {
     /// Its changelog does not answer: nothing more is counted of it for now.
     private mutating func stall(_ index: Int32) {
         partitions[index].state = .stalled(partitions[index].ledger.next)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
     }
 
