@@ -189,7 +189,7 @@ struct Checkpoint {
         case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from): from
         // The shard has times of its own for that.
         case .replacing: .never
-        case .storing: areChangesPublished ? begun + Self.changelogPatience : .never
+        case .storing: areChangesPublished && !isTransactional ? begun + Self.changelogPatience : .never
         case .closing: .never
         case .addingOffsets: .past
         }

@@ -307,7 +307,9 @@ extension Shard where Ports: ~Copyable {
         guard let range = partitions[index].range else { return }
         guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
-        if range.upperBound < next {
+        // What is done may lie beyond one that hangs, and what was counted beyond both.
+        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
+        if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             if partitions[index].unfinished == 0, !partitions[index].isInTransaction {
                 beginAnew(index, at: range.lowerBound)
