@@ -368,6 +368,7 @@ extension Shard where Ports: ~Copyable {
     /// Nobody's account says so in the changelog, before anything of the new log is committed.
     private mutating func beginIncarnation(_ index: Int32) {
         partitions[index].incarnation &+= 1
+        isDirty = true
         let name = [UInt8](repeating: 0, count: 4)
         name.withUnsafeBytes { name in
             changes.add(
