@@ -69,7 +69,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var stageResults: [Int] = []
     private var commands: [ShardCommand] = []
 
-    package private(set) var figures = ShardFigures()
+    package var figures: ShardFigures { ShardFigures(self) }
 
     package init(_ settings: ShardSettings, ports: consuming Ports) {
         self.settings = settings
@@ -109,7 +109,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         advanceCheckpoint()
         advanceEnding()
         lastTurn = now
-        figures = ShardFigures(self)
         return hasEnded ? .never : nextTurn
     }
 
