@@ -18,7 +18,7 @@ struct ConfigurationTests {
         #expect(example.sections(besides: ["stages"]) == empty.sections(besides: ["stages"]))
         #expect(empty.topics.input == ["push.events"])
         #expect(empty.delivery.deadline == .seconds(30))
-        #expect(empty.delivery.lanes == nil)
+        #expect(empty.delivery.cores == nil)
         #expect(empty.admin.listen == ListenAddress(host: "127.0.0.1", port: 9464))
     }
 
@@ -52,7 +52,7 @@ struct ConfigurationTests {
               ordring: key
               deadline: 30
               max-in-flight: 99999999999999999999
-              lanes: 0
+              cores: 0
             stages:
               - bagde: { mode: x }
               - badge: { mode: incremental }
@@ -80,7 +80,7 @@ struct ConfigurationTests {
                     + " found \"30\"",
                 "f.yaml:12:18: delivery.max-in-flight: expected an integer from 1 to 10000000, found"
                     + " \"99999999999999999999\"",
-                "f.yaml:13:10: delivery.lanes: expected auto, or an integer from 1 to 256, found \"0\"",
+                "f.yaml:13:10: delivery.cores: expected auto, or an integer from 1 to 256, found \"0\"",
                 "f.yaml:15:5: stages.bagde: no such stage; did you mean \"badge\"?",
                 "f.yaml:16:20: stages.badge.mode: expected increment or absolute, found \"incremental\"; did you"
                     + " mean \"increment\"?",

@@ -26,7 +26,7 @@ enum Example {
           checkpoint-interval: 200ms
           drain: 5s
           shutdown-grace: 25s
-          lanes: auto
+          cores: auto
 
         state:
           path: /var/lib/pushmill/state.sqlite

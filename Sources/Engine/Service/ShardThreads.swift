@@ -5,7 +5,7 @@ import Synchronization
 import Telemetry
 
 /// The shards of a process, each on a thread of its own: starts them, ends them, and shows what they publish.
-package final class Engine: Sendable {
+package final class ShardThreads: Sendable {
     /// A shard whose consumer can go on no more is made anew after so long.
     private static let restartPause = Duration.seconds(1)
 
