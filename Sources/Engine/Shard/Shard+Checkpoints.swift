@@ -35,6 +35,7 @@ struct Cut {
 /// Checkpoints: what the machine asks for.
 extension Shard where Ports: ~Copyable {
     private static var writeBehindInterval: Duration { .seconds(1) }
+    private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
         if case .leaving = ending.phase { return }
@@ -46,6 +47,10 @@ extension Shard where Ports: ~Copyable {
             perform(action)
         }
         writeBehindIfDue()
+        guard now >= nextRecommit else { return }
+        nextRecommit = .never
+        for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
+        isDirty = true
     }
 
     mutating func perform(_ action: Checkpoint.Action) {
@@ -59,6 +64,8 @@ extension Shard where Ports: ~Copyable {
             storeChanges()
             cut.marks.removeAll(keepingCapacity: true)
             isDirty = true
+            // It may come to pass behind a later one, and take that back.
+            nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)
         case .flush: ports.flush()
@@ -220,7 +227,9 @@ extension Shard where Ports: ~Copyable {
             accept { !refused.contains($0) }
             isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
-        case .retry: isDirty = true
+        case .retry:
+            isDirty = true
+            nextRecommit = now + Self.recommitDelay
         case .refused:
             isDirty = true
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
@@ -291,7 +300,6 @@ extension Shard where Ports: ~Copyable {
             if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
-            partitions[index].stopIfStalled(&ports)
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
         changes.removeCounted()

@@ -104,9 +104,9 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.windowFull(partitions[index].place, offset: message.offset))
         if PlantedFault.isPlanted(.pauseForgotten) { return ports.release(message) }
         partitions[index].state = .stalled(message.offset)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
         ports.release(message)
-        doubtAll()
     }
 
     /// Reads on when the window has moved, and has room to spare.
@@ -117,9 +117,7 @@ extension Shard where Ports: ~Copyable {
                 || fits(offset, index, in: settings.metadataLimit / 4 * 3)
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
         else { return }
-        partitions[index].state = .running
-        doubtAll()
-        ports.read([Position(partitions[index].place, offset: ledger.next)])
+        partitions[index].state = .seeking(ledger.next, again: now)
     }
 
     private mutating func loadAccounts() {
@@ -332,6 +330,7 @@ extension Shard where Ports: ~Copyable {
 
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
+        partitions[index].isGivenUp = true
         order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
         forgetHeld(of: index, before: partitions[index].epoch &+ 1)
         for entry in 1...UInt32(entries.capacity)

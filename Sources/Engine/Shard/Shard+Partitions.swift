@@ -46,14 +46,19 @@ extension Shard where Ports: ~Copyable {
         for place in places where partitions.index(of: place) == nil {
             _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
         }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
-    /// A rebalance or a seek may have lost what was fetched: the next record of each must be the one after the last taken.
-    mutating func doubtAll() {
+    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
+    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
+    private mutating func readAnewAll(from time: Instant) {
         if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
-        for index in partitions.indices where partitions[index].state == .running {
-            partitions[index].isUncertain = true
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
+            case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
+            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+            }
         }
     }
 
@@ -70,6 +75,7 @@ extension Shard where Ports: ~Copyable {
         revocation = Revocation(
             partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
             deadline: now + bound)
+        readAnewAll(from: .never)
     }
 
     private mutating func lost(_ places: [TopicPartition]) {
@@ -90,7 +96,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(places)
         ports.forget(places)
         if servesNothing { confirmation = nil }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     private var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
@@ -148,7 +154,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(revocation.places)
         ports.forget(revocation.places)
         ports.tell(.givenBack(revocation.places))
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     // MARK: What they wait for
@@ -195,8 +201,7 @@ extension Shard where Ports: ~Copyable {
         }
         partitions[index].range = nil
         guard position.offset >= 0 else {
-            // Its start was not committed before everything had to be asked again.
-            if partitions[index].isRead { return start(index, partitions[index].committed.ledger) }
+            partitions[index].hasPosition = false
             partitions[index].state = .askingRange(again: now)
             return
         }
@@ -213,6 +218,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func start(_ index: Int32, _ ledger: OffsetLedger) {
         partitions[index].ledger = ledger
         partitions[index].committed = ledger.snapshot()
+        partitions[index].hasPosition = true
         partitions[index].state = .restoring
         guard settings.counts else { return beginReading(index) }
         if partitions[index].counts == nil {
@@ -267,12 +273,16 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {
-        guard ports.seek(to: Position(partitions[index].place, offset: offset)) else {
+        let position = Position(partitions[index].place, offset: offset)
+        if partitions[index].isStopped {
+            partitions[index].isStopped = false
+            ports.read([position])
+        } else if !ports.seek(to: position) {
             partitions[index].state = .seeking(offset, again: now + Self.seeksEvery)
             return
         }
         partitions[index].state = .running
-        doubtAll()
+        partitions[index].isUncertain = true
     }
 
     // MARK: Logs that do not hold what is to be read
@@ -295,7 +305,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func moveInLog(_ index: Int32) {
         guard let range = partitions[index].range else { return }
-        guard partitions[index].isRead else { return begin(index, in: range) }
+        guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
         if range.upperBound < next {
             // What is unfinished of the old log goes on first: nobody could read it again.
@@ -316,8 +326,8 @@ extension Shard where Ports: ~Copyable {
     /// Its changelog does not answer: nothing more is counted of it for now.
     private mutating func stall(_ index: Int32) {
         partitions[index].state = .stalled(partitions[index].ledger.next)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
-        doubtAll()
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
@@ -326,7 +336,10 @@ extension Shard where Ports: ~Copyable {
         switch settings.reset {
         case .earliest, .latest:
             partitions[index].mustCommit = true
-            let offset = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            let usual = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            // It had begun before everything had to be asked again.
+            let former = partitions[index].committed.offset
+            let offset = partitions[index].isRead && range.contains(former) ? former : usual
             start(index, OffsetLedger(startingAt: offset))
         case .error:
             partitions[index].range = nil

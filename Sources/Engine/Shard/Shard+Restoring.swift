@@ -87,7 +87,9 @@ extension Shard where Ports: ~Copyable {
             let index = reading.partition
             restore.remove(index)
             // A disk that takes nothing more does so later, or the changelog is read again after a restart.
-            if partitions[index].counts?.endRestore() == false, nextWriting == .never { nextWriting = now + .seconds(1) }
+            if partitions[index].counts?.endRestore() == false, nextWriting == .never {
+                nextWriting = now + .seconds(1)
+            }
             guard rewrite(reading) else {
                 failDisk(of: index)
                 continue

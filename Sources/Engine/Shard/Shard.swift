@@ -45,6 +45,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changes = CountChanges()
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
+    /// When everything is committed once more, since it is not known which commit came last.
+    var nextRecommit = Instant.never
     /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
     var isClockRefused = false
     /// No dead letter is published before, since their topic is away.
@@ -116,7 +118,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
-        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting)
+        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting, nextRecommit)
         if checkpoint.takesOutputs, confirmation == nil, !isReplacingProducer {
             if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
             if let resends = letters.resendsAt { next = min(next, max(resends, lettersFrom, now + .milliseconds(1))) }

@@ -138,7 +138,7 @@ package final class Run {
             return timeline.after(.milliseconds(10)) { [unowned self] in produce(index) }
         }
         log.skip(scenario.gaps[index])
-        timeline.note(log.identity, .produce, Int64(index), log.end)
+        timeline.note(log.identity, .produce, Int64(index), log.end, Int64(event.recipient))
         verdict.producing(index, at: log.end)
         _ = log.append(Batch([NewRecord(.event(Int32(index)))]))
     }

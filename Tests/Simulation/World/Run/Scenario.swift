@@ -139,7 +139,8 @@ package struct Scenario: Sendable {
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
-        sequel = .madeAnew
+        // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
+        sequel = settings.reset == .earliest ? .madeAnew : .none
     }
 
     private func makeRareFault(_ dice: inout Dice) -> Fault {
