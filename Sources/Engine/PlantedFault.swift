@@ -27,7 +27,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     /// What a batch call of the client loses at a rebalance counts as a gap in the log.
     case batchLossTakenForGap
     case wholeBatchDeadLettered
-    /// Whether a commit has room is asked without the gap before the next record.
+    /// Nobody asks whether a commit has room for what is done beyond its position.
     case metadataOverflow
     /// No partition is read before the counts of all are there.
     case leaderlessHoldsUpAll

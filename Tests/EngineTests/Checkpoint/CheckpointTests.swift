@@ -150,7 +150,7 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.advance(now: now + .seconds(9), isDirty: false, unanswered: 0) == .none)
         checkpoint.answeredChange(of: checkpoint.number, failed: false)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets, .done, now: now) == .none)
+        #expect(checkpoint.stepped(.addOffsets([]), .done, now: now) == .none)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
         #expect(checkpoint.stepped(.commit, .done, now: now) == .none)
         #expect(checkpoint.ended == checkpoint.number)
@@ -208,7 +208,7 @@ struct TransactionalCheckpointTests {
         cut(start + .milliseconds(20))
         checkpoint.publishedAllChanges()
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets, outcome, now: start) == .putBack)
+        #expect(checkpoint.stepped(.addOffsets([]), outcome, now: start) == .putBack)
         #expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0) == .abort)
     }
 
@@ -218,7 +218,7 @@ struct TransactionalCheckpointTests {
         cut(start + .milliseconds(20))
         checkpoint.publishedAllChanges()
         _ = checkpoint.advance(now: start, isDirty: false, unanswered: 0)
-        _ = checkpoint.stepped(.addOffsets, .done, now: start)
+        _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
         let now = start + .milliseconds(30)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
         #expect(checkpoint.stepped(.commit, .retry, now: now) == .none)
@@ -247,7 +247,7 @@ struct TransactionalCheckpointTests {
         cut(start + .milliseconds(20))
         checkpoint.publishedAllChanges()
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets, .failed(reason: ""), now: start) == .putBack)
+        #expect(checkpoint.stepped(.addOffsets([]), .failed(reason: ""), now: start) == .putBack)
         #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .replaceProducer)
     }
 }

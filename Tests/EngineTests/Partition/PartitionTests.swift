@@ -17,8 +17,8 @@ struct PartitionTests {
     func new() {
         let partition = partition()
         #expect(partition.state == .asking(again: now))
-        #expect(!partition.isServed)
-        #expect(!partition.needsCommit)
+        #expect(partition.isServed == false)
+        #expect(partition.needsCommit == false)
     }
 
     @Test(
@@ -30,7 +30,7 @@ struct PartitionTests {
     func served(state: Partition<SimulatedPorts>.State, isServed: Bool) {
         var partition = partition()
         partition.state = state
-        #expect(!partition.isServed)
+        #expect(partition.isServed == false)
         partition.isRead = true
         #expect(partition.isServed == isServed)
     }
@@ -40,18 +40,18 @@ struct PartitionTests {
         var partition = partition()
         partition.state = .running
         partition.isRead = true
-        #expect(!partition.needsCommit)
+        #expect(partition.needsCommit == false)
         _ = partition.ledger.take(0)
-        #expect(!partition.needsCommit)
+        #expect(partition.needsCommit == false)
         _ = partition.ledger.complete(0)
-        #expect(partition.needsCommit)
+        #expect(partition.needsCommit == true)
         partition.ledger.committed(partition.ledger.snapshot())
-        #expect(!partition.needsCommit)
+        #expect(partition.needsCommit == false)
         partition.mustCommit = true
-        #expect(partition.needsCommit)
+        #expect(partition.needsCommit == true)
         // Its beginning can be committed before its counts are there.
         partition.state = .restoring
-        #expect(partition.needsCommit)
+        #expect(partition.needsCommit == true)
     }
 
     @Test("It goes back to the last commit with all that was done beyond it")
@@ -67,7 +67,7 @@ struct PartitionTests {
         #expect(partition.ledger.position == 2)
         #expect(partition.ledger.completedBeyond == [3..<4])
         #expect(partition.ledger.inFlight == 0)
-        #expect(!partition.isInTransaction)
+        #expect(partition.isInTransaction == false)
         #expect(partition.gap == nil)
     }
 

@@ -19,11 +19,11 @@ struct KeyOrderTests {
     func free() {
         var entries = Self.table([5, 6])
         var order = KeyOrder()
-        #expect(order.isEmpty)
+        #expect(order.isEmpty == true)
         order.hold(1, &entries)
         let waits = order.wait(2, &entries)
         #expect(!waits)
-        #expect(!order.isEmpty)
+        #expect(order.isEmpty == false)
     }
 
     @Test("Those who wait for a key have it one after the other, in their order")
@@ -45,7 +45,7 @@ struct KeyOrderTests {
         #expect(next == 0)
         next = order.release(4, &entries)
         #expect(next == 0)
-        #expect(order.isEmpty)
+        #expect(order.isEmpty == true)
     }
 
     @Test("Who does not hold a key releases nothing")
@@ -55,7 +55,7 @@ struct KeyOrderTests {
         order.hold(1, &entries)
         let next = order.release(2, &entries)
         #expect(next == 0)
-        #expect(!order.isEmpty)
+        #expect(order.isEmpty == false)
     }
 
     @Test("What waits of a partition that went back is taken out, the rest stays in its order")
@@ -78,7 +78,7 @@ struct KeyOrderTests {
             next = order.release(next, &entries)
         }
         #expect(released == [3, 4])
-        #expect(order.isEmpty)
+        #expect(order.isEmpty == true)
     }
 
     @Test("They are as lists would have them", arguments: 1...6)
