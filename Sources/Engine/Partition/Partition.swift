@@ -81,10 +81,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
-    var needsCommit: Bool {
-        if case .restoring = state { return mustCommit }
-        return isServed && (mustCommit || ledger.isDirty)
-    }
+    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
     mutating func writeBehind() -> Bool {

@@ -124,6 +124,7 @@ extension Shard where Ports: ~Copyable {
         }
         // What is open would hold up whoever reads the outputs until its time is over.
         if settings.isTransactional, checkpoint.isInitialized { abortLast() }
+        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
         ports.leave()
     }
 }

@@ -38,7 +38,6 @@ extension Shard where Ports: ~Copyable {
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
-        if case .leaving = ending.phase { return }
         publishChanges()
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {

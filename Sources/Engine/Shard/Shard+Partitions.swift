@@ -307,7 +307,9 @@ extension Shard where Ports: ~Copyable {
         guard let range = partitions[index].range else { return }
         guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
-        if range.upperBound < next {
+        // What is done may lie beyond one that hangs, and what was counted beyond both.
+        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
+        if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             if partitions[index].unfinished == 0, !partitions[index].isInTransaction {
                 beginAnew(index, at: range.lowerBound)
@@ -366,6 +368,7 @@ extension Shard where Ports: ~Copyable {
     /// Nobody's account says so in the changelog, before anything of the new log is committed.
     private mutating func beginIncarnation(_ index: Int32) {
         partitions[index].incarnation &+= 1
+        isDirty = true
         let name = [UInt8](repeating: 0, count: 4)
         name.withUnsafeBytes { name in
             changes.add(

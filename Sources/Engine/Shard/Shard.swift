@@ -69,7 +69,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var stageResults: [Int] = []
     private var commands: [ShardCommand] = []
 
-    package private(set) var figures = ShardFigures()
+    package var figures: ShardFigures { ShardFigures(self) }
 
     package init(_ settings: ShardSettings, ports: consuming Ports) {
         self.settings = settings
@@ -92,6 +92,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         noticeAbsence()
         takeCommands()
         takeEvents()
+        if case .leaving = ending.phase {
+            advanceEnding()
+            return hasEnded ? .never : min(ending.deadline, now + .milliseconds(50))
+        }
         takeReports()
         // A count that changes within a checkpoint of a transaction would be neither part of it nor of the next.
         if checkpoint.takesOutputs {
@@ -105,7 +109,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         advanceCheckpoint()
         advanceEnding()
         lastTurn = now
-        figures = ShardFigures(self)
         return hasEnded ? .never : nextTurn
     }
 
@@ -113,7 +116,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
     private var nextTurn: Instant {
-        if case .leaving = ending.phase { return min(ending.deadline, now + .milliseconds(50)) }
         if batchNext < batch.count || !released.isEmpty, canRun { return now }
         if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)

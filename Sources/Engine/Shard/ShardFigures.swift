@@ -1,14 +1,25 @@
 package import Kafka
 
-/// What a shard shows of itself to others: a copy, made once a turn.
+/// What a shard shows of itself to others: a copy.
 package struct ShardFigures: Sendable {
     package struct PartitionFigures: Sendable {
         package let place: TopicPartition
         /// The next offset to be taken; nil before it is served.
         package let next: Int64?
-        package let unfinished: Int
-        package let isWaiting: Bool
+        /// Taken and not done.
+        package let inFlight: Int
+        /// Nothing is taken of it for now.
+        package let isPaused: Bool
+        /// Its counts are read from the changelog, or something else that it needs.
         package let isRestoring: Bool
+
+        init<Ports: ShardPorts & ~Copyable>(_ partition: borrowing Partition<Ports>, canTake: Bool) {
+            place = partition.place
+            next = partition.isServed ? partition.ledger.next : nil
+            inFlight = partition.ledger.inFlight
+            if case .running = partition.state { isPaused = !canTake } else { isPaused = partition.isServed }
+            isRestoring = partition.state == .restoring
+        }
     }
 
     package var inFlight = 0
@@ -24,5 +35,11 @@ package struct ShardFigures: Sendable {
         inFlightBytes = shard.entries.byteCount
         isInitialized = shard.checkpoint.isInitialized
         canPublish = shard.outputs.isIdle && !shard.isReplacingProducer
+        let canTake = shard.canRun && shard.hasRoom
+        for index in shard.partitions.indices where shard.partitions[index].state != .gone {
+            partitions.append(PartitionFigures(shard.partitions[index], canTake: canTake))
+        }
     }
+
+    package var restoring: Int { partitions.count { $0.isRestoring } }
 }

@@ -2,7 +2,9 @@ package import Stores
 
 /// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.
 package struct ShardSettings: Sendable {
-    package enum Ordering: Sendable { case key, partition, none }
+    package enum Ordering: String, CaseIterable, Sendable {
+        case key, partition, none
+    }
 
     /// Where a partition begins of which nothing is committed.
     package enum Reset: Sendable { case earliest, latest, error }

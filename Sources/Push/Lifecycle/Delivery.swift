@@ -37,6 +37,8 @@ public final class Delivery {
     @exclusivity(unchecked) var event: CloudEvent?
     @exclusivity(unchecked) var wallClock: Int64 = 0
     @exclusivity(unchecked) var count: Int32?
+    /// The count has this message in it already.
+    @exclusivity(unchecked) var isCounted = false
     /// The stage that runs or is next.
     @exclusivity(unchecked) var position = 0
     /// What lanes need: nil for all others.

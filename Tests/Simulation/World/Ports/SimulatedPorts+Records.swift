@@ -104,7 +104,7 @@ extension SimulatedPorts {
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
         fetched.remove(topic: log.topic, log.partition)
         reader.start(at: position.offset)
-        loseFetched()
+        goOnReading()
         return true
     }
 
