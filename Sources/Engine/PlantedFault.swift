@@ -36,8 +36,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case clockAheadAbortsForEver
 
     #if PLANTED_FAULTS
-        /// Set once, before the first shard begins.
-        nonisolated(unsafe) package static var planted: PlantedFault?
+        /// Of runs that are played within `$planted.withValue`: others beside them have none.
+        @TaskLocal package static var planted: PlantedFault?
 
         @inline(__always)
         package static func isPlanted(_ fault: PlantedFault) -> Bool { planted == fault }

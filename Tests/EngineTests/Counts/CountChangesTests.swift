@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Changes of counts on their way to the changelog")
 struct CountChangesTests {
-    private typealias CountChanges = Engine.CountChanges
-
     private static func add(_ changes: inout CountChanges, _ partition: Int32, _ key: String, isRewrite: Bool = false) {
         changes.add(
             partition: partition, AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1),
