@@ -27,7 +27,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     /// What a batch call of the client loses at a rebalance counts as a gap in the log.
     case batchLossTakenForGap
     case wholeBatchDeadLettered
-    /// Whether a commit has room is asked without the gap before the next record.
+    /// Nobody asks whether a commit has room for what is done beyond its position.
     case metadataOverflow
     /// No partition is read before the counts of all are there.
     case leaderlessHoldsUpAll
@@ -36,8 +36,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case clockAheadAbortsForEver
 
     #if PLANTED_FAULTS
-        /// Set once, before the first shard begins.
-        nonisolated(unsafe) package static var planted: PlantedFault?
+        /// Of runs that are played within `$planted.withValue`: others beside them have none.
+        @TaskLocal package static var planted: PlantedFault?
 
         @inline(__always)
         package static func isPlanted(_ fault: PlantedFault) -> Bool { planted == fault }

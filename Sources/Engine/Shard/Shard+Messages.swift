@@ -96,7 +96,7 @@ extension Shard where Ports: ~Copyable {
     /// Whether what is done beyond the position would fit into a transaction's commit, whole, when this is taken too.
     private func fits(_ offset: Int64, _ index: Int32, in limit: Int) -> Bool {
         !settings.isTransactional || partitions[index].ledger.inFlight == 0
-            || PlantedFault.isPlanted(.metadataOverflow) && partitions[index].ledger.metadataSizeBound <= limit
+            || PlantedFault.isPlanted(.metadataOverflow)
             || partitions[index].ledger.metadataSizeBound(taking: offset) <= limit
     }
 

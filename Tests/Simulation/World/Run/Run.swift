@@ -83,6 +83,9 @@ package final class Run {
     private func settle() {
         heal()
         let early = scenario.events.count - scenario.late
+        if let (topic, partition) = scenario.leaderless {
+            getOn(without: cluster.logs[topic][partition], through: early)
+        }
         guard drain(through: early), scenario.late > 0 else { return }
         run(for: .seconds(2)) { false }
         for topic in 0..<scenario.topics {
@@ -104,6 +107,21 @@ package final class Run {
         }
         run(for: .seconds(1)) { false }
         _ = drain(through: scenario.events.count)
+    }
+
+    /// One partition has no leader for long. What is of others is done all the same, by instances that begin then.
+    private func getOn(without log: PartitionLog, through count: Int) {
+        timeline.history.tell(timeline.now, -1, "without \(cluster.topics[log.topic])/\(log.partition)")
+        log.isLeaderAway = true
+        for instance in instances {
+            kill(instance)
+            start(instance, after: timeline.dice.between(.milliseconds(1)...(.milliseconds(500))))
+        }
+        run(for: .seconds(60)) { self.verdict.isDone(through: count, without: log.partition) }
+        if verdict.findings.isEmpty, !verdict.isDone(through: count, without: log.partition) {
+            verdict.found("partitions that have their leaders wait for one that has none")
+        }
+        log.isLeaderAway = false
     }
 
     private func drain(through count: Int) -> Bool {

@@ -43,6 +43,8 @@ package struct Scenario: Sendable {
     package var sequel = Sequel.none
     /// So many of the last events come after the sequel.
     package var late = 0
+    /// After everything else has healed this log has no leader, and other partitions are to get on without it.
+    package var leaderless: (topic: Int, partition: Int)?
     package var switches = SimulatedPorts.Switches()
     package var weather = Weather()
     package var timing = GroupTiming()
@@ -135,12 +137,32 @@ package struct Scenario: Sendable {
                 let time = UInt64.milliseconds(300) + UInt64(rare.below(Int(UInt64.seconds(9))))
                 faults.append((time, makeRareFault(&rare)))
             }
+            if rare.chance(100) { crowd(&rare) }
+            if rare.chance(150) {
+                // A transaction is of all its partitions: without one of their changelogs none comes to its end.
+                let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Place.changelog
+                leaderless = (topic, rare.below(partitions))
+            }
         }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
         // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
         sequel = settings.reset == .earliest ? .madeAnew : .none
+    }
+
+    /// Much that hangs, in few partitions: what is done beyond it hardly fits into a commit.
+    private mutating func crowd(_ dice: inout Dice) {
+        settings.metadataLimit = 64
+        settings.maxInFlight = max(settings.maxInFlight, 200)
+        for index in events.indices {
+            events[index].partition = events[index].recipient % 2
+            times[index] /= 10
+            gaps[index] = dice.chance(150) ? Int64(dice.between(1...2000)) : 0
+            guard dice.chance(250), events[index].behaviour == .immediate else { continue }
+            events[index].behaviour = .suspended
+            events[index].delay = dice.between(.milliseconds(20)...(.milliseconds(1400)))
+        }
     }
 
     private func makeRareFault(_ dice: inout Dice) -> Fault {

@@ -60,6 +60,11 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     func logsMadeAnew() { for index in cases.indices where cases[index].isProduced { cases[index].isPast = true } }
 
+    /// Of that many events those of other partitions are produced and committed.
+    func isDone(through count: Int, without partition: Int32) -> Bool {
+        (0..<count).allSatisfy { scenario.events[$0].partition == partition || cases[$0].isCovered }
+    }
+
     var firstUncommitted: String {
         guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered }) else { return "none" }
         let event = scenario.events[index]
