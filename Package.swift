@@ -8,8 +8,10 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
-    // A build that can be made to have faults which the simulation is to find.
-    .define(Context.environment["PUSHMILL_SIMULATION"] == nil ? "NO_PLANTED_FAULTS" : "PLANTED_FAULTS"),
+    // Builds that can be made to have faults which the simulation is to find: for tests, and for long searches. What is
+    // released has none.
+    Context.environment["PUSHMILL_SIMULATION"] == nil
+        ? .define("PLANTED_FAULTS", .when(configuration: .debug)) : .define("PLANTED_FAULTS"),
 ]
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {

@@ -114,7 +114,11 @@ struct Checkpoint {
             guard now >= due || isWanted else { return .none }
             return beginCut(now)
         case .storing:
-            guard areChangesPublished, changesUnanswered == 0 else {
+            // The abort answers what nobody will send any more.
+            if isTransactional, hasFailed { return beginAbort(now) }
+            guard areChangesPublished,
+                changesUnanswered == 0 || !isTransactional && PlantedFault.isPlanted(.changelogAfterOffsets)
+            else {
                 guard !isTransactional, areChangesPublished, !hasFailed, now >= begun + Self.changelogPatience else {
                     return .none
                 }
@@ -122,7 +126,6 @@ struct Checkpoint {
                 return .setAside
             }
             if isTransactional {
-                guard !hasFailed else { return beginAbort(now) }
                 state = .addingOffsets
                 return .addOffsets
             }
@@ -187,7 +190,8 @@ struct Checkpoint {
         case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from): from
         // The shard has times of its own for that.
         case .replacing: .never
-        case .storing: areChangesPublished ? begun + Self.changelogPatience : .never
+        case .storing where isTransactional && hasFailed: .past
+        case .storing: areChangesPublished && !isTransactional ? begun + Self.changelogPatience : .never
         case .closing: .never
         case .addingOffsets: .past
         }

@@ -124,6 +124,13 @@ struct ChangelogRestore {
         }
     }
 
+    /// A planted fault: true from the second record of a partition on, which is taken to be whole then.
+    mutating func endEarly(_ position: ChangelogPosition) -> Bool {
+        guard let index = index(ofNumber: position.partition), reading[index].count > 0 else { return false }
+        reading[index].isWhole = true
+        return true
+    }
+
     /// nil for one that is not read, or of which what comes says nothing.
     func index(ofNumber number: Int32) -> Int? {
         reading.firstIndex { $0.number == number && !$0.isAnew }

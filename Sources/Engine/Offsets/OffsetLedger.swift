@@ -67,7 +67,7 @@ package struct OffsetLedger: Sendable {
     package var next: Int64 { end }
 
     /// One past the highest offset of which anything is known.
-    private var known: Int64 { max(end, seededEnd) }
+    package var known: Int64 { max(end, seededEnd) }
 
     /// Offsets between the position and the highest one known.
     package var span: Int { Int(known - position) }

@@ -33,8 +33,12 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var ledger = OffsetLedger(startingAt: 0)
     /// Where the group's commit stands, or where it began.
     var committed: OffsetLedger.Snapshot
+    /// Its ledger begins where the group, or the rule for what is not committed, says.
+    var hasPosition = false
     /// The consumer has been told to read it.
     var isRead = false
+    /// And told to read nothing of it for now: a seek would not change that.
+    var isStopped = false
     /// The next record must be the one after the last taken: something came between that may have lost records.
     var isUncertain = false
     /// A gap that was found then: the offset after it. If it comes again the log itself has the gap.
@@ -56,6 +60,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changesUnanswered = 0
     /// The last changelog record that is known to be stored.
     var changelogEnd: ChangelogPosition?
+    /// What was not published of it by then is left to its next owner: nothing is sent again.
+    var isGivenUp = false
     /// Something of it was published in the open transaction.
     var isInTransaction = false
 
@@ -75,15 +81,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
-    var needsCommit: Bool {
-        if case .restoring = state { return mustCommit }
-        return isServed && (mustCommit || ledger.isDirty)
-    }
-
-    /// Nothing is read of a stalled one, which a seek would not change.
-    mutating func stopIfStalled(_ ports: inout Ports) {
-        if case .stalled = state { ports.read([Position(place, offset: ledger.position)]) }
-    }
+    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
     mutating func writeBehind() -> Bool {

@@ -110,12 +110,21 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices where partitions[index].state != .gone { dropUnpublished(of: index) }
     }
 
+    private mutating func abortLast() {
+        for _ in 0..<Self.lastAborts where ports.now < ending.end {
+            guard ports.transact(.abort) == .retry else { return }
+        }
+    }
+
+    private static var lastAborts: Int { 5 }
+
     private mutating func leave() {
         for index in partitions.indices where partitions[index].counts != nil {
             _ = partitions[index].writeBehind()
         }
         // What is open would hold up whoever reads the outputs until its time is over.
-        if settings.isTransactional, checkpoint.isInitialized { _ = ports.transact(.abort) }
+        if settings.isTransactional, checkpoint.isInitialized { abortLast() }
+        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
         ports.leave()
     }
 }

@@ -63,7 +63,7 @@ struct OutputRetry<Output: Sendable> {
         var isSuspect = false
         switch failure {
         case .refused:
-            if wasAlone {
+            if wasAlone || PlantedFault.isPlanted(.wholeBatchDeadLettered) {
                 state = .collecting
                 return .guilty
             }

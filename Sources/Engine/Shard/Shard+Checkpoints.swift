@@ -35,9 +35,9 @@ struct Cut {
 /// Checkpoints: what the machine asks for.
 extension Shard where Ports: ~Copyable {
     private static var writeBehindInterval: Duration { .seconds(1) }
+    private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
-        if case .leaving = ending.phase { return }
         publishChanges()
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
@@ -46,6 +46,10 @@ extension Shard where Ports: ~Copyable {
             perform(action)
         }
         writeBehindIfDue()
+        guard now >= nextRecommit else { return }
+        nextRecommit = .never
+        for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
+        isDirty = true
     }
 
     mutating func perform(_ action: Checkpoint.Action) {
@@ -59,6 +63,8 @@ extension Shard where Ports: ~Copyable {
             storeChanges()
             cut.marks.removeAll(keepingCapacity: true)
             isDirty = true
+            // It may come to pass behind a later one, and take that back.
+            nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)
         case .flush: ports.flush()
@@ -90,7 +96,7 @@ extension Shard where Ports: ~Copyable {
                 isDirty = true
                 continue
             }
-            let snapshot = partitions[index].ledger.snapshot()
+            let snapshot = partitions[index].ledger.snapshot(limit: settings.metadataLimit)
             if snapshot.leftOut > 0 {
                 ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
             }
@@ -159,7 +165,7 @@ extension Shard where Ports: ~Copyable {
     /// Perhaps for its time: the next ones carry their events' instead, or this machine's again.
     private mutating func refuseChange(_ reason: String, of number: UInt32) {
         ports.tell(.changelogRefused(reason: reason))
-        isClockRefused = !cut.hasEventTime
+        isClockRefused = !cut.hasEventTime && !PlantedFault.isPlanted(.clockAheadAbortsForEver)
         checkpoint.answeredChange(of: number, failed: true)
     }
 
@@ -220,10 +226,14 @@ extension Shard where Ports: ~Copyable {
             accept { !refused.contains($0) }
             isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
-        case .retry: isDirty = true
+        case .retry:
+            isDirty = true
+            nextRecommit = now + Self.recommitDelay
         case .refused:
             isDirty = true
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
+            // It may have given this member's partitions to others, and will say so.
+            confirm(from: now + .milliseconds(200))
         }
         cut.marks.removeAll(keepingCapacity: true)
     }
@@ -286,10 +296,9 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices where partitions[index].isServed {
             dropEntries(of: index)
             partitions[index].counts?.rollBack()
-            partitions[index].rewind()
+            if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }
-            partitions[index].stopIfStalled(&ports)
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
         changes.removeCounted()

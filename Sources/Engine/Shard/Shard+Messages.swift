@@ -30,16 +30,20 @@ extension Shard where Ports: ~Copyable {
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else { return ports.release(message) }
-        if partitions[index].isUncertain, !isNext(message, index) { return }
+        if partitions[index].isUncertain, !PlantedFault.isPlanted(.gapTakenForDone), !isNext(message, index) { return }
         if !enter(message, index) { stall(message, index) }
     }
 
     /// False when the window of its partition has no room for it.
     private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
-        guard fits(message.offset, index, in: OffsetMetadata.limit) else { return false }
+        guard fits(message.offset, index, in: settings.metadataLimit) else { return false }
         switch partitions[index].ledger.take(message.offset) {
         case .taken: break
         case .full: return false
+        case .rewound where PlantedFault.isPlanted(.duplicateTakenForNewLog):
+            beginAnew(index, at: message.offset)
+            ports.release(message)
+            return true
         case .completed, .duplicate, .rewound:
             // Done before, or delivered twice: a log that was made anew is told by `outOfLog`.
             if partitions[index].ledger.isDirty { isDirty = true }
@@ -92,12 +96,15 @@ extension Shard where Ports: ~Copyable {
     /// Whether what is done beyond the position would fit into a transaction's commit, whole, when this is taken too.
     private func fits(_ offset: Int64, _ index: Int32, in limit: Int) -> Bool {
         !settings.isTransactional || partitions[index].ledger.inFlight == 0
+            || PlantedFault.isPlanted(.metadataOverflow)
             || partitions[index].ledger.metadataSizeBound(taking: offset) <= limit
     }
 
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {
         ports.tell(.windowFull(partitions[index].place, offset: message.offset))
+        if PlantedFault.isPlanted(.pauseForgotten) { return ports.release(message) }
         partitions[index].state = .stalled(message.offset)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
         ports.release(message)
     }
@@ -107,12 +114,10 @@ extension Shard where Ports: ~Copyable {
         let ledger = partitions[index].ledger
         guard partitions[index].changesUnanswered == 0,
             ledger.inFlight == 0
-                || fits(offset, index, in: OffsetMetadata.limit / 4 * 3)
+                || fits(offset, index, in: settings.metadataLimit / 4 * 3)
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
         else { return }
-        partitions[index].state = .running
-        partitions[index].isUncertain = true
-        ports.read([Position(partitions[index].place, offset: ledger.next)])
+        partitions[index].state = .seeking(ledger.next, again: now)
     }
 
     private mutating func loadAccounts() {
@@ -170,7 +175,7 @@ extension Shard where Ports: ~Copyable {
             count = state.count
             let event = CountState(
                 count: 0, incarnation: partitions[index].incarnation, offset: entries[entry].offset)
-            entries[entry].isCounted = !(state < event)
+            entries[entry].isCounted = !(state < event) && !PlantedFault.isPlanted(.redeliveredCountedAgain)
         }
         let step = ports.begin(
             message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
@@ -325,6 +330,7 @@ extension Shard where Ports: ~Copyable {
 
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
+        partitions[index].isGivenUp = true
         order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
         forgetHeld(of: index, before: partitions[index].epoch &+ 1)
         for entry in 1...UInt32(entries.capacity)
@@ -354,7 +360,7 @@ extension Shard where Ports: ~Copyable {
             return
         case .suspended:
             wakeUps.remove(entry, &entries)
-            ports.abandon(entry: Int(entry))
+            if !PlantedFault.isPlanted(.revokedResultPublished) { ports.abandon(entry: Int(entry)) }
         case .waiting, .held, .published, .done: break
         }
         letGo(of: entry)

@@ -27,6 +27,10 @@ extension Shard where Ports: ~Copyable {
         entries[entry].state = .published
         entries[entry].isUnanswered = true
         if entries[entry].destination == .deadLetters { letters.published() } else { outputs.published() }
+        if PlantedFault.isPlanted(.commitBeforeAcknowledgement) {
+            _ = partitions[entries[entry].partition].ledger.complete(entries[entry].offset)
+            isDirty = true
+        }
         if settings.isTransactional { completeInTransaction(entry) }
     }
 
@@ -65,7 +69,11 @@ extension Shard where Ports: ~Copyable {
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false
         let isLetter = entries[entry].destination == .deadLetters
-        let isVoid = entries[entry].epoch != partitions[entries[entry].partition].epoch
+        let index = entries[entry].partition
+        // Where an earlier one of its key was given up, one that comes back would overtake it.
+        let isVoid =
+            entries[entry].epoch != partitions[index].epoch
+            || report.failure != nil && partitions[index].isGivenUp
         let sequence = entries[entry].sequence
         // What is void, or part of a transaction that fails, is not sent again.
         let returned = isVoid || settings.isTransactional ? nil : report.returned

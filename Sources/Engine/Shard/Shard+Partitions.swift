@@ -46,13 +46,19 @@ extension Shard where Ports: ~Copyable {
         for place in places where partitions.index(of: place) == nil {
             _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
         }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
-    /// A rebalance may have lost what was fetched: the next record of each must be the one after the last taken.
-    private mutating func doubtAll() {
-        for index in partitions.indices where partitions[index].state == .running {
-            partitions[index].isUncertain = true
+    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
+    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
+    private mutating func readAnewAll(from time: Instant) {
+        if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
+            case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
+            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+            }
         }
     }
 
@@ -69,13 +75,16 @@ extension Shard where Ports: ~Copyable {
         revocation = Revocation(
             partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
             deadline: now + bound)
+        readAnewAll(from: .never)
     }
 
     private mutating func lost(_ places: [TopicPartition]) {
         ports.tell(.lost(places))
         for place in places {
             guard let index = partitions.index(of: place) else { continue }
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             abandon(index)
         }
         if var open = revocation {
@@ -87,7 +96,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(places)
         ports.forget(places)
         if servesNothing { confirmation = nil }
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     private var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
@@ -135,7 +144,9 @@ extension Shard where Ports: ~Copyable {
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
             // What is not committed of it is another's to do again.
-            if partitions[index].isInTransaction { checkpoint.failTransaction() }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
             _ = partitions[index].writeBehind()
             abandon(index)
         }
@@ -143,7 +154,7 @@ extension Shard where Ports: ~Copyable {
         ports.giveBack(revocation.places)
         ports.forget(revocation.places)
         ports.tell(.givenBack(revocation.places))
-        doubtAll()
+        readAnewAll(from: now)
     }
 
     // MARK: What they wait for
@@ -188,10 +199,9 @@ extension Shard where Ports: ~Copyable {
         guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else {
             return
         }
+        partitions[index].range = nil
         guard position.offset >= 0 else {
-            // Its start was not committed before everything had to be asked again.
-            if partitions[index].isRead { return start(index, partitions[index].committed.ledger) }
-            partitions[index].range = nil
+            partitions[index].hasPosition = false
             partitions[index].state = .askingRange(again: now)
             return
         }
@@ -208,6 +218,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func start(_ index: Int32, _ ledger: OffsetLedger) {
         partitions[index].ledger = ledger
         partitions[index].committed = ledger.snapshot()
+        partitions[index].hasPosition = true
         partitions[index].state = .restoring
         guard settings.counts else { return beginReading(index) }
         if partitions[index].counts == nil {
@@ -215,6 +226,10 @@ extension Shard where Ports: ~Copyable {
                 disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
                 undoes: settings.isTransactional)
             shareBudget()
+        }
+        if PlantedFault.isPlanted(.instanceOwnCounts) { return restored(index) }
+        if PlantedFault.isPlanted(.staleCountsOnReturn), partitions[index].counts?.beginRestore() != nil {
+            return restored(index)
         }
         restore.add(index)
     }
@@ -227,6 +242,16 @@ extension Shard where Ports: ~Copyable {
     /// Its counts are whole.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
+        // What is not committed at all, and ends before what was counted, is a log that was made anew.
+        if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.highest,
+            highest.offset >= end
+        {
+            partitions[index].incarnation = highest.incarnation
+            beginIncarnation(index)
+            partitions[index].range = nil
+            return beginReading(index)
+        }
+        partitions[index].range = nil
         partitions[index].incarnation = partitions[index].counts?.highest?.incarnation ?? 0
         beginReading(index)
     }
@@ -248,7 +273,11 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {
-        guard ports.seek(to: Position(partitions[index].place, offset: offset)) else {
+        let position = Position(partitions[index].place, offset: offset)
+        if partitions[index].isStopped {
+            partitions[index].isStopped = false
+            ports.read([position])
+        } else if !ports.seek(to: position) {
             partitions[index].state = .seeking(offset, again: now + Self.seeksEvery)
             return
         }
@@ -276,9 +305,11 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func moveInLog(_ index: Int32) {
         guard let range = partitions[index].range else { return }
-        guard partitions[index].isRead else { return begin(index, in: range) }
+        guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
-        if range.upperBound < next {
+        // What is done may lie beyond one that hangs, and what was counted beyond both.
+        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
+        if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             if partitions[index].unfinished == 0, !partitions[index].isInTransaction {
                 beginAnew(index, at: range.lowerBound)
@@ -297,26 +328,30 @@ extension Shard where Ports: ~Copyable {
     /// Its changelog does not answer: nothing more is counted of it for now.
     private mutating func stall(_ index: Int32) {
         partitions[index].state = .stalled(partitions[index].ledger.next)
+        partitions[index].isStopped = true
         ports.stop(partitions[index].place)
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
     /// has it next begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
-        partitions[index].range = nil
         switch settings.reset {
         case .earliest, .latest:
             partitions[index].mustCommit = true
-            let offset = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            let usual = settings.reset == .earliest ? range.lowerBound : range.upperBound
+            // It had begun before everything had to be asked again.
+            let former = partitions[index].committed.offset
+            let offset = partitions[index].isRead && range.contains(former) ? former : usual
             start(index, OffsetLedger(startingAt: offset))
         case .error:
+            partitions[index].range = nil
             ports.tell(.offsetMissing(partitions[index].place))
             partitions[index].state = .asking(again: now + .seconds(10))
         }
     }
 
     /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
-    private mutating func beginAnew(_ index: Int32, at offset: Int64) {
+    mutating func beginAnew(_ index: Int32, at offset: Int64) {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
@@ -333,6 +368,7 @@ extension Shard where Ports: ~Copyable {
     /// Nobody's account says so in the changelog, before anything of the new log is committed.
     private mutating func beginIncarnation(_ index: Int32) {
         partitions[index].incarnation &+= 1
+        isDirty = true
         let name = [UInt8](repeating: 0, count: 4)
         name.withUnsafeBytes { name in
             changes.add(

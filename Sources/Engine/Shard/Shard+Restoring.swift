@@ -12,7 +12,9 @@ extension Shard where Ports: ~Copyable {
         guard !restore.isIdle || restore.isChanged else { return }
         for index in restore.takeTurns() {
             let last = partitions[index].counts?.beginRestore()
-            restore.begin(index, number: partitions[index].place.partition, from: last)
+            let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
+            let number = partitions[index].place.partition
+            restore.begin(index, number: isWrong ? number ^ 1 : number, from: isWrong ? nil : last)
         }
         if restore.isChanged {
             let starts = restore.takeStarts()
@@ -80,11 +82,14 @@ extension Shard where Ports: ~Copyable {
     private mutating func end() {
         let whole = restore.reading.filter(\.isWhole)
         guard !whole.isEmpty else { return }
+        if PlantedFault.isPlanted(.leaderlessHoldsUpAll), whole.count < restore.reading.count { return }
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
             // A disk that takes nothing more does so later, or the changelog is read again after a restart.
-            if partitions[index].counts?.endRestore() == false, nextWriting == .never { nextWriting = now + .seconds(1) }
+            if partitions[index].counts?.endRestore() == false, nextWriting == .never {
+                nextWriting = now + .seconds(1)
+            }
             guard rewrite(reading) else {
                 failDisk(of: index)
                 continue
@@ -106,6 +111,7 @@ private struct ReplicaBatch {
     mutating func take(_ event: ReplicaEvent) {
         switch event {
         case .record(let position, let key, let value):
+            if PlantedFault.isPlanted(.countRestoredBeforeEnd), restore.endEarly(position) { return }
             switch restore.take(position, key: key, value: value) {
             case .taken: break
             case .notARecord(let reason): refused.append((position, reason))

@@ -45,6 +45,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changes = CountChanges()
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
+    /// When everything is committed once more, since it is not known which commit came last.
+    var nextRecommit = Instant.never
     /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
     var isClockRefused = false
     /// No dead letter is published before, since their topic is away.
@@ -90,6 +92,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         noticeAbsence()
         takeCommands()
         takeEvents()
+        if case .leaving = ending.phase {
+            advanceEnding()
+            return hasEnded ? .never : min(ending.deadline, now + .milliseconds(50))
+        }
         takeReports()
         // A count that changes within a checkpoint of a transaction would be neither part of it nor of the next.
         if checkpoint.takesOutputs {
@@ -110,12 +116,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
     private var nextTurn: Instant {
-        if case .leaving = ending.phase { return min(ending.deadline, now + .milliseconds(50)) }
         if batchNext < batch.count || !released.isEmpty, canRun { return now }
         if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
-        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting)
+        next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting, nextRecommit)
         if checkpoint.takesOutputs, confirmation == nil, !isReplacingProducer {
             if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
             if let resends = letters.resendsAt { next = min(next, max(resends, lettersFrom, now + .milliseconds(1))) }
@@ -160,6 +165,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         ports.takeStageResults(into: &stageResults)
         for index in stageResults {
             let entry = UInt32(truncatingIfNeeded: index)
+            if PlantedFault.isPlanted(.deadlineBesideStage) || PlantedFault.isPlanted(.revokedResultPublished) {
+                publishLate(index)
+            }
             guard index > 0, index <= entries.capacity, entries[entry].state == .suspended,
                 let step = ports.resume(entry: index, now: now)
             else { continue }
@@ -167,6 +175,12 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             take(step, of: entry)
         }
         stageResults.removeAll(keepingCapacity: true)
+    }
+
+    /// A planted fault: what a stage gives for an entry that has ended without it.
+    private mutating func publishLate(_ index: Int) {
+        guard entries[UInt32(index)].state != .suspended, ports.resume(entry: index, now: now) != nil else { return }
+        _ = ports.publish(tag: 0)
     }
 
     private mutating func fireWakeUps() {
@@ -185,9 +199,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         let limit = settings.sessionTimeout / 2
         if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
-            lastConfirmation &-= 1
-            confirmation = lastConfirmation
-            nextConfirmation = now
+            confirm(from: now)
         }
         guard let confirmation, now >= nextConfirmation else { return }
         guard let index = servedPartition else {
@@ -200,6 +212,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
             number: confirmation)
+    }
+
+    /// Nothing is published before the group has taken a commit of this member.
+    mutating func confirm(from time: Instant) {
+        lastConfirmation &-= 1
+        confirmation = lastConfirmation
+        nextConfirmation = time
     }
 
     private var servedPartition: Int32? { partitions.first { $0.isServed } }

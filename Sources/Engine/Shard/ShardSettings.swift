@@ -17,6 +17,8 @@ package struct ShardSettings: Sendable {
     package var reset = Reset.latest
     package var maxInFlight = 10_000
     package var maxInFlightBytes = 64 << 20
+    /// Characters of a commit's metadata.
+    package var metadataLimit = OffsetMetadata.limit
     /// From the moment that a message was taken.
     package var deadline = Duration.seconds(30)
     package var checkpointInterval = Duration.milliseconds(20)

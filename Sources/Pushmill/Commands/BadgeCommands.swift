@@ -11,8 +11,8 @@ extension Command {
     static let badgesGet = Command(
         "badges get", "Prints one recipient's counts",
         details: """
-            A line for each app, as `badges export` has them, from the changelog: as of the
-            last checkpoint. May be done while the service runs.
+            A line for each app, as `badges export` has them, from the changelog: as of
+            the last checkpoint. May be done while the service runs.
             """,
         options: [.config, recipient, partition]
     ) { invocation throws(ProgramError) in

@@ -1,9 +1,10 @@
+import Engine
 import Simulation
 import Testing
 
 @Suite("Simulated runs")
 struct RunTests {
-    @Test("A seed repeats its run to the byte", arguments: [1, 2, 3] as [UInt64])
+    @Test("A seed repeats its run to the byte", arguments: [1, 2, 4] as [UInt64])
     func repeats(seed: UInt64) {
         let first = Run(Scenario(seed: seed), isHistoryKept: true)
         let second = Run(Scenario(seed: seed), isHistoryKept: true)
@@ -13,8 +14,37 @@ struct RunTests {
         #expect(first.timeline.history.lines.count > 100)
     }
 
-    @Test("Without faults nothing is found, and nothing repeated", arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func orderly(seed: UInt64) {
-        #expect(Run(Scenario(seed: seed, faults: 0)).play() == [])
+    @Test("A history that is not kept is the same one")
+    func digestAlone() {
+        let (kept, other) = (Run(Scenario(seed: 5), isHistoryKept: true), Run(Scenario(seed: 5)))
+        #expect(kept.play() == other.play())
+        #expect(kept.timeline.history.digest == other.timeline.history.digest)
+        #expect(other.timeline.history.lines.isEmpty)
     }
+
+    @Test("Without faults nothing is found, and nothing repeated", arguments: 1...8 as ClosedRange<UInt64>)
+    func orderly(seed: UInt64) { #expect(Run(Scenario(seed: seed, faults: 0)).play() == []) }
+
+    @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<20 as Range<UInt64>)
+    func clean(tenth: UInt64) {
+        for seed in tenth * 10 + 1...tenth * 10 + 10 {
+            let findings = Run(Scenario(seed: seed)).play()
+            #expect(findings.isEmpty, "deploy/simulate --history --seed \(seed)")
+        }
+    }
+
+    #if PLANTED_FAULTS
+        @Test(
+            "A fault that is planted is found, within seeds that have nothing without it",
+            arguments: [
+                PlantedFault.commitBeforeAcknowledgement, .offsetOfAbortedTransactionKept, .instanceOwnCounts,
+                .wholeBatchDeadLettered,
+            ])
+        func planted(fault: PlantedFault) {
+            let isFound = (1...40 as ClosedRange<UInt64>).contains { seed in
+                PlantedFault.$planted.withValue(fault) { !Run(Scenario(seed: seed)).play().isEmpty }
+            }
+            #expect(isFound)
+        }
+    #endif
 }

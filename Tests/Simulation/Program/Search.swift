@@ -15,7 +15,8 @@ struct Search {
         if arguments.showsTeeth { return showTeeth() }
         tell("seed \(arguments.seed)")
         let result = search(
-            fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs, stopsAtFirst: false)
+            fault: arguments.fault, seconds: arguments.seconds, runs: arguments.runs
+        ) { _ in false }
         let minutes = (monotonicSeconds() - start) / 60
         tell(
             "\(result.runs) runs, \(Int(Double(result.runs) / max(minutes, 1e-9))) a minute, "
@@ -23,16 +24,24 @@ struct Search {
         return result.findings.isEmpty ? 0 : 1
     }
 
-    /// Each planted fault until it is found.
+    /// Each planted fault, or the one that is named, until it is found. What is found without any is not counted: neither
+    /// a seed of which something is, nor more of a kind than there are without the fault anyway.
     private func showTeeth() -> Int32 {
+        let runs = arguments.runs == 0 ? 2000 : arguments.runs
+        let base = search(fault: nil, seconds: 3600, runs: runs) { _ in false }
+        tell("without a fault: \(base.findings.count) of \(base.runs) runs have findings")
+        for (kind, count) in base.kinds().sorted(by: { $0.key < $1.key }) { tell("    \(count): \(kind)") }
         var missed = 0
-        for fault in PlantedFault.allCases {
-            let result = search(fault: fault, seconds: 600, runs: 2000, stopsAtFirst: true)
-            if let first = result.findings.first {
-                tell("\(fault.rawValue): found after \(result.runs) runs, seed \(first.seed): \(first.text)")
+        for fault in arguments.fault.map({ [$0] }) ?? PlantedFault.allCases {
+            let result = search(fault: fault, seconds: 600, runs: runs) { base.standsOut($0) != nil }
+            if let kind = base.standsOut(result), let first = result.first(kind) {
+                tell(
+                    "\(fault.rawValue): found after \(result.runs) runs, \(result.findings.count) of them, "
+                        + "seed \(first.seed): \(first.text)")
             } else {
                 missed += 1
-                tell("\(fault.rawValue): NOT found in \(result.runs) runs")
+                tell("\(fault.rawValue): NOT found in \(result.runs) runs, \(result.findings.count) with findings")
+                for (kind, count) in result.kinds() { tell("    \(count): \(kind)") }
             }
         }
         return missed == 0 ? 0 : 1
@@ -46,9 +55,35 @@ struct Search {
     private struct Result {
         var runs = 0
         var findings: [(seed: UInt64, text: String)] = []
+
+        /// What a finding says without its numbers.
+        private static func kind(of text: String) -> String {
+            let words = text.split(separator: " ").map { $0.contains(where: \.isNumber) ? "#" : String($0) }
+            return words.joined(separator: " ").prefix { $0 != ":" && $0 != "(" }.description
+        }
+
+        func kinds(without seeds: Set<UInt64> = []) -> [String: Int] {
+            var kinds: [String: Int] = [:]
+            for finding in findings where !seeds.contains(finding.seed) { kinds[Self.kind(of: finding.text), default: 0] += 1 }
+            return kinds
+        }
+
+        func first(_ kind: String) -> (seed: UInt64, text: String)? { findings.first { Self.kind(of: $0.text) == kind } }
+
+        /// A kind of which the other has clearly more than this, which is without its fault.
+        func standsOut(_ other: Result) -> String? {
+            let known = kinds()
+            let counted = other.kinds(without: Set(findings.map(\.seed)))
+            return counted.sorted { $0.key < $1.key }.first { kind, count in
+                let expected = Double(known[kind] ?? 0) / Double(max(1, runs)) * Double(other.runs)
+                return Double(count) >= (findings.isEmpty ? 1 : 3 + expected + 4 * expected.squareRoot())
+            }?.key
+        }
     }
 
-    private func search(fault: PlantedFault?, seconds: Int, runs: Int, stopsAtFirst: Bool) -> Result {
+    private func search(
+        fault: PlantedFault?, seconds: Int, runs: Int, until isEnough: (Result) -> Bool
+    ) -> Result {
         let end = monotonicSeconds() + Double(seconds)
         var result = Result()
         var workers: [WorkerProcess] = []
@@ -71,8 +106,8 @@ struct Search {
                     worker.start(seconds: max(1, Int(end - monotonicSeconds())))
                 }
             }
-            if stopsAtFirst, !result.findings.isEmpty { break }
-            guard !stopsAtFirst, monotonicSeconds() >= nextProgress else { continue }
+            if isEnough(result) { break }
+            guard !arguments.showsTeeth, monotonicSeconds() >= nextProgress else { continue }
             nextProgress += 5
             tell("\(Int(monotonicSeconds() - start)) s: \(result.runs) runs, \(result.findings.count) with findings")
         }

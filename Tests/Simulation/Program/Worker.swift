@@ -6,14 +6,20 @@ import Simulation
 struct Worker {
     private let arguments: Arguments
 
-    init(_ arguments: Arguments) {
-        self.arguments = arguments
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    /// With the fault that is to be planted.
+    private func plant(_ body: () -> Int32) -> Int32 {
         #if PLANTED_FAULTS
-            PlantedFault.planted = arguments.fault
+            PlantedFault.$planted.withValue(arguments.fault) { body() }
+        #else
+            body()
         #endif
     }
 
-    func work() -> Int32 {
+    func work() -> Int32 { plant { runSeeds() } }
+
+    private func runSeeds() -> Int32 {
         let end = monotonicSeconds() + Double(arguments.seconds)
         var seed = arguments.seed
         var count = 0
@@ -29,7 +35,9 @@ struct Worker {
     }
 
     /// One seed's history, for people.
-    func showHistory() -> Int32 {
+    func showHistory() -> Int32 { plant { tellSeed() } }
+
+    private func tellSeed() -> Int32 {
         let run = Run(
             Scenario(seed: arguments.seed, faults: arguments.faults, events: arguments.events), isHistoryKept: true)
         let findings = run.play()

@@ -9,6 +9,8 @@ package final class Node {
     /// Milliseconds that its clock is ahead of the brokers'.
     package var clockError: Int64 = 0
     package var weather: Weather
+    /// Once, when a transaction of its is about to take its offsets.
+    package var beforeOffsets: (() -> Void)?
     private var held: [() -> Void] = []
     var members: [any GroupClient] = []
     var watchers: [() -> Void] = []

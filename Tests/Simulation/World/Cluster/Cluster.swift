@@ -5,6 +5,8 @@ package protocol ClusterWitness: AnyObject {
     func stored(_ entry: PartitionLog.Entry, in log: PartitionLog)
     /// The group has these from now on. `transaction`: as part of it; 0 for none.
     func committed(_ positions: [Position], transaction: Int)
+    /// A member has lost its partitions, and does not know it.
+    func expelled()
 }
 
 /// Brokers: logs, the transaction coordinator and the group's. Everything here happens at once; what takes time, and what

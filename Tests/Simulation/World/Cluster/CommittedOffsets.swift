@@ -15,6 +15,9 @@ struct CommittedOffsets {
         }
     }
 
+    /// As brokers do when a topic is deleted.
+    mutating func forget(topic: String) { stored.removeAll { $0.partition.topic == topic } }
+
     func isPending(_ partition: TopicPartition) -> Bool {
         pending.contains { $0.positions.contains { $0.partition == partition } }
     }

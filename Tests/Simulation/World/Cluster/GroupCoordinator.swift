@@ -144,7 +144,7 @@ package final class GroupCoordinator {
         opensAt = timeline.now + delay
         timeline.after(timing.rebalance) { [weak self] in
             guard let self, state == .preparing, rounds == round else { return }
-            for member in members where !member.hasJoined { remove(member) }
+            for member in members where !member.hasJoined { expel(member) }
             completeIfAllJoined()
         }
     }
@@ -204,6 +204,18 @@ package final class GroupCoordinator {
         settle()
     }
 
+    /// Removes whoever this client is a member as.
+    package func expel(_ client: any GroupClient) {
+        for member in members where member.client === client { expel(member) }
+        settle()
+    }
+
+    /// Others will have its partitions before it knows.
+    private func expel(_ member: Member) {
+        cluster?.witness?.expelled()
+        remove(member)
+    }
+
     private func remove(_ member: Member) {
         members.removeAll { $0 === member }
         member.contact += 1
@@ -238,7 +250,7 @@ package final class GroupCoordinator {
         let ago = timeline.dice.between(0...timing.heartbeat)
         timeline.after(timing.session - ago) { [weak self] in
             guard let self, member.contact == contact else { return }
-            remove(member)
+            expel(member)
             settle()
         }
     }

@@ -71,8 +71,9 @@ package final class PartitionLog {
         if index < 0 {
             producers.append(ProducerState(producer: batch.producer, epoch: batch.epoch))
             index = producers.count - 1
-            // A leader that knows nothing of a producer takes what comes first, as brokers do.
-            producers[index].nextSequence = batch.sequence
+            // Some brokers take any sequence first of a producer that they do not know: then the second batch of a new
+            // producer may overtake its first, refused one. That is theirs to mend.
+            guard batch.sequence == 0 else { return .refused(.outOfOrder) }
         }
         guard batch.epoch >= producers[index].epoch else { return .refused(.fenced) }
         if batch.epoch > producers[index].epoch {

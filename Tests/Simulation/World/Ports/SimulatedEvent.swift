@@ -35,6 +35,13 @@ package struct SimulatedEvent: Sendable {
 
     /// Its count is changed whatever becomes of its output.
     var isCounted: Bool { operation != nil && behaviour != .deadLetter && behaviour != .dropped }
+
+    var mayBeLetter: Bool {
+        switch behaviour {
+        case .deadLetter, .refusedByBrokers, .refusedByClient: true
+        case .immediate, .suspended, .late, .dropped: false
+        }
+    }
 }
 
 package struct SimulatedMessage: LentMessage {

@@ -50,11 +50,10 @@ extension SimulatedPorts {
     private func suspend(
         _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, taken: Instant
     ) -> ChainStep {
-        guard suspensions.indices.contains(entry), suspensions[entry] == nil else {
+        guard suspensions.indices.contains(entry), suspensions[entry] == nil || Self.forgetsEnds else {
             witness.broken("entry \(entry) began twice", by: self)
             return .ended(ChainResult(.nowhere))
         }
-        suspendedCount += 1
         suspensionNumber += 1
         let (number, deadline) = (suspensionNumber, taken + settings.deadline)
         suspensions[entry] = Suspension(
@@ -92,12 +91,11 @@ extension SimulatedPorts {
         guard now.nanoseconds >= suspension.deadline else {
             return .suspended(until: Instant(nanoseconds: suspension.deadline))
         }
-        return end(entry, suspension)
+        return end(entry, suspension, isKept: PlantedFault.isPlanted(.deadlineBesideStage))
     }
 
-    private func end(_ entry: Int, _ suspension: Suspension) -> ChainStep {
-        suspensions[entry] = nil
-        suspendedCount -= 1
+    private func end(_ entry: Int, _ suspension: Suspension, isKept: Bool = false) -> ChainStep {
+        if !isKept { suspensions[entry] = nil }
         current = suspension.output
         return .ended(suspension.result)
     }
@@ -107,6 +105,10 @@ extension SimulatedPorts {
             return witness.broken("entry \(entry) is abandoned and is not suspended", by: self)
         }
         suspensions[entry] = nil
-        suspendedCount -= 1
+    }
+
+    /// A fault is planted by which what a stage gives is taken when its entry is another's.
+    private static var forgetsEnds: Bool {
+        PlantedFault.isPlanted(.deadlineBesideStage) || PlantedFault.isPlanted(.revokedResultPublished)
     }
 }

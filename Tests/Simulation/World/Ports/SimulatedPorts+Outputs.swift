@@ -48,6 +48,9 @@ extension SimulatedPorts {
         let log = logs[Int(UInt32(bitPattern: output.value.recipient) &* 2_654_435_761 >> 8) % logs.count]
         let record = NewRecord(.output(output.value), refusal: output.value.isLetter ? nil : output.refusal)
         timeline.note(number, .publish, Int64(output.value.event), Int64(output.value.badge))
+        if !owns(output.value) {
+            witness.broken("event \(output.value.event) is published, and its partition was given back", by: self)
+        }
         return producer.send(Outgoing(tag: tag, record: record, output: output), to: log) ? .queued : .later
     }
 

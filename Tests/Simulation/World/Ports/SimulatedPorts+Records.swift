@@ -37,7 +37,9 @@ struct FetchedRecords {
         held = 0
     }
 
+    /// What a call that takes several at once had in its hands.
     mutating func loseHeld() {
+        if held == 0 { held = min(8, count) }
         head += held
         held = 0
         if head == queue.count { removeAll() }
@@ -100,10 +102,16 @@ extension SimulatedPorts {
             return false
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
-        if switches.losesFetched { fetched.loseHeld() }
         fetched.remove(topic: log.topic, log.partition)
         reader.start(at: position.offset)
+        goOnReading()
         return true
+    }
+
+    /// Of a partition that is this shard's, as far as it knows.
+    func owns(_ value: OutputValue) -> Bool {
+        let place = cluster.partitions[value.topic][Int(value.partition)]
+        return membership?.owned.contains(place) ?? false
     }
 
     package func nextMessage() -> SimulatedMessage? {

@@ -7,6 +7,11 @@ extension SimulatedPorts {
     package func transact(_ step: TransactionStep) -> TransactionOutcome {
         guard node.isAlive, let producer, let name = transactionalName else { return .failed(reason: "gone") }
         if producer.hasFailed { return .failed(reason: "the producer has failed") }
+        if case .addOffsets = step, let interruption = node.beforeOffsets, waitFor(0, { true }) {
+            node.beforeOffsets = nil
+            interruption()
+            _ = waitFor(1) { false }
+        }
         let outcome: TransactionOutcome
         switch step {
         case .initialize: outcome = initialize(producer, name)

@@ -55,7 +55,6 @@ package final class SimulatedPorts: ShardPorts {
     // The chain.
     var current: SimulatedOutput?
     var suspensions: [Suspension?]
-    var suspendedCount = 0
     var suspensionNumber: UInt64 = 0
     var stageResults: [Int] = []
 
@@ -76,7 +75,7 @@ package final class SimulatedPorts: ShardPorts {
     package struct Switches: Sendable {
         /// In a thousand records.
         package var twice = 0
-        /// What a batch call of the client holds at a rebalance is lost.
+        /// What a batch call of the client holds when its assignment changes is lost.
         package var losesFetched = false
         /// In a thousand seeks and replacements.
         package var failures = 20
@@ -120,10 +119,6 @@ package final class SimulatedPorts: ShardPorts {
     // MARK: The group
 
     func tell(_ event: GroupEvent) {
-        switch event {
-        case .assigned, .revoked, .lost: if switches.losesFetched { fetched.loseHeld() }
-        default: break
-        }
         if case .lost = event { witness.troubled(self) }
         groupEvents.append(event)
         hasNews()
@@ -134,17 +129,30 @@ package final class SimulatedPorts: ShardPorts {
         groupEvents.removeAll(keepingCapacity: true)
     }
 
-    package func acceptAssignment() { membership?.acceptAssignment() }
+    package func acceptAssignment() {
+        loseFetched()
+        membership?.acceptAssignment()
+    }
 
     package func stop(_ partition: TopicPartition) { stop([partition]) }
 
     package func giveBack(_ partitions: [TopicPartition]) {
         for partition in partitions { questions[partition] = nil }
+        loseFetched()
         stop(partitions)
         membership?.giveBack(partitions)
     }
 
+    func loseFetched() {
+        if switches.losesFetched { fetched.loseHeld() }
+        goOnReading()
+    }
+
+    /// Readers go on as soon as there is room, whatever has made it.
+    func goOnReading() { if fetched.isEmpty { for reader in readers { reader.goOn() } } }
+
     private func stop(_ partitions: [TopicPartition]) {
+        defer { goOnReading() }
         readers.removeAll { reader in
             guard partitions.contains(cluster.partitions[reader.log.topic][Int(reader.log.partition)]) else {
                 return false

@@ -21,6 +21,20 @@ extension Run {
                 verdict.trouble()
                 node.thaw()
             }
+        case .freezeInTransaction(let index, let time):
+            let node = instances[index].node
+            node.beforeOffsets = { [unowned self, weak node] in
+                guard let node else { return }
+                verdict.trouble()
+                node.freeze()
+                timeline.after(time) { [unowned self] in
+                    verdict.trouble()
+                    node.thaw()
+                }
+            }
+        case .expel(let index):
+            verdict.trouble()
+            for member in instances[index].node.members { cluster.group.expel(member) }
         case .restart(let index, let shards): restart(instances[index], shards)
         case .cut(let index, let time):
             let node = instances[index].node
@@ -37,6 +51,10 @@ extension Run {
             let log = cluster.logs[topic][partition]
             log.isLeaderAway = true
             timeline.after(time) { log.isLeaderAway = false }
+        case .brokerAway(let number, let time):
+            let led = cluster.logs.flatMap { $0 }.filter { Int($0.partition) % 3 == number }
+            for log in led { log.isLeaderAway = true }
+            timeline.after(time) { for log in led { log.isLeaderAway = false } }
         case .outage(let time): outage(time)
         case .storm(let index, let time):
             let node = instances[index].node
@@ -122,6 +140,7 @@ extension Run {
         verdict.trouble()
         for zombie in zombies where zombie.node.isAlive { kill(zombie) }
         for instance in instances {
+            instance.node.beforeOffsets = nil
             instance.node.thaw()
             instance.node.setCut(false)
             instance.node.weather = scenario.weather

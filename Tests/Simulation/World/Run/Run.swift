@@ -36,6 +36,8 @@ package final class Run {
         if verdict.findings.isEmpty { produceAndHarm() }
         if verdict.findings.isEmpty { settle() }
         if verdict.findings.isEmpty { end() }
+        // What was left open under a name that nobody took over is ended by its time-out.
+        if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
         if verdict.findings.isEmpty { verdict.judge() }
         for finding in verdict.findings { timeline.history.tell(timeline.now, -1, "FINDING: \(finding)") }
         letGo()
@@ -81,24 +83,45 @@ package final class Run {
     private func settle() {
         heal()
         let early = scenario.events.count - scenario.late
+        if let (topic, partition) = scenario.leaderless {
+            getOn(without: cluster.logs[topic][partition], through: early)
+        }
         guard drain(through: early), scenario.late > 0 else { return }
         run(for: .seconds(2)) { false }
         for topic in 0..<scenario.topics {
             for log in cluster.logs[topic] {
                 switch scenario.sequel {
                 case .none: break
-                case .madeAnew: log.cut(from: 0)
+                case .madeAnew:
+                    log.cut(from: 0)
+                    if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
                 case .cut(let count): log.cut(from: max(0, log.end - count))
                 }
             }
         }
         verdict.logsMadeAnew()
-        run(for: .seconds(4)) { false }
+        // Whoever has not noticed when the new log is longer than the old one was can never notice.
+        run(for: .seconds(16)) { false }
         for index in early..<scenario.events.count {
             timeline.after(UInt64(index - early) * .milliseconds(20)) { [unowned self] in produce(index) }
         }
         run(for: .seconds(1)) { false }
         _ = drain(through: scenario.events.count)
+    }
+
+    /// One partition has no leader for long. What is of others is done all the same, by instances that begin then.
+    private func getOn(without log: PartitionLog, through count: Int) {
+        timeline.history.tell(timeline.now, -1, "without \(cluster.topics[log.topic])/\(log.partition)")
+        log.isLeaderAway = true
+        for instance in instances {
+            kill(instance)
+            start(instance, after: timeline.dice.between(.milliseconds(1)...(.milliseconds(500))))
+        }
+        run(for: .seconds(60)) { self.verdict.isDone(through: count, without: log.partition) }
+        if verdict.findings.isEmpty, !verdict.isDone(through: count, without: log.partition) {
+            verdict.found("partitions that have their leaders wait for one that has none")
+        }
+        log.isLeaderAway = false
     }
 
     private func drain(through count: Int) -> Bool {
@@ -133,7 +156,7 @@ package final class Run {
             return timeline.after(.milliseconds(10)) { [unowned self] in produce(index) }
         }
         log.skip(scenario.gaps[index])
-        timeline.note(log.identity, .produce, Int64(index), log.end)
+        timeline.note(log.identity, .produce, Int64(index), log.end, Int64(event.recipient))
         verdict.producing(index, at: log.end)
         _ = log.append(Batch([NewRecord(.event(Int32(index)))]))
     }

@@ -7,10 +7,16 @@ package enum Fault: Sendable {
     /// Its place is taken, under its names, while it is frozen; it is killed a while after it wakes.
     case zombie(instance: Int, frozen: UInt64)
     case freeze(instance: Int, time: UInt64)
+    /// Between a transaction's outputs and its offsets.
+    case freezeInTransaction(instance: Int, time: UInt64)
+    /// The group's coordinator removes its members, as an operator can have it do.
+    case expel(instance: Int)
     case restart(instance: Int, shards: Int)
     case cut(instance: Int, time: UInt64)
     case clock(instance: Int, milliseconds: Int64)
     case leaderAway(topic: Int, partition: Int, time: UInt64)
+    /// One of three brokers: every third partition has no leader.
+    case brokerAway(number: Int, time: UInt64)
     case outage(time: UInt64)
     case storm(instance: Int, time: UInt64)
     case compact
@@ -37,6 +43,8 @@ package struct Scenario: Sendable {
     package var sequel = Sequel.none
     /// So many of the last events come after the sequel.
     package var late = 0
+    /// After everything else has healed this log has no leader, and other partitions are to get on without it.
+    package var leaderless: (topic: Int, partition: Int)?
     package var switches = SimulatedPorts.Switches()
     package var weather = Weather()
     package var timing = GroupTiming()
@@ -51,7 +59,8 @@ package struct Scenario: Sendable {
         self.seed = seed
         let isTransactional = dice.chance(500)
         isStatic = dice.chance(500)
-        topics = !isTransactional && dice.chance(250) ? 2 : 1
+        // Counts of two topics would meet in one changelog: the configuration refuses it.
+        topics = 1
         settings = ShardSettings(input: Array(Place.names.prefix(topics)))
         settings.isTransactional = isTransactional
         settings.counts = true
@@ -121,10 +130,51 @@ package struct Scenario: Sendable {
             let time = UInt64.milliseconds(300) + UInt64(dice.below(Int(UInt64.seconds(9))))
             faults.append((time, makeFault(&dice)))
         }
+        var rare = Dice(seed: seed ^ 0x7a7e_0000)
+        if count > 0 {
+            settings.metadataLimit = rare.pick([OffsetMetadata.limit, OffsetMetadata.limit, 64, 72, 100])
+            for _ in 0..<rare.pick([0, 1, 3]) {
+                let time = UInt64.milliseconds(300) + UInt64(rare.below(Int(UInt64.seconds(9))))
+                faults.append((time, makeRareFault(&rare)))
+            }
+            if rare.chance(100) { crowd(&rare) }
+            if rare.chance(150) {
+                // A transaction is of all its partitions: without one of their changelogs none comes to its end.
+                let topic = isExactlyOnce || rare.chance(500) ? rare.below(topics) : Place.changelog
+                leaderless = (topic, rare.below(partitions))
+            }
+        }
         faults.sort { $0.time < $1.time }
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
-        sequel = .madeAnew
+        // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
+        sequel = settings.reset == .earliest ? .madeAnew : .none
+    }
+
+    /// Much that hangs, in few partitions: what is done beyond it hardly fits into a commit.
+    private mutating func crowd(_ dice: inout Dice) {
+        settings.metadataLimit = 64
+        settings.maxInFlight = max(settings.maxInFlight, 200)
+        for index in events.indices {
+            events[index].partition = events[index].recipient % 2
+            times[index] /= 10
+            gaps[index] = dice.chance(150) ? Int64(dice.between(1...2000)) : 0
+            guard dice.chance(250), events[index].behaviour == .immediate else { continue }
+            events[index].behaviour = .suspended
+            events[index].delay = dice.between(.milliseconds(20)...(.milliseconds(1400)))
+        }
+    }
+
+    private func makeRareFault(_ dice: inout Dice) -> Fault {
+        let instance = dice.below(instances)
+        switch dice.below(3) {
+        case 0:
+            return .freezeInTransaction(
+                instance: instance, time: dice.between(.milliseconds(1000)...(.milliseconds(6000))))
+        case 1: return .expel(instance: instance)
+        default:
+            return .brokerAway(number: dice.below(3), time: dice.between(.milliseconds(300)...(.milliseconds(3000))))
+        }
     }
 
     private func makeFault(_ dice: inout Dice) -> Fault {

@@ -15,6 +15,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         var stored: [(time: UInt64, transaction: Int)] = []
         /// The log that had it is another now.
         var isPast = false
+        var isBegunByStranger = false
     }
 
     private(set) var findings: [String] = []
@@ -59,6 +60,11 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     func logsMadeAnew() { for index in cases.indices where cases[index].isProduced { cases[index].isPast = true } }
 
+    /// Of that many events those of other partitions are produced and committed.
+    func isDone(through count: Int, without partition: Int32) -> Bool {
+        (0..<count).allSatisfy { scenario.events[$0].partition == partition || cases[$0].isCovered }
+    }
+
     var firstUncommitted: String {
         guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered }) else { return "none" }
         let event = scenario.events[index]
@@ -70,6 +76,8 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     func trouble() { troubles.append(cluster.timeline.now) }
 
+    func expelled() { trouble() }
+
     func troubled(_ ports: SimulatedPorts) { trouble() }
 
     func broken(_ what: String, by ports: SimulatedPorts) { found("shard \(ports.number): \(what)") }
@@ -77,9 +85,13 @@ final class Verdict: ClusterWitness, PortsWitness {
     func begun(_ event: Int32, by ports: SimulatedPorts) {
         let index = Int(event)
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
-        guard cases[index].isCovered, !cases[index].isPast else { return }
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
-        guard cluster.group.isOwner(ports.membership?.id, of: place) else { return }
+        guard cluster.group.isOwner(ports.membership?.id, of: place) else {
+            // The partition was taken from it, and it could not know that yet.
+            cases[index].isBegunByStranger = true
+            return
+        }
+        guard cases[index].isCovered, !cases[index].isPast else { return }
         found("event \(event) at \(place)/\(cases[index].offset) was taken again, though it is committed")
     }
 
@@ -93,7 +105,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         cases[index].stored.append((entry.time, entry.transaction))
         guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
         let begun = cases[index].firstBegun
-        if !troubles.contains(where: { $0 >= begun }) {
+        if !cases[index].isBegunByStranger, !troubles.contains(where: { $0 >= begun }) {
             found("event \(index) was published twice, and nothing had happened")
         }
     }
@@ -152,6 +164,9 @@ final class Verdict: ClusterWitness, PortsWitness {
                 for entry in log.entries where log.isVisible(entry) {
                     guard case .output(let value) = entry.content, value.event >= 0 else { continue }
                     counts[Int(value.event)] += 1
+                    if value.isLetter, !scenario.events[Int(value.event)].mayBeLetter {
+                        found("event \(value.event) became a dead letter, and nothing was wrong with it")
+                    }
                     if counts[Int(value.event)] == 1, !value.isLetter {
                         appearances[Int(value.recipient)].append(value)
                     }

@@ -1,0 +1,253 @@
+import Push
+import Testing
+
+@testable import Engine
+
+@Suite("Checkpoints at least once")
+struct CommittedCheckpointTests {
+    private let start = Instant.past + .seconds(100)
+    private var checkpoint = Checkpoint(isTransactional: false, interval: .milliseconds(20))
+
+    @Test("While nothing is dirty there is none, and one that is wanted has ended")
+    mutating func clean() {
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .none)
+        #expect(checkpoint.wakeUp(isDirty: false) == .never)
+        let number = checkpoint.want()
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .none)
+        #expect(checkpoint.ended == number)
+    }
+
+    /// As far as the commit.
+    private mutating func beginCommit(_ now: Instant) -> UInt32 {
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 3) == .cut)
+        checkpoint.publishedAllChanges()
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 3) == .commit)
+        return checkpoint.number
+    }
+
+    @Test("The commit waits for every record of the changelog, and for no output")
+    mutating func stores() {
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 3) == .cut)
+        checkpoint.publishedChange()
+        checkpoint.publishedChange()
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
+        checkpoint.publishedAllChanges()
+        checkpoint.answeredChange(of: checkpoint.number, failed: false)
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
+        // Of an earlier one.
+        checkpoint.answeredChange(of: checkpoint.number &- 1, failed: false)
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
+        checkpoint.answeredChange(of: checkpoint.number, failed: false)
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .commit)
+        #expect(checkpoint.isUnderWay)
+    }
+
+    @Test("The next one begins an interval after this one did")
+    mutating func interval() {
+        let number = beginCommit(start)
+        let now = start + .milliseconds(5)
+        let isAwaited = checkpoint.committed(number, .accepted, now: now)
+        #expect(isAwaited)
+        #expect(checkpoint.ended == number)
+        #expect(checkpoint.wakeUp(isDirty: true) == start + .milliseconds(20))
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 0) == .cut)
+    }
+
+    @Test("One that is wanted begins at once, but not within another")
+    mutating func wanted() {
+        let number = beginCommit(start)
+        let wanted = checkpoint.want()
+        #expect(wanted == number &+ 1)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        _ = checkpoint.committed(number, .accepted, now: start)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
+        #expect(checkpoint.number == wanted)
+    }
+
+    @Test("A record of the changelog that fails puts the cut back")
+    mutating func refusedChange() {
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
+        checkpoint.publishedChange()
+        checkpoint.publishedAllChanges()
+        checkpoint.answeredChange(of: checkpoint.number, failed: true)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .putBack)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start + .milliseconds(50), isDirty: true, unanswered: 0) == .cut)
+    }
+
+    @Test("Partitions whose changelog does not answer are set aside, and the others committed")
+    mutating func setAside() {
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
+        checkpoint.publishedChange()
+        checkpoint.publishedAllChanges()
+        #expect(checkpoint.wakeUp(isDirty: false) == start + .seconds(2))
+        #expect(checkpoint.advance(now: start + .seconds(2), isDirty: false, unanswered: 0) == .setAside)
+        #expect(checkpoint.advance(now: start + .seconds(2), isDirty: false, unanswered: 0) == .commit)
+    }
+
+    @Test("A commit without an answer is given up, and its late answer says nothing")
+    mutating func noAnswer() {
+        let number = beginCommit(start)
+        let until = checkpoint.wakeUp(isDirty: false)
+        #expect(until > start)
+        #expect(checkpoint.advance(now: until, isDirty: false, unanswered: 0) == .giveUpCommit)
+        let isAwaited = checkpoint.committed(number, .accepted, now: until)
+        #expect(!isAwaited)
+        #expect(checkpoint.ended != number)
+    }
+
+    @Test("A commit that is refused, or to be tried again, has not ended", arguments: [CommitOutcome.retry, .refused])
+    mutating func notAccepted(outcome: CommitOutcome) {
+        let number = beginCommit(start)
+        _ = checkpoint.committed(number, outcome, now: start)
+        #expect(checkpoint.ended != number)
+        #expect(checkpoint.advance(now: start + .milliseconds(10), isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start + .milliseconds(200), isDirty: true, unanswered: 0) == .cut)
+    }
+}
+
+@Suite("Checkpoints with transactions")
+struct TransactionalCheckpointTests {
+    private let start = Instant.past + .seconds(100)
+    private var checkpoint = Checkpoint(isTransactional: true, interval: .milliseconds(20))
+
+    private mutating func open(_ now: Instant) {
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .initialize)
+        #expect(checkpoint.stepped(.initialize, .done, now: now) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .begin)
+        #expect(checkpoint.stepped(.begin, .done, now: now) == .none)
+    }
+
+    /// From open to the cut.
+    private mutating func cut(_ now: Instant) {
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .flush)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .cut)
+    }
+
+    @Test("Outputs are taken only while a transaction is open")
+    mutating func takesOutputs() {
+        #expect(!checkpoint.takesOutputs)
+        #expect(!checkpoint.isInitialized)
+        open(start)
+        #expect(checkpoint.takesOutputs)
+        #expect(checkpoint.isInitialized)
+        #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 1) == .flush)
+        #expect(!checkpoint.takesOutputs)
+    }
+
+    @Test("Outputs, then changes, then offsets, then the commit, then the next transaction")
+    mutating func order() {
+        open(start)
+        let now = start + .milliseconds(20)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .flush)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .cut)
+        checkpoint.publishedChange()
+        checkpoint.publishedAllChanges()
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .none)
+        // However long that takes: nobody is set aside within a transaction.
+        #expect(checkpoint.advance(now: now + .seconds(9), isDirty: false, unanswered: 0) == .none)
+        checkpoint.answeredChange(of: checkpoint.number, failed: false)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .addOffsets)
+        #expect(checkpoint.stepped(.addOffsets([]), .done, now: now) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
+        #expect(checkpoint.stepped(.commit, .done, now: now) == .none)
+        #expect(checkpoint.ended == checkpoint.number)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .begin)
+    }
+
+    @Test("What fails before the cut is aborted, and every partition goes back")
+    mutating func failsOpen() {
+        open(start)
+        checkpoint.failTransaction()
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .abort)
+        #expect(checkpoint.stepped(.abort, .done, now: start) == .rewind)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .begin)
+        _ = checkpoint.stepped(.begin, .done, now: start)
+        #expect(checkpoint.takesOutputs)
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .none)
+    }
+
+    @Test("What fails after the cut puts it back before the abort")
+    mutating func failsStoring() {
+        open(start)
+        cut(start + .milliseconds(20))
+        checkpoint.publishedChange()
+        checkpoint.publishedAllChanges()
+        checkpoint.answeredChange(of: checkpoint.number, failed: true)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .putBack)
+        #expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0) == .abort)
+    }
+
+    @Test("Transactions that fail one after the other are begun ever later, to a bound")
+    mutating func backsOff() {
+        open(start)
+        var delays: [UInt64] = []
+        for _ in 0..<9 {
+            checkpoint.failTransaction()
+            #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+            let from = checkpoint.wakeUp(isDirty: true)
+            delays.append(from.nanoseconds(since: start) / 1_000_000)
+            #expect(checkpoint.advance(now: from, isDirty: true, unanswered: 0) == .abort)
+            _ = checkpoint.stepped(.abort, .done, now: start)
+            _ = checkpoint.stepped(.begin, .done, now: start)
+        }
+        #expect(delays == delays.sorted())
+        #expect(delays[0] == 0)
+        #expect(delays[8] == delays[7])
+        #expect(delays[8] <= 1000)
+    }
+
+    @Test(
+        "Offsets that may or may not be part of it are not added twice",
+        arguments: [TransactionOutcome.retry, .abort(reason: ""), .notAMember(reason: "")])
+    mutating func offsetsInDoubt(outcome: TransactionOutcome) {
+        open(start)
+        cut(start + .milliseconds(20))
+        checkpoint.publishedAllChanges()
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
+        #expect(checkpoint.stepped(.addOffsets([]), outcome, now: start) == .putBack)
+        #expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0) == .abort)
+    }
+
+    @Test("A commit of which nobody knows is asked for until it is known")
+    mutating func commitInDoubt() {
+        open(start)
+        cut(start + .milliseconds(20))
+        checkpoint.publishedAllChanges()
+        _ = checkpoint.advance(now: start, isDirty: false, unanswered: 0)
+        _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
+        let now = start + .milliseconds(30)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
+        #expect(checkpoint.stepped(.commit, .retry, now: now) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: now + .milliseconds(50), isDirty: false, unanswered: 0) == .endTransaction)
+        #expect(checkpoint.ended != checkpoint.number)
+    }
+
+    @Test("A producer that has failed is replaced, and the name taken over anew")
+    mutating func replaced() {
+        open(start)
+        #expect(checkpoint.producerFailed(now: start) == .none)
+        #expect(!checkpoint.takesOutputs)
+        #expect(checkpoint.producerFailed(now: start) == .none)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 5) == .replaceProducer)
+        checkpoint.replaced(false, now: start)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start + .milliseconds(500), isDirty: true, unanswered: 0) == .replaceProducer)
+        checkpoint.replaced(true, now: start)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .initialize)
+    }
+
+    @Test("A step that fails for good replaces the producer; what was cut is put back")
+    mutating func failsForGood() {
+        open(start)
+        cut(start + .milliseconds(20))
+        checkpoint.publishedAllChanges()
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
+        #expect(checkpoint.stepped(.addOffsets([]), .failed(reason: ""), now: start) == .putBack)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .replaceProducer)
+    }
+}

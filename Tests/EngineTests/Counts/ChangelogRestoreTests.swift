@@ -1,0 +1,113 @@
+import Stores
+import Testing
+
+@testable import Engine
+
+@Suite("Counts on their way from the changelog")
+struct ChangelogRestoreTests {
+    private static let secret = AccountSecret(1, 2)
+
+    private static func key(_ recipient: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        Array(recipient.utf8).withUnsafeBytes { recipient in
+            ChangelogRecord.encodeKey(recipient, UnsafeRawBufferPointer(start: nil, count: 0), into: &bytes)
+        }
+        return bytes
+    }
+
+    private static func take(
+        _ restore: inout ChangelogRestore, _ number: Int32, _ offset: Int64, _ recipient: String, _ value: String?,
+        timestamp: Int64 = 1
+    ) -> ChangelogRestore.Taking {
+        let position = ChangelogPosition(partition: number, offset: offset, timestamp: timestamp)
+        return key(recipient).withUnsafeBytes { key in
+            guard let value else { return restore.take(position, key: key, value: nil) }
+            return Array(value.utf8).withUnsafeBytes { restore.take(position, key: key, value: $0) }
+        }
+    }
+
+    private static func reading(_ number: Int32, from last: ChangelogPosition? = nil) -> ChangelogRestore {
+        var restore = ChangelogRestore(secret: secret)
+        restore.add(7)
+        _ = restore.takeTurns()
+        restore.begin(7, number: number, from: last)
+        return restore
+    }
+
+    @Test("Each partition has its turn once, not more than some at a time")
+    func turns() {
+        var restore = ChangelogRestore(secret: Self.secret)
+        #expect(restore.isIdle)
+        for partition in Int32(0)..<100 { restore.add(partition) }
+        restore.add(5)
+        let first = restore.takeTurns()
+        #expect(first.count == 64)
+        for partition in first { restore.begin(partition, number: partition, from: nil) }
+        #expect(restore.takeTurns() == [])
+        #expect(restore.contains(99))
+        restore.remove(first[0])
+        #expect(restore.takeTurns() == [64])
+    }
+
+    @Test("It is read from the record after the last one that the disk has, or from its beginning")
+    func starts() {
+        var restore = Self.reading(3)
+        #expect(restore.isChanged)
+        #expect(restore.takeStarts() == [ChangelogPosition(partition: 3, offset: ChangelogPosition.beginning)])
+        #expect(!restore.isChanged)
+        var known = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
+        #expect(known.takeStarts() == [ChangelogPosition(partition: 3, offset: 9, timestamp: 4)])
+    }
+
+    @Test("Records become rows of their partition; others' say nothing")
+    func rows() {
+        var restore = Self.reading(3)
+        #expect(Self.take(&restore, 3, 0, "anna", "2 17 1") == .taken)
+        #expect(Self.take(&restore, 4, 0, "bert", "9") == .taken)
+        #expect(Self.take(&restore, 3, 1, "carl", nil) == .taken)
+        let hash = Self.key("anna").withUnsafeBytes { restore.hash($0) }
+        #expect(restore.reading[0].rows.map(\.state.count) == [2, 0])
+        #expect(restore.reading[0].rows[0].account == hash)
+        #expect(restore.reading[0].rows[0].state == CountState(count: 2, incarnation: 1, offset: 17))
+        #expect(restore.reading[0].last?.offset == 1)
+        #expect(restore.reading[0].count == 2)
+        restore.noteStale(0, of: 7, timestamp: 8)
+        #expect(restore.reading[0].stale[hash]?.key == Self.key("anna"))
+        restore.applied()
+        #expect(restore.reading[0].rows.isEmpty)
+    }
+
+    @Test("What is none of ours is told, and passed over", arguments: ["x", "1 ", "01", "1 2 0"])
+    func malformed(value: String) {
+        var restore = Self.reading(3)
+        guard case .notARecord = Self.take(&restore, 3, 0, "anna", value) else {
+            Issue.record("\(value) was taken")
+            return
+        }
+        #expect(restore.reading[0].rows.isEmpty)
+        #expect(restore.reading[0].last?.offset == 0)
+    }
+
+    @Test("Another record where the last one stood: it is another log, and read from its beginning")
+    func anew() {
+        var restore = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
+        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 5) == .anew(0))
+        restore.beginAnew(0)
+        #expect(restore.index(ofNumber: 3) == nil)
+        // What still comes of the old way says nothing.
+        #expect(Self.take(&restore, 3, 10, "anna", "1") == .taken)
+        #expect(restore.reading[0].rows.isEmpty)
+        #expect(restore.takeStarts() == [ChangelogPosition(partition: 3, offset: ChangelogPosition.beginning)])
+        #expect(restore.index(ofNumber: 3) == 0)
+    }
+
+    @Test(
+        "The same record, a later one after compaction, or one without a time is the log that was read",
+        arguments: [(9, 4), (12, 77), (9, -1)] as [(Int64, Int64)])
+    func same(offset: Int64, timestamp: Int64) {
+        var restore = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
+        #expect(Self.take(&restore, 3, offset, "anna", "1", timestamp: timestamp) == .taken)
+        // Only the first record is compared.
+        #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == .taken)
+    }
+}

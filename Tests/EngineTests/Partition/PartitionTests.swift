@@ -1,0 +1,120 @@
+import Kafka
+import Push
+import Simulation
+import Testing
+
+@testable import Engine
+
+@Suite("Partitions of a shard")
+struct PartitionTests {
+    private let now = Instant.past + .seconds(1)
+
+    private func partition() -> Partition<SimulatedPorts> {
+        Partition(TopicPartition("events", 3), topic: 0, assignment: 1, now: now)
+    }
+
+    @Test("One that was just assigned asks what is committed, and has nothing to commit")
+    func new() {
+        let partition = partition()
+        #expect(partition.state == .asking(again: now))
+        #expect(partition.isServed == false)
+        #expect(partition.needsCommit == false)
+    }
+
+    @Test(
+        "It is served once it is read, whatever it waits for then",
+        arguments: [
+            (.running, true), (.seeking(4, again: .past), true), (.askingRange(again: .past), true),
+            (.stalled(4), true), (.draining, true), (.asking(again: .past), false), (.restoring, false), (.gone, false),
+        ] as [(Partition<SimulatedPorts>.State, Bool)])
+    func served(state: Partition<SimulatedPorts>.State, isServed: Bool) {
+        var partition = partition()
+        partition.state = state
+        #expect(partition.isServed == false)
+        partition.isRead = true
+        #expect(partition.isServed == isServed)
+    }
+
+    @Test("It is committed when its ledger has moved, or where it begins is not known to the group")
+    func needsCommit() {
+        var partition = partition()
+        partition.state = .running
+        partition.isRead = true
+        #expect(partition.needsCommit == false)
+        _ = partition.ledger.take(0)
+        #expect(partition.needsCommit == false)
+        _ = partition.ledger.complete(0)
+        #expect(partition.needsCommit == true)
+        partition.ledger.committed(partition.ledger.snapshot())
+        #expect(partition.needsCommit == false)
+        partition.mustCommit = true
+        #expect(partition.needsCommit == true)
+        // Not before its counts are whole.
+        partition.state = .restoring
+        #expect(partition.needsCommit == false)
+    }
+
+    @Test("It goes back to the last commit with all that was done beyond it")
+    func rewinds() {
+        var partition = partition()
+        for offset in Int64(0)..<6 { _ = partition.ledger.take(offset) }
+        for offset in [0, 1, 3] as [Int64] { _ = partition.ledger.complete(offset) }
+        partition.committed = partition.ledger.snapshot()
+        for offset in [2, 4] as [Int64] { _ = partition.ledger.complete(offset) }
+        partition.isInTransaction = true
+        partition.gap = 9
+        partition.rewind()
+        #expect(partition.ledger.position == 2)
+        #expect(partition.ledger.completedBeyond == [3..<4])
+        #expect(partition.ledger.inFlight == 0)
+        #expect(partition.isInTransaction == false)
+        #expect(partition.gap == nil)
+    }
+
+    @Test("A table finds its partitions by place and by what records carry")
+    func finds() {
+        var table = PartitionTable<SimulatedPorts>()
+        let first = table.insert(TopicPartition("events", 2), topic: 0, now: now)
+        let second = table.insert(TopicPartition("more", 2), topic: 1, now: now)
+        #expect(table.index(topic: 0, partition: 2) == first)
+        #expect(table.index(topic: 1, partition: 2) == second)
+        #expect(table.index(of: TopicPartition("more", 2)) == second)
+        #expect(table.index(topic: 0, partition: 1) == -1)
+        #expect(table.index(topic: 9, partition: 0) == -1)
+        #expect(table.index(topic: 0, partition: -1) == -1)
+        #expect(table.index(of: TopicPartition("events", 1)) == nil)
+        #expect(table[first].assignment != table[second].assignment)
+    }
+
+    @Test("The number of one that is gone is given out again, under a later epoch")
+    func reuse() {
+        var table = PartitionTable<SimulatedPorts>()
+        let first = table.insert(TopicPartition("events", 0), topic: 0, now: now)
+        let epoch = table[first].epoch
+        table[first].unfinished = 4
+        table.remove(first)
+        #expect(table.index(topic: 0, partition: 0) == -1)
+        #expect(table.index(of: TopicPartition("events", 0)) == nil)
+        let second = table.insert(TopicPartition("events", 5), topic: 0, now: now)
+        #expect(second == first)
+        #expect(table[second].epoch > epoch)
+        #expect(table[second].unfinished == 0)
+        #expect(table.index(topic: 0, partition: 5) == second)
+        #expect(table.count == 1)
+    }
+
+    @Test("It grows, and keeps what it has")
+    func grows() {
+        var table = PartitionTable<SimulatedPorts>()
+        for number in Int32(0)..<1_000 {
+            let index = table.insert(TopicPartition("events", number), topic: 0, now: now)
+            table[index].incarnation = UInt32(number)
+        }
+        let isKept = table.indices.allSatisfy { index in
+            table[index].incarnation == UInt32(table[index].place.partition)
+                && table.index(topic: 0, partition: table[index].place.partition) == index
+        }
+        #expect(isKept)
+        #expect(table.first { $0.incarnation == 700 } == table.index(topic: 0, partition: 700))
+    }
+}

@@ -1,0 +1,64 @@
+import Push
+import Testing
+
+@testable import Engine
+
+@Suite("The way to the end")
+struct EndingTests {
+    private let start = Instant.past + .seconds(100)
+
+    @Test("Before it begins there is no time at which it ends")
+    func running() {
+        let ending = Ending(grace: .seconds(20))
+        #expect(ending.isRunning)
+        #expect(!ending.hasEnded)
+        #expect(ending.deadline == .never)
+    }
+
+    @Test("Four fifths of the grace are for what is in flight, the rest for answers and the last commit")
+    func shares() {
+        var ending = Ending(grace: .seconds(20))
+        ending.begin(start)
+        #expect(!ending.isRunning)
+        #expect(ending.deadline == start + .seconds(16))
+        #expect(ending.answeringEnd == start + .seconds(18))
+        #expect(ending.committingEnd == start + .seconds(19))
+        #expect(ending.end == start + .seconds(20))
+    }
+
+    @Test("Each phase has its own deadline, and leaving that of the grace")
+    func deadlines() {
+        var ending = Ending(grace: .seconds(20))
+        ending.begin(start)
+        ending.phase = .answering(until: ending.answeringEnd)
+        #expect(ending.deadline == start + .seconds(18))
+        ending.phase = .committing(3, until: ending.committingEnd)
+        #expect(ending.deadline == start + .seconds(19))
+        ending.phase = .leaving
+        #expect(ending.deadline == start + .seconds(20))
+        ending.phase = .ended
+        #expect(ending.deadline == .never)
+        #expect(ending.hasEnded)
+    }
+
+    @Test("A second signal leaves two seconds at most, and never more than there were")
+    func hurry() {
+        var ending = Ending(grace: .seconds(20))
+        ending.begin(start)
+        ending.hurry(start + .seconds(1))
+        #expect(ending.phase == .leaving)
+        #expect(ending.deadline == start + .seconds(3))
+        var late = Ending(grace: .seconds(20))
+        late.begin(start)
+        late.hurry(start + .seconds(19))
+        #expect(late.deadline == start + .seconds(20))
+    }
+
+    @Test("A partition that is revoked meanwhile has what is left of the phase")
+    func left() {
+        var ending = Ending(grace: .seconds(20))
+        ending.begin(start)
+        #expect(ending.left(start + .seconds(6)) == .seconds(10))
+        #expect(ending.left(start + .seconds(60)) == .zero)
+    }
+}

@@ -1,0 +1,114 @@
+import TestSupport
+import Testing
+
+@testable import Engine
+
+@Suite("The order of keys")
+struct KeyOrderTests {
+    /// Entries of one key each.
+    private static func table(_ keys: [UInt64]) -> EntryTable {
+        var entries = EntryTable(capacity: keys.count)
+        for key in keys {
+            let entry = entries.insert(bytes: 0)
+            entries[entry].key = key
+        }
+        return entries
+    }
+
+    @Test("Nobody waits for a key that nobody holds")
+    func free() {
+        var entries = Self.table([5, 6])
+        var order = KeyOrder()
+        #expect(order.isEmpty == true)
+        order.hold(1, &entries)
+        let waits = order.wait(2, &entries)
+        #expect(!waits)
+        #expect(order.isEmpty == false)
+    }
+
+    @Test("Those who wait for a key have it one after the other, in their order")
+    func inOrder() {
+        var entries = Self.table([5, 5, 5, 6])
+        var order = KeyOrder()
+        order.hold(1, &entries)
+        order.hold(4, &entries)
+        let waits = [order.wait(2, &entries), order.wait(3, &entries)]
+        #expect(waits == [true, true])
+        var next = order.release(1, &entries)
+        #expect(next == 2)
+        #expect(entries[2].holdsKey)
+        // Held again while it is held by itself: nothing happens.
+        order.hold(2, &entries)
+        next = order.release(2, &entries)
+        #expect(next == 3)
+        next = order.release(3, &entries)
+        #expect(next == 0)
+        next = order.release(4, &entries)
+        #expect(next == 0)
+        #expect(order.isEmpty == true)
+    }
+
+    @Test("Who does not hold a key releases nothing")
+    func stranger() {
+        var entries = Self.table([5, 5])
+        var order = KeyOrder()
+        order.hold(1, &entries)
+        let next = order.release(2, &entries)
+        #expect(next == 0)
+        #expect(order.isEmpty == false)
+    }
+
+    @Test("What waits of a partition that went back is taken out, the rest stays in its order")
+    func removed() {
+        var entries = Self.table([5, 5, 5, 5, 5])
+        var order = KeyOrder()
+        for entry in UInt32(1)...5 { entries[entry].epoch = 1 }
+        entries[2].partition = 1
+        entries[4].partition = 1
+        // Taken since.
+        entries[4].epoch = 2
+        entries[5].partition = 1
+        order.hold(1, &entries)
+        for entry in UInt32(2)...5 { _ = order.wait(entry, &entries) }
+        order.removeWaiting(&entries, of: 1, before: 2)
+        var released: [UInt32] = []
+        var next = order.release(1, &entries)
+        while next != 0 {
+            released.append(next)
+            next = order.release(next, &entries)
+        }
+        #expect(released == [3, 4])
+        #expect(order.isEmpty == true)
+    }
+
+    @Test("They are as lists would have them", arguments: 1...6)
+    func model(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var entries = EntryTable(capacity: 30)
+        var order = KeyOrder()
+        // The first of each list holds the key.
+        var model: [UInt64: [UInt32]] = [:]
+        for _ in 0..<3_000 {
+            if random.once(in: 2) {
+                let entry = entries.insert(bytes: 0)
+                guard entry != 0 else { continue }
+                let key = UInt64.random(in: 1...4, using: &random)
+                entries[entry].key = key
+                let waits = order.wait(entry, &entries)
+                try #require(waits == (model[key] != nil))
+                if !waits { order.hold(entry, &entries) }
+                model[key, default: []].append(entry)
+            } else {
+                guard let key = model.keys.sorted().randomElement(using: &random), let first = model[key]?.first else {
+                    continue
+                }
+                let next = order.release(first, &entries)
+                entries.remove(first)
+                model[key]?.removeFirst()
+                try #require(next == model[key]?.first ?? 0)
+                if model[key] == [] { model[key] = nil }
+            }
+            try #require(order.isEmpty == model.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Push
+import Testing
+
+@testable import Engine
+
+@Suite("Outputs that are sent again")
+struct OutputRetryTests {
+    private typealias Retry = OutputRetry<String>
+
+    private let now = Instant.past + .seconds(1)
+
+    /// All that may be sent by now, in its order, as sent.
+    private func sendAll(_ retry: inout Retry, _ now: Instant) -> [String] {
+        var sent: [String] = []
+        while let next = retry.next(now: now) {
+            sent.append(next.output)
+            retry.sent()
+        }
+        return sent
+    }
+
+    @Test("While all is acknowledged nothing is held")
+    func acknowledged() {
+        var retry = Retry()
+        retry.published()
+        retry.published()
+        let answers = [retry.answered(1, nil, nil, sequence: 1), retry.answered(2, nil, nil, sequence: 2)]
+        #expect(answers == [.done, .done])
+        #expect(retry.isIdle)
+        #expect(retry.outstanding == 0)
+    }
+
+    @Test("What comes back is sent again in its order when all is answered, and what was held after it")
+    func again() {
+        var retry = Retry()
+        for _ in 1...3 { retry.published() }
+        // The second is told before the first.
+        #expect(retry.answered(2, .unavailable(reason: ""), "two", sequence: 2) == .again)
+        #expect(!retry.isIdle)
+        retry.hold("four", tag: 4, sequence: 4, now: now)
+        #expect(retry.next(now: now) == nil)
+        #expect(retry.answered(1, .purged, "one", sequence: 1) == .again)
+        #expect(!retry.isCollected)
+        #expect(retry.answered(3, nil, nil, sequence: 3) == .done)
+        #expect(retry.isCollected)
+        retry.collected(now: now)
+        #expect(retry.heldCount == 3)
+        // Its topic was away.
+        #expect(retry.next(now: now) == nil)
+        let later = now + .milliseconds(100)
+        #expect(retry.resendsAt == later)
+        #expect(sendAll(&retry, later) == ["one", "two", "four"])
+        #expect(retry.isIdle)
+        #expect(retry.outstanding == 3)
+    }
+
+    @Test("Of a batch that is refused each is sent alone, and only the guilty one is told")
+    func suspects() {
+        var retry = Retry()
+        for _ in 1...3 { retry.published() }
+        for tag in UInt64(1)...3 {
+            #expect(retry.answered(tag, .refused(reason: "bad"), "\(tag)", sequence: tag) == .again)
+        }
+        retry.collected(now: now)
+        #expect(sendAll(&retry, now) == ["1"])
+        #expect(retry.state == .alone(tag: 1))
+        #expect(retry.answered(1, nil, nil, sequence: 4) == .done)
+        #expect(sendAll(&retry, now) == ["2"])
+        #expect(retry.answered(2, .refused(reason: "bad"), "2", sequence: 5) == .guilty)
+        retry.collected(now: now)
+        #expect(sendAll(&retry, now) == ["3"])
+        #expect(retry.answered(3, nil, nil, sequence: 6) == .done)
+        #expect(retry.isIdle)
+        #expect(retry.heldCount == 0)
+    }
+
+    @Test("A suspect waits for what was sent before it")
+    func aloneOnly() {
+        var retry = Retry()
+        retry.hold("good", tag: 1, sequence: 1, now: now)
+        retry.hold("suspect", tag: 2, sequence: 2, isSuspect: true, now: now)
+        #expect(sendAll(&retry, now) == ["good"])
+        #expect(retry.answered(1, nil, nil, sequence: 1) == .done)
+        #expect(sendAll(&retry, now) == ["suspect"])
+    }
+
+    @Test("A suspect that does not arrive remains one")
+    func lostAlone() {
+        var retry = Retry()
+        retry.hold("suspect", tag: 1, sequence: 1, isSuspect: true, now: now)
+        #expect(sendAll(&retry, now) == ["suspect"])
+        #expect(retry.answered(1, .purged, "suspect", sequence: 1) == .again)
+        retry.collected(now: now)
+        #expect(retry.next(now: now)?.isSuspect == true)
+    }
+
+    @Test("What is not taken now stays the next; what goes nowhere is passed over")
+    func notTaken() {
+        var retry = Retry()
+        retry.hold("one", tag: 1, sequence: 1, now: now)
+        retry.hold("two", tag: 2, sequence: 2, now: now)
+        retry.stays(until: now + .seconds(1))
+        #expect(retry.next(now: now) == nil)
+        #expect(retry.next(now: now + .seconds(1))?.output == "one")
+        retry.taken()
+        #expect(sendAll(&retry, now + .seconds(1)) == ["two"])
+        #expect(retry.isIdle)
+    }
+
+    @Test("What is forgotten is not sent again, and what is on its way is still to be answered")
+    func forgotten() {
+        var retry = Retry()
+        retry.published()
+        retry.published()
+        _ = retry.answered(1, .purged, "one", sequence: 1)
+        retry.hold("three", tag: 3, sequence: 3, now: now)
+        retry.remove { $0 != 2 }
+        #expect(retry.heldCount == 0)
+        #expect(retry.answered(2, nil, nil, sequence: 2) == .done)
+        retry.collected(now: now)
+        #expect(retry.isIdle)
+        retry.hold("four", tag: 4, sequence: 4, now: now)
+        retry.remove { _ in true }
+        #expect(retry.isIdle)
+    }
+
+    @Test("However much is held, its order stays")
+    func long() {
+        var retry = Retry()
+        let all = (1...500).map { "\($0)" }
+        for (index, output) in all.enumerated() {
+            retry.hold(output, tag: UInt64(index + 1), sequence: UInt64(index + 1), now: now)
+        }
+        #expect(sendAll(&retry, now) == all)
+    }
+}
