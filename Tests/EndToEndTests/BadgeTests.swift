@@ -42,7 +42,12 @@ extension EndToEnd {
                 }
                 last.send(SIGTERM)
                 try await last.expectEnd(.exited(0))
-                #expect(Set(values.all).subtracting(wanted).isEmpty, "a badge that no event has")
+                // What is repeated shows the count as it is then.
+                var seen: Set<Substring> = []
+                let first = values.all.filter { value in
+                    seen.insert("\(value.key) \(value.value.prefix { $0 != "a" })"[...]).inserted
+                }
+                #expect(Set(first) == wanted, "a badge that no event has")
                 #expect(try await Self.counts(at: scene) == final)
                 print("badges: \(Self.kills) kills, \(values.all.count - wanted.count) of \(Self.total) repeated")
             }
