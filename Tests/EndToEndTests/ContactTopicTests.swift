@@ -69,7 +69,7 @@ extension EndToEnd {
                 try await texts.reader.wait(count: 1)
                 #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
                 let restored = try #require(first.lines.firstIndex { $0.contains("contacts are restored") })
-                let joined = try #require(first.lines.firstIndex { $0.contains("partitions assigned") })
+                let joined = try #require(first.lines.firstIndex { $0.contains("partitions are read") })
                 #expect(restored < joined)
                 #expect(first.lines[restored].contains(#""count":5"#))
                 #expect(first.lines(with: "a record of the topic of contacts is none").count == 1)

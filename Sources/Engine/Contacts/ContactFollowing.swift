@@ -55,10 +55,10 @@ struct ContactFollowing {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
-        let contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
+        var contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
         reading.reset()
         while !hasEnded(until: .past) {
-            try reading.readOn(reader, contacts)
+            try reading.readOn(reader, &contacts)
             if reading.isIdle { return }
         }
     }

@@ -45,22 +45,22 @@ struct ContactReading {
             if followed.insert(partition) { isChanged = true }
             followed.wait(for: partition, whenWhole)
         }
-        if !followed.areWhole { progress.awaitMore() }
+        if !followed.areServed { progress.awaitMore() }
     }
 
     mutating func release(_ partitions: Set<Int32>) {
         for partition in partitions where followed.remove(partition) { isChanged = true }
-        if followed.areWhole { progress.end() }
+        if followed.areServed { progress.end() }
     }
 
     /// Begins again from what the store has: with another reader, or after a failure.
     mutating func reset() { isChanged = true }
 
     /// Reads a batch into the store. Throws what may be over when it is tried again, after `reset`.
-    mutating func readOn(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
+    mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         do {
-            if isChanged { try start(reader, contacts) }
-            if !isIdle { try read(reader, contacts) }
+            if isChanged { try start(reader, &contacts) }
+            if !isIdle { try read(reader, &contacts) }
         } catch let other as OtherTopic {
             let places = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
@@ -74,12 +74,12 @@ struct ContactReading {
 
     // MARK: Beginning
 
-    private mutating func start(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
-        try contacts.serve(only: followed.whole)
+    private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+        try contacts.serve(only: followed.served)
         guard !isIdle else { return }
         count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
         if !isCoPartitioned { followed.become(0..<Int32(clamping: count)) }
-        try discardStale(contacts)
+        try discardStale(&contacts)
         let known = try contacts.positions()
         var positions: [Position] = []
         var total: Int64 = 0
@@ -97,7 +97,7 @@ struct ContactReading {
         guard others.isEmpty else { throw OtherTopic(partitions: others) }
         try reader.read(from: positions)
         isChanged = false
-        progress.begin(total: Int(total), isRestored: followed.areWhole)
+        progress.begin(total: Int(total), isRestored: followed.areServed)
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
         nextLook = begin + Self.looksEvery
@@ -111,25 +111,25 @@ struct ContactReading {
             [.topic(topic), .partitions(missing.summary)])
     }
 
-    private mutating func discardStale(_ contacts: borrowing TopicContacts) throws(StoreError) {
+    private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
         let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
         if followed.forget(stale) { isChanged = true }
     }
 
     // MARK: Going on
 
-    private mutating func read(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
+    private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         var batch = RecordBatch(capacity: Self.batchSize)
         let errors = reader.poll(milliseconds: 100, into: &batch)
         let records = batch.records
         defer { for record in records { record.destroy() } }
-        try apply(records, contacts)
-        try reach(batch.ends, contacts)
+        try apply(records, &contacts)
+        try reach(batch.ends, &contacts)
         if let error = errors.first { throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error }
-        try look(reader, contacts)
+        try look(reader, &contacts)
     }
 
-    private mutating func apply(_ records: [Record], _ contacts: borrowing TopicContacts) throws {
+    private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
         let records = records.filter { followed.contains($0.partition) }.map { TopicRecord($0) }
         guard !records.isEmpty else { return }
         for record in records { try compare(record.position) }
@@ -155,7 +155,7 @@ struct ContactReading {
     /// What is begun again with a partition: all, where contacts are not told apart.
     private func alike(_ partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
-    private mutating func reach(_ ends: [PartitionEnd], _ contacts: borrowing TopicContacts) throws {
+    private mutating func reach(_ ends: [PartitionEnd], _ contacts: inout TopicContacts) throws {
         for end in ends {
             guard let last = followed.expected(in: end.partition), end.offset <= last.offset else { continue }
             throw OtherTopic(partitions: alike(end.partition))
@@ -164,7 +164,13 @@ struct ContactReading {
         let reached = Set(ends.lazy.map(\.partition)).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
         try contacts.see(reached, now: SystemTime.milliseconds)
-        try contacts.serve(only: before.union(reached))
+        // Without partitions of their own contacts are known to be gone when all of them were read.
+        if isCoPartitioned {
+            try contacts.complete(reached)
+        } else if before.union(reached) == followed.all {
+            try contacts.complete(followed.all)
+        }
+        try contacts.serve(only: followed.served.union(reached))
         let waiting = followed.complete(reached)
         if followed.areWhole { tellEnd() }
         for (partition, whenWhole) in waiting { whenWhole(partition) }
@@ -179,7 +185,7 @@ struct ContactReading {
     }
 
     /// What is due by the clock.
-    private mutating func look(_ reader: PartitionReader, _ contacts: borrowing TopicContacts) throws {
+    private mutating func look(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         let now = TimeSource.system.now
         if !progress.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
@@ -188,7 +194,7 @@ struct ContactReading {
         }
         guard now >= nextLook else { return }
         nextLook = now + Self.looksEvery
-        try discardStale(contacts)
+        try discardStale(&contacts)
         try contacts.see(followed.whole, now: SystemTime.milliseconds)
         let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
         guard current == count else { throw PartitionsChanged(from: count, to: current) }

@@ -3,7 +3,9 @@ import Stores
 /// The partitions of a topic of contacts that are read here, and who waits for them.
 struct FollowedPartitions {
     private struct Followed {
-        /// It was read to its end, and nothing of it was forgotten since.
+        /// It was read to its end since it is followed.
+        var isServed = false
+        /// And needs not be read from its beginning again, while what is there stays in service.
         var isWhole = false
         /// What it must still hold, or something newer, if it is the one that was read before.
         var expected: RecordPosition?
@@ -16,6 +18,8 @@ struct FollowedPartitions {
     var all: Set<Int32> { Set(followed.keys) }
     var whole: Set<Int32> { Set(followed.filter(\.value.isWhole).keys) }
     var areWhole: Bool { followed.values.allSatisfy(\.isWhole) }
+    var served: Set<Int32> { Set(followed.filter(\.value.isServed).keys) }
+    var areServed: Bool { followed.values.allSatisfy(\.isServed) }
 
     func contains(_ partition: Int32) -> Bool { followed[partition] != nil }
 
@@ -35,9 +39,9 @@ struct FollowedPartitions {
         for partition in partitions { _ = insert(partition) }
     }
 
-    /// Calls when the partition is whole: at once if it is.
+    /// Calls when the partition is served: at once if it is.
     mutating func wait(for partition: Int32, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
-        guard followed[partition]?.isWhole == false else { return whenWhole(partition) }
+        guard followed[partition]?.isServed == false else { return whenWhole(partition) }
         followed[partition]?.waiting.append(whenWhole)
     }
 
@@ -45,13 +49,14 @@ struct FollowedPartitions {
     mutating func complete(_ partitions: Set<Int32>) -> [(partition: Int32, whenWhole: @Sendable (Int32) -> Void)] {
         partitions.flatMap { partition in
             followed[partition]?.isWhole = true
+            followed[partition]?.isServed = true
             let waiting = followed[partition]?.waiting ?? []
             followed[partition]?.waiting = []
             return waiting.map { (partition, $0) }
         }
     }
 
-    /// What was known of them is forgotten. True if any of them is followed.
+    /// They are read from their beginning. True if any of them is followed.
     mutating func forget(_ partitions: Set<Int32>) -> Bool {
         for partition in partitions { followed[partition]?.isWhole = false }
         return partitions.contains { followed[$0] != nil }

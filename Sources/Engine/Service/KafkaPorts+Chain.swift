@@ -35,8 +35,8 @@ extension KafkaPorts {
         case .ended(let verdict): return ended(verdict)
         case .waiting(let until): return .suspended(until: until)
         case .suspended(let until, let work):
-            // Its bytes were copied.
-            message.destroy()
+            // Its bytes were copied; the shard may ask for what orders it.
+            copied = message
             lent = nil
             suspended[entry] = current
             current = spare.popLast() ?? Delivery()
@@ -91,7 +91,13 @@ extension KafkaPorts {
         return .ended(ChainResult(destination, current.badgeOperation))
     }
 
+    mutating func releaseCopied() {
+        copied?.destroy()
+        copied = nil
+    }
+
     private mutating func forgetCurrent() {
+        releaseCopied()
         verdict = nil
         lent = nil
         headers = nil

@@ -45,6 +45,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var turn = Instant.past
     /// The current message, while it is librdkafka's.
     var lent: Record?
+    /// A message that is suspended, until the next call about another.
+    var copied: Record?
     /// Headers that were taken from it for an output that was not queued.
     var headers: Headers?
     /// A dead letter that was refused: only its name is published.
@@ -93,6 +95,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     mutating func wait(until time: Instant, records: Bool) {
         let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
         count()
+        releaseCopied()
         if milliseconds > 0 {
             consumer.wait(milliseconds: Int64(clamping: min(milliseconds, 60_000)), records: records)
         }
