@@ -20,6 +20,8 @@ package enum Fault: Sendable {
     case outage(time: UInt64)
     case storm(instance: Int, time: UInt64)
     case compact
+    /// Retention drops what is older, of one input partition.
+    case expire(topic: Int, partition: Int, age: UInt64)
     case diskFails(instance: Int)
 }
 
@@ -167,11 +169,15 @@ package struct Scenario: Sendable {
 
     private func makeRareFault(_ dice: inout Dice) -> Fault {
         let instance = dice.below(instances)
-        switch dice.below(3) {
+        switch dice.below(4) {
         case 0:
+            return .expire(
+                topic: dice.below(topics), partition: dice.below(partitions),
+                age: dice.between(.milliseconds(1)...(.milliseconds(4000))))
+        case 1:
             return .freezeInTransaction(
                 instance: instance, time: dice.between(.milliseconds(1000)...(.milliseconds(6000))))
-        case 1: return .expel(instance: instance)
+        case 2: return .expel(instance: instance)
         default:
             return .brokerAway(number: dice.below(3), time: dice.between(.milliseconds(300)...(.milliseconds(3000))))
         }
