@@ -135,9 +135,14 @@ package struct Scenario: Sendable {
         var rare = Dice(seed: seed ^ 0x7a7e_0000)
         if count > 0 {
             settings.metadataLimit = rare.pick([OffsetMetadata.limit, OffsetMetadata.limit, 64, 72, 100])
-            for _ in 0..<rare.pick([0, 1, 3]) {
+            for _ in 0..<rare.pick([0, 2, 4]) {
                 let time = UInt64.milliseconds(300) + UInt64(rare.below(Int(UInt64.seconds(9))))
-                faults.append((time, makeRareFault(&rare)))
+                let fault = makeRareFault(&rare)
+                faults.append((time, fault))
+                // What is lost while outputs are not acknowledged is in a transaction that is open for long.
+                guard case .expel = fault, rare.chance(700) else { continue }
+                let away = Fault.brokerAway(number: rare.below(3), time: rare.between(.seconds(1)...(.seconds(3))))
+                faults.append((time - .milliseconds(100), away))
             }
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
