@@ -36,7 +36,7 @@ struct Search {
             let result = search(fault: fault, seconds: 600, runs: runs) { base.standsOut($0) != nil }
             if let kind = base.standsOut(result), let first = result.first(kind) {
                 tell(
-                    "\(fault.rawValue): found after \(result.runs) runs, \(result.findings.count) of them, "
+                    "\(fault.rawValue): found within \(result.runs + 1) runs, \(result.findings.count) of them, "
                         + "seed \(first.seed): \(first.text)")
             } else {
                 missed += 1
