@@ -255,7 +255,9 @@ package final class Run {
     private func ended(_ host: ShardHost) {
         host.hasEnded = true
         timeline.note(host.ports.number, .ended, Int64(host.ports.lent))
-        if host.ports.lent != 0 { verdict.found("shard \(host.ports.number) ended and kept \(host.ports.lent) messages") }
+        if host.ports.lent != 0 {
+            verdict.found("shard \(host.ports.number) ended and kept \(host.ports.lent) messages")
+        }
         host.letGo()
     }
 

@@ -64,7 +64,9 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     /// Of that many events those of other partitions are produced and committed.
     func isDone(through count: Int, without partition: Int32) -> Bool {
-        (0..<count).allSatisfy { scenario.events[$0].partition == partition || cases[$0].isCovered || cases[$0].isExpired }
+        (0..<count).allSatisfy {
+            scenario.events[$0].partition == partition || cases[$0].isCovered || cases[$0].isExpired
+        }
     }
 
     /// What the log has no more is nobody's to deliver.
@@ -87,7 +89,9 @@ final class Verdict: ClusterWitness, PortsWitness {
     }
 
     var firstUncommitted: String {
-        guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered && !$0.isExpired }) else { return "none" }
+        guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered && !$0.isExpired }) else {
+            return "none"
+        }
         let event = scenario.events[index]
         return "event \(index) at \(event.topic)/\(event.partition)/\(cases[index].offset), "
             + "\(event.behaviour), stored \(cases[index].stored.count) times"
@@ -217,7 +221,9 @@ final class Verdict: ClusterWitness, PortsWitness {
         let isPartlyLost = isLostToRetention(recipient)
         for value in appearances {
             // An owner from before may publish what the log has no more, behind everybody's back.
-            if value.event < last, !cases[Int(value.event)].isExpired { found("event \(value.event) overtook event \(last) of recipient \(recipient)") }
+            if value.event < last, !cases[Int(value.event)].isExpired {
+                found("event \(value.event) overtook event \(last) of recipient \(recipient)")
+            }
             last = max(last, value.event)
             let right = badges[value.event] ?? -1
             if value.badge != right, !isPartlyLost {
@@ -226,7 +232,9 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
         guard let event = scenario.events.first(where: { $0.recipient == Int32(recipient) }) else { return }
         let kept = lastCount(recipient, event.partition)
-        if kept != count, !isPartlyLost { found("the changelog says \(kept) of recipient \(recipient) instead of \(count)") }
+        if kept != count, !isPartlyLost {
+            found("the changelog says \(kept) of recipient \(recipient) instead of \(count)")
+        }
     }
 
     /// The count of the highest incarnation and offset.
