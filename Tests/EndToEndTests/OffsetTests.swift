@@ -2,7 +2,6 @@ import Engine
 import Glibc
 import Kafka
 import Testing
-import Worker
 
 extension EndToEnd {
     @Suite("Offsets that are not what they were")

@@ -21,7 +21,7 @@ package final class EngineStatus: Sendable {
     package var joinedCount: Int { state.withLock { $0.joined.count } }
 }
 
-extension Engine {
+extension ShardThreads {
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []

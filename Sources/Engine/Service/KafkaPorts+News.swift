@@ -28,7 +28,7 @@ extension KafkaPorts {
                     .reason(reason)])
         case .logMadeAnew(let place, let offset):
             log.warning(
-                "a partition ends before what was done of it: the topic was made anew or cut; going on from there",
+                "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
                 [.topic(place.topic), .partition(place.partition), .offset(offset)])
         case .logExpired(let place, let from, let to):
             log.error(
@@ -52,7 +52,7 @@ extension KafkaPorts {
         case .transactionAborted(let reason):
             metrics.checkpointFailures.add()
             metrics.transactionsAborted.add()
-            log.warning("a transaction is aborted: its outputs will be made again", [.error(text: reason)])
+            log.warning("a transaction is aborted: going back to the last commit", [.error(text: reason)])
         case .transactionsTakenOver: log.info("the name of the transactions is taken over")
         case .producerReplaced(let reason):
             log.warning("another producer takes the place of one that has failed", [.error(text: reason)])

@@ -26,6 +26,7 @@ package struct ShardFigures: Sendable {
     package var inFlightBytes = 0
     package var isInitialized = false
     package var canPublish = true
+    package var hasRoom = true
     package var partitions: [PartitionFigures] = []
 
     init() {}
@@ -35,7 +36,8 @@ package struct ShardFigures: Sendable {
         inFlightBytes = shard.entries.byteCount
         isInitialized = shard.checkpoint.isInitialized
         canPublish = shard.outputs.isIdle && !shard.isReplacingProducer
-        let canTake = shard.canRun && shard.hasRoom
+        hasRoom = shard.hasRoom
+        let canTake = shard.canRun && hasRoom
         for index in shard.partitions.indices where shard.partitions[index].state != .gone {
             partitions.append(PartitionFigures(shard.partitions[index], canTake: canTake))
         }

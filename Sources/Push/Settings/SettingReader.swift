@@ -49,6 +49,11 @@ public struct SettingReader {
     /// Adds a problem with a key; where that is missing, it is told at the map.
     public mutating func report(_ key: String, _ message: String) { report(at: [key], message) }
 
+    /// A key of an earlier release: who still writes it is told what has come of it.
+    public mutating func retired(_ key: String, _ message: String) {
+        if find(key) != nil { report(key, message) }
+    }
+
     /// Adds a problem with a key of a map inside; what is missing is told at the innermost map that is there.
     public mutating func report(at keys: [String], _ message: String) {
         let names = keys.map(SettingOverrides.variableName)
@@ -62,6 +67,11 @@ public struct SettingReader {
         let override = overrides.setting(([variable] + names).joined(separator: "_"))
         let path = ([self.path] + keys).filter { !$0.isEmpty }.joined(separator: ".")
         problems.append(SettingProblem(place: (override ?? found).place, path: path, message: message))
+    }
+
+    /// Reports a key that has another name now.
+    public mutating func renamed(_ key: String, to name: String) {
+        if find(key) != nil { report(key, "it is `\(name)` now") }
     }
 
     /// Adds a problem whose place is known.

@@ -11,8 +11,8 @@ extension Command {
     static let badgesGet = Command(
         "badges get", "Prints one recipient's counts",
         details: """
-            A line for each app, as `badges export` has them, from the changelog: as of the
-            last checkpoint. May be done while the service runs.
+            A line for each app, as `badges export` has them, from the changelog: as of
+            the last checkpoint. May be done while the service runs.
             """,
         options: [.config, recipient, partition]
     ) { invocation throws(ProgramError) in
@@ -48,8 +48,8 @@ extension Command {
     static let badgesExport = Command(
         "badges export", "Prints all counts",
         details: """
-            A line is {"recipient":"anna","app":"com.example","count":3}, from the changelog:
-            as of the last checkpoint. May be done while the service runs.
+            A line is {"recipient":"anna","app":"com.example","count":3}, from the
+            changelog: as of the last checkpoint. May be done while the service runs.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in

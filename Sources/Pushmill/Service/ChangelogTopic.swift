@@ -62,6 +62,7 @@ struct ChangelogTopic {
             try client.createTopic(
                 name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)
         } catch {
+            if error.isTimeOut { throw .internalFailure("the topic \(name) cannot be created yet: \(error)") }
             throw .unreadableConfiguration(
                 """
                 the brokers know no topic \(name), and do not let it be created (\(error)): create it with \

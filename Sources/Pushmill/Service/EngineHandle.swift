@@ -6,7 +6,7 @@ import Telemetry
 /// The engine for those who ask about it, also before there is one: brokers may be away when a service starts.
 final class EngineHandle: Sendable {
     private struct State {
-        var engine: Engine?
+        var engine: ShardThreads?
         /// Why there is none yet.
         var waiting = "the service is starting"
     }
@@ -15,9 +15,9 @@ final class EngineHandle: Sendable {
 
     func waits(because reason: String) { state.withLock { $0.waiting = reason } }
 
-    func started(_ engine: Engine) { state.withLock { $0.engine = engine } }
+    func started(_ engine: ShardThreads) { state.withLock { $0.engine = engine } }
 
-    var engine: Engine? { state.withLock { $0.engine } }
+    var engine: ShardThreads? { state.withLock { $0.engine } }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     var reasons: [ProbeReason] {

@@ -11,7 +11,7 @@ import Telemetry
 final class Service: Sendable {
     let log: Log
     let metrics: ServiceMetrics
-    private let engine: Engine
+    private let engine: ShardThreads
     private let watcher: FileWatcher
     /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
@@ -69,7 +69,7 @@ final class Service: Sendable {
         let counts = try Self.counts(configuration, settings, state, cluster: cluster, log)
         if let counts { settings.shard.countSecret = counts.secret }
         do {
-            engine = try Engine(
+            engine = try ShardThreads(
                 settings,
                 EngineEnvironment(
                     chain: chain, counts: counts, contacts: contacts, metrics: metrics, status: EngineStatus(),

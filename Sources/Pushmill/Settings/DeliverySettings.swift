@@ -36,7 +36,7 @@ package struct DeliverySettings: Sendable {
         drain = settings.value("drain", .duration(.zero ... .seconds(300)), default: .seconds(5))
         shutdownGrace = settings.value("shutdown-grace", .duration(.zero ... .seconds(3600)), default: .seconds(25))
         cores = settings.value("cores", .cores, default: nil)
-        if settings.optional("lanes", .text) != nil { settings.report("lanes", "it is `cores` now") }
+        settings.renamed("lanes", to: "cores")
     }
 }
 

@@ -31,7 +31,7 @@ struct ServiceConfiguration: Sendable {
           dead-letter: \(deadLetters)
           badge-changelog: \(output)-badges
         delivery:
-          lanes: 2
+          cores: 2
         \(lines(delivery, indent: 2))
         state:
           path: \(state)

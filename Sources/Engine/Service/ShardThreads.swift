@@ -5,7 +5,7 @@ import Synchronization
 import Telemetry
 
 /// The shards of a process, each on a thread of its own: starts them, ends them, and shows what they publish.
-package final class Engine: Sendable {
+package final class ShardThreads: Sendable {
     /// A shard whose consumer can go on no more is made anew after so long.
     private static let restartPause = Duration.seconds(1)
 
@@ -121,10 +121,15 @@ package final class Engine: Sendable {
     ) throws(KafkaError) -> Bool {
         let ports = try KafkaPorts(settings, shard: inbox.shard, environment, inbox: inbox)
         var shard = Shard(settings.shard, ports: ports)
+        var pressure = Pressure()
         while !shard.hasEnded {
             box.begin(shard.ports.now)
             let next = shard.turn()
-            if box.end(TimeSource.system.now) { box.show(shard.figures, shard.ports.clientFigures) }
+            if box.end(TimeSource.system.now) {
+                let (figures, clients) = (shard.figures, shard.ports.clientFigures)
+                pressure.tell(figures, clients, environment.log)
+                box.show(figures, clients)
+            }
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
                     "the consumer can go on no more: another takes its place", [.shard(inbox.shard), .error(error)])
@@ -142,6 +147,8 @@ package struct ClientFigures: Sendable {
     package let produced: ClientStatistics?
     /// False while brokers answer nothing of what was published.
     package var isAnswered = true
+    /// They have answered nothing for a second.
+    var isSlow = false
     /// At most so many records are left of the changelog.
     package var restoreLeft: Int64 = 0
 }
@@ -151,10 +158,36 @@ extension KafkaPorts {
     private static let answerPatience: UInt64 = 5_000_000_000
 
     var clientFigures: ClientFigures {
-        ClientFigures(
-            consumed: consumer.statistics, produced: producer.statistics,
-            isAnswered: producer.outstanding == 0 || now.nanoseconds(since: lastAnswer) < Self.answerPatience,
+        let waited = producer.outstanding == 0 ? 0 : now.nanoseconds(since: lastAnswer)
+        return ClientFigures(
+            consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
+            isSlow: waited >= Self.answerPatience / 5,
             restoreLeft: reader?.left ?? 0)
+    }
+}
+
+/// What keeps a shard from going on, for the log: brokers that do not answer, and what is in flight because of that.
+private struct Pressure {
+    private var isAnswered = true
+    private var hasRoom = true
+
+    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ log: Log) {
+        if clients.isAnswered != isAnswered {
+            isAnswered = clients.isAnswered
+            if isAnswered {
+                log.info("outputs are acknowledged again")
+            } else {
+                log.error("outputs wait: no broker acknowledges them", [.count(figures.inFlight)])
+            }
+        }
+        // Full it is whenever it catches up: that is told where nothing moves.
+        guard figures.hasRoom != hasRoom, figures.hasRoom || clients.isSlow else { return }
+        hasRoom = figures.hasRoom
+        if hasRoom {
+            log.info("intake goes on")
+        } else {
+            log.warning("too much is in flight: intake is paused", [.count(figures.inFlight)])
+        }
     }
 }
 
