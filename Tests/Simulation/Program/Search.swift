@@ -80,7 +80,7 @@ struct Search {
             let counted = other.kinds(without: Set(findings.map(\.seed)))
             return counted.sorted { $0.key < $1.key }.first { kind, count in
                 let expected = Double(known[kind] ?? 0) / Double(max(1, runs)) * Double(other.runs)
-                return Double(count) >= (findings.isEmpty ? 1 : 3 + expected + 4 * expected.squareRoot())
+                return Double(count) >= (findings.isEmpty ? 1 : 2 + expected + 4 * expected.squareRoot())
             }?.key
         }
     }
