@@ -87,12 +87,17 @@ extension KafkaPorts {
             trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
     }
 
-    private func step(_ result: PublishResult) -> PublishStep {
+    private mutating func step(_ result: PublishResult) -> PublishStep {
         switch result {
-        case .queued: return .queued
+        case .queued:
+            isRefusing = false
+            return .queued
         case .full: return .later
         case .refused(let error) where error.isTooLarge: return .refused(reason: error.name)
-        case .refused: return .later
+        case .refused(let error):
+            if !isRefusing { environment.log.warning("outputs are not taken for now: they wait", [.error(error)]) }
+            isRefusing = true
+            return .later
         }
     }
 

@@ -30,6 +30,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var taken: [Int] = []
     private var consumerEvents: [ConsumerEvent] = []
 
+    /// The last output was not taken.
+    var isRefusing = false
     private var disks: [TopicPartition: CountFile] = [:]
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]

@@ -9,6 +9,8 @@ package final class ShardThreads: Sendable {
     /// A shard whose consumer can go on no more is made anew after so long.
     private static let restartPause = Duration.seconds(1)
 
+    /// What a shard shows of itself is no older than this.
+    private static let looksEvery = Duration.milliseconds(250)
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
 
@@ -127,7 +129,7 @@ package final class ShardThreads: Sendable {
             let next = shard.turn()
             if box.end(TimeSource.system.now) {
                 let (figures, clients) = (shard.figures, shard.ports.clientFigures)
-                pressure.tell(figures, clients, environment.log)
+                pressure.tell(figures, clients, shard.ports.now, environment.log)
                 box.show(figures, clients)
             }
             if let error = shard.ports.consumer.fatalError {
@@ -135,7 +137,7 @@ package final class ShardThreads: Sendable {
                     "the consumer can go on no more: another takes its place", [.shard(inbox.shard), .error(error)])
                 return false
             }
-            shard.ports.wait(until: next, records: shard.wantsRecords)
+            shard.ports.wait(until: min(next, shard.ports.now + looksEvery), records: shard.wantsRecords)
         }
         return true
     }
@@ -147,8 +149,6 @@ package struct ClientFigures: Sendable {
     package let produced: ClientStatistics?
     /// False while brokers answer nothing of what was published.
     package var isAnswered = true
-    /// They have answered nothing for a second.
-    var isSlow = false
     /// At most so many records are left of the changelog.
     package var restoreLeft: Int64 = 0
 }
@@ -161,17 +161,21 @@ extension KafkaPorts {
         let waited = producer.outstanding == 0 ? 0 : now.nanoseconds(since: lastAnswer)
         return ClientFigures(
             consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
-            isSlow: waited >= Self.answerPatience / 5,
             restoreLeft: reader?.left ?? 0)
     }
 }
 
-/// What keeps a shard from going on, for the log: brokers that do not answer, and what is in flight because of that.
+/// What keeps a shard from going on, for the log: brokers that do not answer, and a lack of room.
 private struct Pressure {
-    private var isAnswered = true
-    private var hasRoom = true
+    private static let patience = Duration.seconds(1)
 
-    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ log: Log) {
+    private var isAnswered = true
+    private var isFull = false
+    /// What was taken when something was taken last.
+    private var taken: Int64 = 0
+    private var movedAt = Instant.past
+
+    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ now: Instant, _ log: Log) {
         if clients.isAnswered != isAnswered {
             isAnswered = clients.isAnswered
             if isAnswered {
@@ -180,12 +184,16 @@ private struct Pressure {
                 log.error("outputs wait: no broker acknowledges them", [.count(figures.inFlight)])
             }
         }
-        // Full it is whenever it catches up: that is told where nothing moves.
-        guard figures.hasRoom != hasRoom, figures.hasRoom || clients.isSlow else { return }
-        hasRoom = figures.hasRoom
-        if hasRoom {
-            log.info("intake goes on")
-        } else {
+        let taken = figures.partitions.reduce(0) { $0 &+ ($1.next ?? 0) }
+        if taken != self.taken || figures.hasRoom {
+            (self.taken, movedAt) = (taken, now)
+            if isFull, figures.hasRoom {
+                isFull = false
+                log.info("intake goes on")
+            }
+        } else if !isFull, now >= movedAt + Self.patience {
+            // Full it is whenever it catches up: that is told where nothing moves.
+            isFull = true
             log.warning("too much is in flight: intake is paused", [.count(figures.inFlight)])
         }
     }

@@ -72,8 +72,8 @@ struct ConfigurationTests {
                 "f.yaml:4:11: kafka.colour: no such property in kafka for red",
                 "f.yaml:5:1: topcis: unknown key; did you mean \"topics\"?",
                 "f.yaml:7:10: topics.input: names a twice",
-                "f.yaml:7:10: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
-                    + " partition",
+                "f.yaml:7:10: topics.input: the badge stage counts, and takes one topic: counts live at the number of"
+                    + " a partition",
                 "f.yaml:7:17: topics.input[2]: expected a topic's name (letters, digits, '.', '_' and '-', at most"
                     + " 249), found \"b c\"",
                 "f.yaml:8:11: topics.output: a is the input topic already",
@@ -111,14 +111,19 @@ struct ConfigurationTests {
             ),
             ("delivery: { ordering: none }\n", []),
             (
+                "topics: { input: [a, b] }\ndelivery: { guarantee: exactly-once }\nstages: [badge]\n",
+                [
+                    "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
+                        + " partition"
+                ]
+            ),
+            (
                 "topics: { input: [a, b] }\nstages: [badge]\n",
                 [
                     "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
                         + " partition"
                 ]
             ),
-            ("topics: { input: [a, b] }\n", []),
-            ("delivery: { lanes: 2 }\n", ["1:20: delivery.lanes: it is `cores` now"]),
             (
                 "topics: { dead-letter: push.events }\n",
                 [
