@@ -6,7 +6,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-
 extension EndToEnd {
     @Suite("Contacts of a topic")
     struct ContactTopicTests {

@@ -38,7 +38,8 @@ extension ShardThreads {
         if let reason = contacts?.reason { reasons.append(reason) }
         if !waiting.isEmpty, counts {
             let left = clients.reduce(0) { $0 + $1.restoreLeft }
-            let sentence = "the counts of \(waiting.count) partitions are read from their changelog: at most \(left) records are left"
+            let sentence =
+                "the counts of \(waiting.count) partitions are read from their changelog: at most \(left) records are left"
             reasons.append(("restoring-counts", sentence))
         }
         return reasons

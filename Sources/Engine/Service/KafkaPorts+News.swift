@@ -24,8 +24,10 @@ extension KafkaPorts {
         case .foreignCommit(let position, let reason):
             log.warning(
                 "the committed offset was not set by pushmill and is obeyed",
-                [place(position.partition), .partition(position.partition.partition), .offset(position.offset),
-                    .reason(reason)])
+                [
+                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
+                    .reason(reason),
+                ])
         case .logMadeAnew(let place, let offset):
             log.warning(
                 "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",

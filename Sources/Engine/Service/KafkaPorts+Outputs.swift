@@ -128,7 +128,8 @@ extension KafkaPorts {
         }
         var kept = Optional(list)
         return current.output.withValue { value in
-            HeldOutput(isLetter: isLetter, key: key, value: value, headers: kept.take() ?? Headers(), timestamp: timestamp)
+            HeldOutput(
+                isLetter: isLetter, key: key, value: value, headers: kept.take() ?? Headers(), timestamp: timestamp)
         }
     }
 

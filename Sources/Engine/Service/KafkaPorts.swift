@@ -120,7 +120,9 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .lost(let places): events.append(.lost(places))
             case .committed(let positions): events.append(.committed(positions))
             case .commitEnded(let number, let answer):
-                if let since = commitsSince.removeValue(forKey: number), answer == .accepted { observeCheckpoint(since) }
+                if let since = commitsSince.removeValue(forKey: number), answer == .accepted {
+                    observeCheckpoint(since)
+                }
                 events.append(.commitEnded(number: number, outcome(of: answer)))
             case .outOfLog(let place): events.append(.outOfLog(place))
             case .range(let place, let range): events.append(.range(place, range))

@@ -6,7 +6,7 @@ import Stores
 extension Shard where Ports: ~Copyable {
     /// Records that are taken at once, so that messages do not wait for long.
     private static var restoringBatch: Int { 2000 }
-    static var restoringPause: Duration { .milliseconds(2) }
+    static var restoringPause: Duration { .milliseconds(50) }
 
     mutating func readChangelog() {
         guard !restore.isIdle || restore.isChanged else { return }

@@ -16,7 +16,8 @@ struct CarriedCounts {
     func carry(_ state: StateFile) throws {
         let former = try FormerCounts(state)
         if try former.discardCopy() {
-            log.info("badge counts of an earlier format are a copy of the changelog: they are left out", [.topic(changelog)])
+            log.info(
+                "badge counts of an earlier format are a copy of the changelog: they are left out", [.topic(changelog)])
         }
         let partitions = try TopicPartitions(settings.consumer).count(of: changelog, named: "topics.badge-changelog")
         var counts: [Int32: [[UInt8]: Int32]] = [:]
@@ -35,7 +36,8 @@ struct CarriedCounts {
         let count = counts.values.reduce(0) { $0 + $1.count }
         try publish(counts)
         try former.carried()
-        log.info("badge counts of the state file are carried over to the changelog", [.topic(changelog), .count(count)])
+        log.info(
+            "badge counts of the state file are carried over to the changelog", [.topic(changelog), .count(count)])
     }
 
     /// Whom the changelog knows has newer counts there.

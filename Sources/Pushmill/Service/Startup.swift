@@ -75,7 +75,8 @@ enum Startup {
             return
         }
         let limits = client.setting(
-            "max.message.bytes", ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
+            "max.message.bytes",
+            ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
             milliseconds: limitPatience)
         guard let limit = limits.values.compactMap({ Int($0) }).min() else { return }
         let configured = settings.producer["batch.size"].flatMap { Int($0) } ?? 1_000_000

@@ -5,7 +5,6 @@ import Telemetry
 import TestSupport
 import Testing
 
-
 /// A topic of contacts whose partitions have contacts of their own, and an instance that follows some of them.
 final class PartitionedContacts: Sendable {
     let brokers: Brokers

@@ -36,7 +36,7 @@ struct Search {
             let result = search(fault: fault, seconds: 600, runs: runs) { base.standsOut($0) != nil }
             if let kind = base.standsOut(result), let first = result.first(kind) {
                 tell(
-                    "\(fault.rawValue): found after \(result.runs) runs, \(result.findings.count) of them, "
+                    "\(fault.rawValue): found within \(result.runs + 1) runs, \(result.findings.count) of them, "
                         + "seed \(first.seed): \(first.text)")
             } else {
                 missed += 1
@@ -64,11 +64,15 @@ struct Search {
 
         func kinds(without seeds: Set<UInt64> = []) -> [String: Int] {
             var kinds: [String: Int] = [:]
-            for finding in findings where !seeds.contains(finding.seed) { kinds[Self.kind(of: finding.text), default: 0] += 1 }
+            for finding in findings where !seeds.contains(finding.seed) {
+                kinds[Self.kind(of: finding.text), default: 0] += 1
+            }
             return kinds
         }
 
-        func first(_ kind: String) -> (seed: UInt64, text: String)? { findings.first { Self.kind(of: $0.text) == kind } }
+        func first(_ kind: String) -> (seed: UInt64, text: String)? {
+            findings.first { Self.kind(of: $0.text) == kind }
+        }
 
         /// A kind of which the other has clearly more than this, which is without its fault.
         func standsOut(_ other: Result) -> String? {
@@ -76,7 +80,7 @@ struct Search {
             let counted = other.kinds(without: Set(findings.map(\.seed)))
             return counted.sorted { $0.key < $1.key }.first { kind, count in
                 let expected = Double(known[kind] ?? 0) / Double(max(1, runs)) * Double(other.runs)
-                return Double(count) >= (findings.isEmpty ? 1 : 3 + expected + 4 * expected.squareRoot())
+                return Double(count) >= (findings.isEmpty ? 1 : 2 + expected + 4 * expected.squareRoot())
             }?.key
         }
     }

@@ -207,6 +207,8 @@ package final class GroupCoordinator {
     /// Removes whoever this client is a member as.
     package func expel(_ client: any GroupClient) {
         for member in members where member.client === client { expel(member) }
+        // Its next heartbeat tells it.
+        client.heartbeatSoon()
         settle()
     }
 

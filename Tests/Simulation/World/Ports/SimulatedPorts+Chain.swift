@@ -54,6 +54,8 @@ extension SimulatedPorts {
             witness.broken("entry \(entry) began twice", by: self)
             return .ended(ChainResult(.nowhere))
         }
+        // Its bytes were copied, and the message given back.
+        lent -= 1
         suspensionNumber += 1
         let (number, deadline) = (suspensionNumber, taken + settings.deadline)
         suspensions[entry] = Suspension(

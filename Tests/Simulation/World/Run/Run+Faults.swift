@@ -67,6 +67,12 @@ extension Run {
                 node.weather = calm
             }
         case .compact: for log in cluster.logs[Place.changelog] { log.compact(minLag: scenario.compactionLag) }
+        case .expire(let topic, let partition, let age):
+            let log = cluster.logs[topic][partition]
+            let start = log.entries.first { $0.time + age > timeline.now }?.offset ?? log.end
+            log.expire(before: start)
+            verdict.expired(log)
+            log.changed()
         case .diskFails(let index): instances[index].failDisk()
         }
     }

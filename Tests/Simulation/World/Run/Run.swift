@@ -17,6 +17,8 @@ package final class Run {
     private var identities = 10
     private(set) var turns = 0
     static let turnLimit = 600_000
+    /// In a simulated second, at most.
+    static let idleTurns = 40
 
     package init(_ scenario: Scenario, isHistoryKept: Bool = false) {
         self.scenario = scenario
@@ -35,6 +37,7 @@ package final class Run {
         begin()
         if verdict.findings.isEmpty { produceAndHarm() }
         if verdict.findings.isEmpty { settle() }
+        if verdict.findings.isEmpty { idle() }
         if verdict.findings.isEmpty { end() }
         // What was left open under a name that nobody took over is ended by its time-out.
         if verdict.findings.isEmpty { run(for: .seconds(12)) { false } }
@@ -132,6 +135,20 @@ package final class Run {
         return verdict.findings.isEmpty
     }
 
+    /// Nothing is left to do: a shard that has its partitions hardly turns.
+    private func idle() {
+        run(for: .seconds(6)) { false }
+        let hosts = instances.flatMap(\.hosts)
+        let before = hosts.map(\.turns)
+        let (seconds, generation) = (UInt64(2), cluster.group.generation)
+        run(for: .seconds(seconds)) { false }
+        // A late rebalance is something to do.
+        guard cluster.group.generation == generation else { return }
+        for (host, earlier) in zip(hosts, before) where host.turns - earlier > Self.idleTurns * Int(seconds) {
+            verdict.found("shard \(host.ports.number) turned \(host.turns - earlier) times with nothing to do")
+        }
+    }
+
     private func end() {
         run(for: .seconds(6)) { self.instances.allSatisfy { !$0.hosts.isEmpty && !$0.isRestarting } }
         for instance in instances { for host in instance.hosts { host.ports.command(.terminate) } }
@@ -220,6 +237,7 @@ package final class Run {
         host.planned = .max
         guard host.shard != nil, !host.isInTurn, !host.hasEnded else { return }
         turns += 1
+        host.turns += 1
         if turns > Self.turnLimit { return verdict.found("turns without end") }
         host.isInTurn = true
         host.ports.elapsed = 10_000
@@ -239,6 +257,9 @@ package final class Run {
     private func ended(_ host: ShardHost) {
         host.hasEnded = true
         timeline.note(host.ports.number, .ended, Int64(host.ports.lent))
+        if host.ports.lent != 0 {
+            verdict.found("shard \(host.ports.number) ended and kept \(host.ports.lent) messages")
+        }
         host.letGo()
     }
 

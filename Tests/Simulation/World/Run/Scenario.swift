@@ -20,6 +20,8 @@ package enum Fault: Sendable {
     case outage(time: UInt64)
     case storm(instance: Int, time: UInt64)
     case compact
+    /// Retention drops what is older, of one input partition.
+    case expire(topic: Int, partition: Int, age: UInt64)
     case diskFails(instance: Int)
 }
 
@@ -133,9 +135,14 @@ package struct Scenario: Sendable {
         var rare = Dice(seed: seed ^ 0x7a7e_0000)
         if count > 0 {
             settings.metadataLimit = rare.pick([OffsetMetadata.limit, OffsetMetadata.limit, 64, 72, 100])
-            for _ in 0..<rare.pick([0, 1, 3]) {
+            for _ in 0..<rare.pick([0, 2, 4]) {
                 let time = UInt64.milliseconds(300) + UInt64(rare.below(Int(UInt64.seconds(9))))
-                faults.append((time, makeRareFault(&rare)))
+                let fault = makeRareFault(&rare)
+                faults.append((time, fault))
+                // What is lost while outputs are not acknowledged is in a transaction that is open for long.
+                guard case .expel = fault, rare.chance(700) else { continue }
+                let away = Fault.brokerAway(number: rare.below(3), time: rare.between(.seconds(1)...(.seconds(3))))
+                faults.append((time - .milliseconds(100), away))
             }
             if rare.chance(100) { crowd(&rare) }
             if rare.chance(150) {
@@ -167,11 +174,15 @@ package struct Scenario: Sendable {
 
     private func makeRareFault(_ dice: inout Dice) -> Fault {
         let instance = dice.below(instances)
-        switch dice.below(3) {
+        switch dice.below(4) {
         case 0:
+            return .expire(
+                topic: dice.below(topics), partition: dice.below(partitions),
+                age: dice.between(.milliseconds(1)...(.milliseconds(4000))))
+        case 1:
             return .freezeInTransaction(
                 instance: instance, time: dice.between(.milliseconds(1000)...(.milliseconds(6000))))
-        case 1: return .expel(instance: instance)
+        case 2: return .expel(instance: instance)
         default:
             return .brokerAway(number: dice.below(3), time: dice.between(.milliseconds(300)...(.milliseconds(3000))))
         }

@@ -13,6 +13,8 @@ final class Verdict: ClusterWitness, PortsWitness {
         var firstBegun: UInt64 = .max
         /// When it was stored, and in which transaction.
         var stored: [(time: UInt64, transaction: Int)] = []
+        /// Retention has dropped it, and the group had not committed it.
+        var isExpired = false
         /// The log that had it is another now.
         var isPast = false
         var isBegunByStranger = false
@@ -62,11 +64,34 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     /// Of that many events those of other partitions are produced and committed.
     func isDone(through count: Int, without partition: Int32) -> Bool {
-        (0..<count).allSatisfy { scenario.events[$0].partition == partition || cases[$0].isCovered }
+        (0..<count).allSatisfy {
+            scenario.events[$0].partition == partition || cases[$0].isCovered || cases[$0].isExpired
+        }
+    }
+
+    /// What the log has no more is nobody's to deliver.
+    func expired(_ log: PartitionLog) {
+        for index in cases.indices where cases[index].isProduced && !cases[index].isCovered && !cases[index].isExpired {
+            let event = scenario.events[index]
+            guard event.topic == log.topic, event.partition == log.partition, cases[index].offset < log.start else {
+                continue
+            }
+            cases[index].isExpired = true
+            uncommitted -= 1
+        }
+        trouble()
+    }
+
+    private func isLostToRetention(_ recipient: Int) -> Bool {
+        scenario.events.indices.contains {
+            cases[$0].isExpired && scenario.events[$0].recipient == Int32(recipient)
+        }
     }
 
     var firstUncommitted: String {
-        guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered }) else { return "none" }
+        guard let index = cases.firstIndex(where: { $0.isProduced && !$0.isCovered && !$0.isExpired }) else {
+            return "none"
+        }
         let event = scenario.events[index]
         return "event \(index) at \(event.topic)/\(event.partition)/\(cases[index].offset), "
             + "\(event.behaviour), stored \(cases[index].stored.count) times"
@@ -174,7 +199,7 @@ final class Verdict: ClusterWitness, PortsWitness {
             }
         }
         for index in cases.indices where cases[index].isProduced && !cases[index].isDropped {
-            if counts[index] == 0 { found("event \(index) was lost") }
+            if counts[index] == 0, !cases[index].isExpired { found("event \(index) was lost") }
             if counts[index] > 1, scenario.isExactlyOnce { found("event \(index) was doubled") }
         }
         for recipient in appearances.indices { judge(recipient, appearances[recipient]) }
@@ -192,17 +217,24 @@ final class Verdict: ClusterWitness, PortsWitness {
                 badges[Int32(index)] = count
             }
         }
+        // Whether what was dropped had been counted nobody knows.
+        let isPartlyLost = isLostToRetention(recipient)
         for value in appearances {
-            if value.event < last { found("event \(value.event) overtook event \(last) of recipient \(recipient)") }
+            // An owner from before may publish what the log has no more, behind everybody's back.
+            if value.event < last, !cases[Int(value.event)].isExpired {
+                found("event \(value.event) overtook event \(last) of recipient \(recipient)")
+            }
             last = max(last, value.event)
             let right = badges[value.event] ?? -1
-            if value.badge != right {
+            if value.badge != right, !isPartlyLost {
                 found("event \(value.event) of recipient \(recipient) shows \(value.badge) instead of \(right)")
             }
         }
         guard let event = scenario.events.first(where: { $0.recipient == Int32(recipient) }) else { return }
         let kept = lastCount(recipient, event.partition)
-        if kept != count { found("the changelog says \(kept) of recipient \(recipient) instead of \(count)") }
+        if kept != count, !isPartlyLost {
+            found("the changelog says \(kept) of recipient \(recipient) instead of \(count)")
+        }
     }
 
     /// The count of the highest incarnation and offset.
