@@ -107,6 +107,7 @@ extension EndToEnd {
             try await Scene.play { scene in
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
                 configuration.logLevel = "debug"
+                configuration.cores = 1
                 configuration.producer += [("debug", "protocol")]
                 let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
