@@ -123,7 +123,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A stage that calls itself immediate and is not holds its shard, which is told of, but not the process's end")
+        @Test("A stage that calls itself immediate and is not holds its shard: it is told of, and the process ends")
         func hold() async throws {
             try await Scene.play { scene in
                 let service = try scene.start(
