@@ -2,6 +2,7 @@ import Engine
 import Glibc
 import Kafka
 import Testing
+import Worker
 
 extension EndToEnd {
     @Suite("Offsets that are not what they were")

@@ -48,10 +48,6 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
-        // Counts live in files of their own; a row says that those of this one were carried over.
-        """
-        CREATE TABLE badge_carried(id INTEGER PRIMARY KEY CHECK(id=1));
-        """,
     ]
 
     static func prepare(

@@ -31,7 +31,7 @@ struct ServiceConfiguration: Sendable {
           dead-letter: \(deadLetters)
           badge-changelog: \(output)-badges
         delivery:
-          cores: 2
+          lanes: 2
         \(lines(delivery, indent: 2))
         state:
           path: \(state)
