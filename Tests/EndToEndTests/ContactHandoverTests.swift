@@ -87,6 +87,7 @@ extension EndToEnd {
         ) throws -> ServiceProcess {
             var configuration = isExactlyOnce ? .exactlyOnce(number, of: scene) : ServiceConfiguration()
             configuration.state = state
+            configuration.cores = 1
             configuration.stages = ["contact: { source: \"topic:\(scene.input)-contacts\", co-partitioned: true }"]
             if isExactlyOnce { configuration.stages.append("badge: {}") }
             return try scene.start(configuration)

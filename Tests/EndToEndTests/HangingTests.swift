@@ -17,7 +17,7 @@ extension EndToEnd {
                 #expect(peak < 256 << 20)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "left to the next owner").count == 1)
+                #expect((1...2).contains(service.lines(with: "left to the next owner").count))
                 let arrivals = try await finish(scene)
                 #expect(arrivals.repeats.isEmpty)
                 #expect(arrivals.keysOutOfOrder.isEmpty)

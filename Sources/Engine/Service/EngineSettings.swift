@@ -90,6 +90,8 @@ package struct EngineEnvironment: Sendable {
 
     var kafkaLog: KafkaLogSink {
         { [log] level, facility, message in
+            // Of properties that the engine sets itself nobody needs to be warned.
+            if facility == "CONFWARN", message.contains("enable.gapless.guarantee") { return }
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
     }

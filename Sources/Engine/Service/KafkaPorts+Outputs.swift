@@ -97,6 +97,8 @@ extension KafkaPorts {
         case .refused(let error):
             if !isRefusing { environment.log.warning("outputs are not taken for now: they wait", [.error(error)]) }
             isRefusing = true
+            // A transaction that has failed sends nothing more: what waits in it has to come back before it can be aborted.
+            if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
             return .later
         }
     }

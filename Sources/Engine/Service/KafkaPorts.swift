@@ -138,7 +138,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         case .accepted: return .accepted
         case .partly(let refused): return .partly(refused: refused)
         case .retry(let error):
-            environment.log.warning("offsets were not committed, trying again", [.error(error)])
+            environment.log.info("offsets were not committed, trying again", [.error(error)])
             return .retry
         case .refused(let error):
             environment.log.warning("offsets were not committed", [.error(error)])

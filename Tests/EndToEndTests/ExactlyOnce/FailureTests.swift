@@ -120,7 +120,7 @@ extension EndToEnd {
                 for (call, next) in zip(calls, calls.dropFirst()) {
                     let allowed: Set<String> =
                         switch call {
-                        case "InitProducerId", "EndTxn": ["InitProducerId", "AddPartitionsToTxn"]
+                        case "InitProducerId", "EndTxn": ["InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn"]
                         case "AddOffsetsToTxn": ["TxnOffsetCommit"]
                         case "TxnOffsetCommit": ["EndTxn"]
                         default: ["AddPartitionsToTxn", "Produce", "AddOffsetsToTxn"]
