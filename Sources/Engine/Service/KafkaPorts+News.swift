@@ -9,6 +9,8 @@ extension KafkaPorts {
         let (log, metrics) = (environment.log, environment.metrics)
         switch news {
         case .assigned(let places):
+            // Each rebalance tells, mostly of nothing.
+            guard !places.isEmpty else { break }
             metrics.partitionsAssigned.add(places.count)
             log.info("partitions assigned", fields(places))
         case .revoked(let places):
