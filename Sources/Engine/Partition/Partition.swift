@@ -81,6 +81,15 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
+    /// It is not read yet: where it begins, or its counts, are still asked for.
+    var isBeginning: Bool {
+        switch state {
+        case .asking, .restoring: true
+        case .askingRange: !isRead
+        case .seeking, .running, .stalled, .draining, .gone: false
+        }
+    }
+
     var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.

@@ -99,7 +99,7 @@ extension Shard where Ports: ~Copyable {
         readAnewAll(from: now)
     }
 
-    private var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
+    var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
 
     /// Nothing of it counts here any more.
     private mutating func abandon(_ index: Int32) {

@@ -127,7 +127,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
         if checkpoint.state == .storing, cut.published < cut.changes.count { next = min(next, now + .milliseconds(5)) }
         // Who does not look for so long is taken to have been away.
-        if servedPartition != nil { next = min(next, now + settings.sessionTimeout / 4) }
+        if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
         if !restore.isIdle { next = min(next, now + Self.restoringPause) }
@@ -197,17 +197,20 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// has taken a commit of ours. A transaction is asked by its offsets.
     private mutating func noticeAbsence() {
         let limit = settings.sessionTimeout / 2
-        if now >= lastTurn + limit, !settings.isTransactional, servedPartition != nil {
+        if now >= lastTurn + limit, !settings.isTransactional, !servesNothing {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
             confirm(from: now)
+            // What the group had committed may be long past.
+            for index in partitions.indices where partitions[index].isBeginning { restoreAgain(index) }
         }
         guard let confirmation, now >= nextConfirmation else { return }
-        guard let index = servedPartition else {
+        guard !servesNothing else {
             self.confirmation = nil
             return
         }
         nextConfirmation = now + .milliseconds(1500)
-        guard !ports.isJoining else { return }
+        // The first partition that is served asks.
+        guard !ports.isJoining, let index = servedPartition else { return }
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
