@@ -53,10 +53,7 @@ extension KafkaPorts {
         case .commitFailed(let reason):
             metrics.checkpointFailures.add()
             log.warning("offsets were not committed", [.reason(reason)])
-        case .transactionAborted(let reason):
-            metrics.checkpointFailures.add()
-            metrics.transactionsAborted.add()
-            log.warning("a transaction is aborted: going back to the last commit", [.error(text: reason)])
+        case .transactionAborted(let reason): abortReason = reason
         case .transactionsTakenOver: log.info("the name of the transactions is taken over")
         case .producerReplaced(let reason):
             log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
@@ -69,6 +66,16 @@ extension KafkaPorts {
                 [.source("\(place)/\(offset)"), .error(text: reason)])
         default: tellCounts(news)
         }
+    }
+
+    /// Whatever has failed it: a step, or one of its outputs.
+    mutating func tellAbort() {
+        environment.metrics.checkpointFailures.add()
+        environment.metrics.transactionsAborted.add()
+        environment.log.warning(
+            "a transaction is aborted: going back to the last commit",
+            [.error(text: abortReason ?? "not all of its outputs are stored")])
+        abortReason = nil
     }
 
     private func tellCounts(_ news: ShardNews) {

@@ -246,6 +246,7 @@ extension KafkaPorts {
             environment.metrics.transactionsCommitted.add()
             if let since = transactionSince.take() { observeCheckpoint(since) }
         }
+        if step == .abort, result == .done { tellAbort() }
         switch result {
         case .done: return .done
         case .retry: return .retry

@@ -36,6 +36,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
+    /// Why the transaction is to be aborted.
+    var abortReason: String?
     /// Nanoseconds since something was last acknowledged, or nothing was published.
     var lastAnswer = Instant.past
 
