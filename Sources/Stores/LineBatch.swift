@@ -1,15 +1,13 @@
-package import Push
+import Push
 
 /// JSON Lines that are handed over a batch at a time.
-package struct LineBatch {
+struct LineBatch {
     private static let size = 64 << 10
 
     private var lines = JSONLines()
     private var count = 0
 
-    package init() {}
-
-    package mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
+    mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
         lines.begin()
         members(&lines)
         lines.end()
@@ -20,7 +18,7 @@ package struct LineBatch {
     }
 
     /// Hands over the rest; gives the number of all lines.
-    package mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
+    mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
         if !lines.bytes.isEmpty { handOver(lines.bytes) }
         return count
     }

@@ -5,7 +5,7 @@ package struct TopicSettings: Sendable {
     package let input: [String]
     package let output: String
     package let deadLetter: String
-    /// Of badge counts.
+    /// Of badge counts; used with exactly-once only.
     package let badgeChangelog: String
 
     init(from settings: inout SettingReader) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-typealias Record = ChangelogRecord
+typealias Record = Engine.ChangelogRecord
 
 @Suite("Records of the changelog of counts")
 struct ChangelogRecordTests {

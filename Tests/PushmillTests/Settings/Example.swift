@@ -23,10 +23,10 @@ enum Example {
           expired: publish
           max-in-flight: 10000
           max-in-flight-bytes: 64MiB
-          checkpoint-interval: 20ms
+          checkpoint-interval: 200ms
           drain: 5s
           shutdown-grace: 25s
-          cores: auto
+          lanes: auto
 
         state:
           path: /var/lib/pushmill/state.sqlite
