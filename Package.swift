@@ -53,13 +53,11 @@ let package = Package(
         .executableTarget(
             name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
         library(
-            "Pushmill", ["Replay", "Worker", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML"]),
+            "Pushmill", ["Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML"]),
 
         // Captures and golden records: read, run, compare, report.
         library("Replay", ["Stores", "Push", "Kafka"]),
         // How messages move.
-        library("Worker", ["Engine", "Stores", "Push", "Kafka", "Telemetry"]),
-        // How messages move: the engine that is to take the worker's place.
         library("Engine", ["Stores", "Push", "Kafka", "Telemetry", "CMemory"], exclude: ["ENGINE.md"]),
         // What must survive.
         library("Stores", ["Push", "CSQLite"]),
@@ -98,19 +96,18 @@ let package = Package(
         tests("StoresTests", ["Stores", "Push", "TestSupport"]),
         tests("EngineTests", ["Engine", "Simulation", "Stores", "Push", "Kafka", "TestSupport"]),
         tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
-        tests("WorkerTests", ["Worker", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
         tests(
             "PushmillTests",
-            ["Pushmill", "Replay", "Worker", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+            ["Pushmill", "Replay", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry"],
             path: "Tests/EndToEndService",
             swiftSettings: house),
-        tests("EndToEndTests", ["Worker", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+        tests("EndToEndTests", ["Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         fuzzTests(
-            ["Pushmill", "Replay", "Worker", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "TestSupport"]),
+            ["Pushmill", "Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,13 +1,15 @@
-import Push
+package import Push
 
 /// JSON Lines that are handed over a batch at a time.
-struct LineBatch {
+package struct LineBatch {
     private static let size = 64 << 10
 
     private var lines = JSONLines()
     private var count = 0
 
-    mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
+    package init() {}
+
+    package mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
         lines.begin()
         members(&lines)
         lines.end()
@@ -18,7 +20,7 @@ struct LineBatch {
     }
 
     /// Hands over the rest; gives the number of all lines.
-    mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
+    package mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
         if !lines.bytes.isEmpty { handOver(lines.bytes) }
         return count
     }

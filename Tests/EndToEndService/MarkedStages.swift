@@ -42,12 +42,29 @@ struct BlockStage: Stage {
     func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
         guard context.isMarked(marker) else { return .skipped }
         if suspends { await Task.yield() }
-        let (seconds, attoseconds) = time.components
-        var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        // A signal cuts it short.
-        while withUnsafeMutablePointer(to: &left, { nanosleep($0, $0) }) != 0 {}
+        holdThread(for: time)
         return .ok
     }
+}
+
+/// Holds its shard's thread: it calls itself immediate, and is not.
+struct HoldStage: ImmediateStage {
+    let name = "hold"
+    let marker: String
+    let time: Duration
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        holdThread(for: time)
+        return .ok
+    }
+}
+
+private func holdThread(for time: Duration) {
+    let (seconds, attoseconds) = time.components
+    var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    // A signal cuts it short.
+    while withUnsafeMutablePointer(to: &left, { nanosleep($0, $0) }) != 0 {}
 }
 
 /// Never returns, cancelled or not.

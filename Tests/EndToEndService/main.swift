@@ -16,6 +16,7 @@ await Program.main(stages: [
     .marked("sleep") { SleepStage(marker: $0, time: $1) },
     .marked("block") { BlockStage(name: "block", suspends: false, marker: $0, time: $1) },
     .marked("stall") { BlockStage(name: "stall", suspends: true, marker: $0, time: $1) },
+    .marked("hold") { HoldStage(marker: $0, time: $1) },
     .marked("hang") { marker, _ in HangStage(marker: marker) },
     .marked("fail") { marker, _ in FailStage(marker: marker) },
     .nearbyAttachment,

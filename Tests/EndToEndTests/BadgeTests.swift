@@ -20,7 +20,7 @@ extension EndToEnd {
         func kills(stages: [String]) async throws {
             var counts: [String: Int] = [:]
             let events = BadgeEvent.series(Self.total, recipients: 1000, marking: 10, seed: Self.seed, counts: &counts)
-            let final = counts
+            let final = counts.filter { $0.value > 0 }
             try await Scene.play(partitions: 16) { scene in
                 let values = try await elsewhere { try scene.readValues() }
                 defer { values.stop() }
@@ -42,8 +42,13 @@ extension EndToEnd {
                 }
                 last.send(SIGTERM)
                 try await last.expectEnd(.exited(0))
-                #expect(Set(values.all).subtracting(wanted).isEmpty, "a badge that no event has")
-                #expect(try await Self.counts(at: scene) == final)
+                // What is repeated shows the count as it is then.
+                var seen: Set<Substring> = []
+                let first = values.all.filter { value in
+                    seen.insert("\(value.key) \(value.value.prefix { $0 != "a" })"[...]).inserted
+                }
+                #expect(Set(first) == wanted, "a badge that no event has")
+                try await Self.expectCounts(final, at: scene)
                 print("badges: \(Self.kills) kills, \(values.all.count - wanted.count) of \(Self.total) repeated")
             }
         }
@@ -51,13 +56,13 @@ extension EndToEnd {
         enum Obstacle: CaseIterable { case fullDisk, unwritableFile }
 
         @Test(
-            "While the state cannot be written nothing is counted, readiness says so, and afterwards all counts are right",
+            "While the files of counts cannot be written all counts are right, and the log says so",
             .enabled(if: SmallDisk.mayMount, "needs the right to mount"), arguments: Obstacle.allCases)
         func obstacle(_ obstacle: Obstacle) async throws {
             var counts: [String: Int] = [:]
             let first = BadgeEvent.series(1000, recipients: 50, marking: 10, seed: 1, counts: &counts)
             let second = BadgeEvent.series(1000, recipients: 50, marking: 10, seed: 2, counts: &counts)
-            let final = counts
+            let final = counts.filter { $0.value > 0 }
             let disk = try SmallDisk()
             try await Scene.play { scene in
                 let values = try await elsewhere { try scene.readValues() }
@@ -70,33 +75,27 @@ extension EndToEnd {
                 case .fullDisk: try disk.fill()
                 case .unwritableFile: try await service.limitFileSize(0)
                 }
-                try await scene.feeder.publish([second[0].input])
-                try await service.wait(forLine: "the checkpoint could not be written")
-                #expect(try await service.get("/readyz").contains("checkpoint-failing"))
-                try await scene.feeder.publish(second.dropFirst().map(\.input) + [("k0", Array(#"{"aps":{}}"#.utf8))])
-                try await values.wait(for: "one that does not count") { $0.contains { $0.value == #"{"aps":{}}"# } }
-                #expect(values.all.count <= first.count + 2)
+                try await scene.feeder.publish(second.map(\.input))
+                try await service.wait(forLine: "the file of a partition's counts cannot be used")
+                try await values.wait(count: first.count + second.count)
                 switch obstacle {
                 case .fullDisk: disk.makeRoom()
                 case .unwritableFile: try await service.limitFileSize(nil)
                 }
-                try await service.wait(forLine: "checkpoints are written again")
-                try await values.wait(count: first.count + second.count + 1)
-                #expect(try await !service.get("/readyz").contains("checkpoint-failing"))
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value) + [#"{"aps":{}}"#]))
-                #expect(try await Self.counts(at: scene) == final)
+                #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value)))
+                try await Self.expectCounts(final, at: scene)
             }
         }
 
         @Test(
-            "What leaves while its stage holds the lane counts once, and those behind it follow",
+            "What leaves while its stage holds a thread counts once, and those behind it follow",
             arguments: ["block", "stall"])
-        func blockedLane(stage: String) async throws {
+        func blocked(stage: String) async throws {
             var counts: [String: Int] = [:]
             let events = BadgeEvent.series(20, recipients: 2, marking: 2, seed: 5, counts: &counts)
-            let final = counts
+            let final = counts.filter { $0.value > 0 }
             try await Scene.play { scene in
                 let values = try await elsewhere { try scene.readValues() }
                 defer { values.stop() }
@@ -106,14 +105,13 @@ extension EndToEnd {
                         stages: ["\(stage): { marker: slow, time: 3s }", "badge: {}"]))
                 try await scene.feeder.publish(events.map(\.input))
                 try await values.wait(count: events.count)
-                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 for key in final.keys {
                     let expected = events.filter { $0.key == key }.map(\.output)
                     #expect(values.all.filter { $0.key == key } == expected)
                 }
-                #expect(try await Self.counts(at: scene) == final)
+                try await Self.expectCounts(final, at: scene)
             }
         }
 
@@ -130,7 +128,13 @@ extension EndToEnd {
             }
         }
 
-        /// What the state file says.
+        private static func expectCounts(_ final: [String: Int], at scene: Scene) async throws {
+            let kept = try await counts(at: scene)
+            let wrong = Set(kept.keys).union(final.keys).filter { kept[$0] != final[$0] }
+            #expect(wrong.isEmpty, "\(wrong.map { "\($0): \(kept[$0] ?? -1), not \(final[$0] ?? -1)" })")
+        }
+
+        /// What the changelog says.
         static func counts(at scene: Scene) async throws -> [String: Int] {
             var counts: [String: Int] = [:]
             for line in try await scene.run(["badges", "export"]) {

@@ -74,10 +74,8 @@ extension EndToEnd {
         /// Contacts and the topics that the mock creates for nobody.
         private func prepare(_ scene: Scene) async throws -> Feeder {
             let people = try await elsewhere {
-                for name in ["\(scene.input)-contacts", "\(scene.output)-badges"] {
-                    try scene.brokers.createTopic(
-                        name, partitions: scene.partitions, settings: [("cleanup.policy", "compact")])
-                }
+                try scene.brokers.createTopic(
+                    "\(scene.input)-contacts", partitions: scene.partitions, settings: [("cleanup.policy", "compact")])
                 return try Feeder(scene.brokers, topic: "\(scene.input)-contacts")
             }
             try await PartitionedContacts.fill(people, partitions: scene.partitions)
@@ -89,6 +87,7 @@ extension EndToEnd {
         ) throws -> ServiceProcess {
             var configuration = isExactlyOnce ? .exactlyOnce(number, of: scene) : ServiceConfiguration()
             configuration.state = state
+            configuration.cores = 1
             configuration.stages = ["contact: { source: \"topic:\(scene.input)-contacts\", co-partitioned: true }"]
             if isExactlyOnce { configuration.stages.append("badge: {}") }
             return try scene.start(configuration)

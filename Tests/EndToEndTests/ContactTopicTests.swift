@@ -1,11 +1,10 @@
+import Engine
 import Glibc
 import Kafka
 import Stores
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Worker
 
 extension EndToEnd {
     @Suite("Contacts of a topic")
@@ -69,7 +68,7 @@ extension EndToEnd {
                 try await texts.reader.wait(count: 1)
                 #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
                 let restored = try #require(first.lines.firstIndex { $0.contains("contacts are restored") })
-                let joined = try #require(first.lines.firstIndex { $0.contains("partitions assigned") })
+                let joined = try #require(first.lines.firstIndex { $0.contains("partitions are read") })
                 #expect(restored < joined)
                 #expect(first.lines[restored].contains(#""count":5"#))
                 #expect(first.lines(with: "a record of the topic of contacts is none").count == 1)
@@ -147,30 +146,11 @@ extension EndToEnd {
             do {
                 defer { follower.stop() }
                 try log.block(until: "contacts are restored")
-                #expect(follower.progress.isRestored)
+                #expect(follower.isReady(TopicPartition("in", 0)))
             }
             var lines: [UInt8] = []
             _ = try ContactStore(state).exportLines { lines += $0 }
             return String(decoding: lines, as: UTF8.self).split(separator: "\n")
-        }
-
-        @Test("How far they are is told until they are there")
-        func progress() {
-            let progress = ContactProgress(topic: "contacts")
-            let status = WorkerStatus(contacts: progress)
-            status.joined()
-            progress.begin(total: 200, isRestored: false)
-            progress.add(50)
-            #expect(status.reasons.map(\.word) == ["contacts-not-restored"])
-            #expect(
-                status.reasons.first?.sentence == "contacts are read from the topic contacts: 50 of at most 200 records"
-            )
-            progress.end()
-            #expect(status.reasons.isEmpty && status.isPrepared)
-            progress.begin(total: 1, isRestored: true)
-            #expect(status.isPrepared)
-            progress.begin(total: 1, isRestored: false)
-            #expect(!status.isPrepared)
         }
     }
 }

@@ -17,7 +17,7 @@ extension EndToEnd {
                 #expect(peak < 256 << 20)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "left to the next owner").count == 1)
+                #expect((1...2).contains(service.lines(with: "left to the next owner").count))
                 let arrivals = try await finish(scene)
                 #expect(arrivals.repeats.isEmpty)
                 #expect(arrivals.keysOutOfOrder.isEmpty)
@@ -101,7 +101,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A stage that holds its thread keeps neither its message nor the end of the process, and is told of")
+        @Test("A stage that holds its thread keeps neither its message nor the end of the process")
         func block() async throws {
             try await Scene.play { scene in
                 let service = try scene.start(
@@ -113,17 +113,32 @@ extension EndToEnd {
                 let arrivals = try await scene.outputs.wait(count: 1)
                 #expect(arrivals.map(\.outcome) == ["best-attempt"])
                 #expect(arrivals.map(\.stages) == ["block=expired"])
-                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
                 let client = try #require(try AdminClient(of: service))
                 try await client.wait(for: "the time of the message to be told") {
                     $0.contains("\npushmill_message_seconds_count 1\n")
                 }
-                try await client.wait(for: "the lane to be found stuck", at: "/healthz") {
-                    $0.contains(" 503 ") && $0.contains(#""reason":"lane-stuck""#)
-                }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0), within: .seconds(10))
                 #expect(try await scene.committed().doneCount == 1)
+            }
+        }
+
+        @Test("A stage that calls itself immediate and is not holds its shard: it is told of, and the process ends")
+        func hold() async throws {
+            try await Scene.play { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
+                        stages: ["hold: { marker: slow, time: 3600s }"]))
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "the shard to be found stuck", at: "/healthz") {
+                    $0.contains(" 503 ") && $0.contains(#""reason":"shard-stuck""#)
+                }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                #expect(try await scene.committed().doneCount == 0)
             }
         }
 

@@ -62,37 +62,6 @@ extension EndToEnd {
             }
         }
 
-        @Test("What a lane holds leaves though a stage has the lane's thread, before what leaves that stage")
-        func stuckLane() async throws {
-            try await Scene.play { scene in
-                let mock = try #require(scene.brokers.mock)
-                var configuration = configuration(.atLeastOnce, of: scene)
-                configuration.delivery += [("deadline", "500ms"), ("shutdown-grace", "2s")]
-                configuration.stages = ["block: { marker: slow, time: 3600s }"]
-                let service = try scene.start(configuration)
-                try await service.wait(forLine: "partitions are read")
-                let events = Event.series(100, keys: 10)
-                mock.setTopicError(scene.output, code: 3)
-                async let fed: Void = scene.feeder.publish(events, rate: 100)
-                try await service.wait(forLine: "outputs are not taken for now: they wait")
-                try await fed
-                let client = try #require(try AdminClient(of: service))
-                // What comes to the lane after the one that blocks it stays there.
-                try await client.wait(for: "the others to have left their lanes") {
-                    $0.contains("\npushmill_message_seconds_count \(events.count)\n")
-                }
-                let stuck = Event.series(1, keys: 1, marking: 1)
-                try await scene.feeder.publish(stuck)
-                try await service.wait(forLine: "a stage has blocked its lane beyond the deadline")
-                mock.setTopicError(scene.output, code: 0)
-                let arrivals = try await scene.outputs.wait(count: events.count + 1)
-                #expect(arrivals.missing(of: events + stuck).isEmpty)
-                #expect(arrivals.keysOutOfOrder.isEmpty && arrivals.repeats.isEmpty)
-                service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
-            }
-        }
-
         @Test("Dead letters wait for their topic, and hold up no notification", arguments: Guarantee.allCases)
         func letters(guarantee: Guarantee) async throws {
             try await Scene.play { scene in

@@ -182,13 +182,18 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func sendHeld(isLetter: Bool) {
+        var hasSent = false
+        // What is sent again alone would wait for a batch each time.
+        defer { if hasSent { ports.flush() } }
         while let held = isLetter ? letters.next(now: now) : outputs.next(now: now) {
             guard let entry = entries.index(ofTag: held.tag) else {
                 if isLetter { letters.taken() } else { outputs.taken() }
                 continue
             }
             switch ports.publish(held.output, tag: held.tag) {
-            case .queued: sent(entry, isLetter: isLetter)
+            case .queued:
+                sent(entry, isLetter: isLetter)
+                hasSent = true
             case .later:
                 let time = now + .milliseconds(5)
                 if isLetter { letters.stays(until: time) } else { outputs.stays(until: time) }

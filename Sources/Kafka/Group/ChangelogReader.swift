@@ -87,6 +87,16 @@ package final class ChangelogReader {
         }
     }
 
+    /// At most so many records are left of what is read, as far as that is known.
+    package var left: Int64 {
+        next.reduce(0) { sum, reading in
+            var (low, high): (Int64, Int64) = (0, 0)
+            let code = rd_kafka_get_watermark_offsets(client.handle, topic, reading.key, &low, &high)
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR, high > 0, reading.value != Position.none else { return sum }
+            return sum + max(0, high - max(low, reading.value))
+        }
+    }
+
     package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
 }
 

@@ -28,7 +28,11 @@ final class CommittedOffsets {
     private let client: Client
     private let group: String
     private let queue: OpaquePointer
-    private var wanted: Set<TopicPartition> = []
+    /// By the number of the question: what was asked before a partition was given back, or asked about again, is no answer.
+    private var wanted: [TopicPartition: UInt64] = [:]
+    private var lastQuestion: UInt64 = 0
+    /// The last question that is part of the request under way.
+    private var asked: UInt64 = 0
     private var isAsking = false
     private var next = ContinuousClock.now
 
@@ -48,20 +52,23 @@ final class CommittedOffsets {
     var isWaiting: Bool { !wanted.isEmpty && !isAsking }
 
     func ask(_ partitions: [TopicPartition]) {
-        wanted.formUnion(partitions)
+        lastQuestion += 1
+        for partition in partitions { wanted[partition] = lastQuestion }
         next = .now
         askIfDue()
     }
 
-    func forget(_ partitions: [TopicPartition]) { wanted.subtract(partitions) }
+    func forget(_ partitions: [TopicPartition]) {
+        for partition in partitions { wanted[partition] = nil }
+    }
 
     func take(into events: inout [ConsumerEvent]) {
         if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
             isAsking = false
             next = .now + .milliseconds(Self.pause)
-            let known = answer(in: event).filter { wanted.contains($0.partition) }
+            let known = answer(in: event).filter { wanted[$0.partition].map { $0 <= asked } ?? false }
             rd_kafka_event_destroy(event)
-            wanted.subtract(known.map(\.partition))
+            forget(known.map(\.partition))
             if !known.isEmpty { events.append(.committed(known)) }
         }
         if !wanted.isEmpty { askIfDue() }
@@ -69,7 +76,7 @@ final class CommittedOffsets {
 
     private func askIfDue() {
         guard !isAsking, !wanted.isEmpty, next <= .now else { return }
-        let list = PartitionList(wanted)
+        let list = PartitionList(wanted.keys)
         guard let question = rd_kafka_ListConsumerGroupOffsets_new(group, list.pointer),
             let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS)
         else { return }
@@ -82,6 +89,7 @@ final class CommittedOffsets {
         var questions: [OpaquePointer?] = [question]
         rd_kafka_ListConsumerGroupOffsets(client.handle, &questions, 1, options, queue)
         isAsking = true
+        asked = lastQuestion
     }
 
     /// Nothing of a partition whose offset is not stable (UNSTABLE_OFFSET_COMMIT), or that has another error.

@@ -10,6 +10,9 @@ extension GroupConsumer {
     package func read(_ positions: [Position]) throws(KafkaError) {
         // Reading would make librdkafka forget that all is lost (`rd_kafka_cgrp_assignment_clear_lost`); that event comes.
         guard rd_kafka_assignment_lost(client.handle) == 0 else { return }
+        for position in positions where stopping.contains(position.partition) {
+            starting[position.partition] = position
+        }
         let fresh = positions.filter { !reading.contains($0.partition) }
         guard !fresh.isEmpty else { return }
         for position in fresh { forward(position.partition) }
@@ -21,6 +24,8 @@ extension GroupConsumer {
     package func giveBack(_ partitions: [TopicPartition]) throws(KafkaError) {
         committedOffsets.forget(partitions)
         ranges.forget(partitions)
+        stopping.subtract(partitions)
+        for partition in partitions { starting[partition] = nil }
         guard let revoked = sinks.group.revoked else { return try stop(partitions) }
         let left = revoked.subtracting(partitions)
         guard left.isEmpty else {
@@ -35,11 +40,12 @@ extension GroupConsumer {
         // librdkafka refuses the whole list for one that it was not told to read (`rd_kafka_assignment_subtract`), and
         // takes an empty one for an answer.
         try unassign(all.intersection(reading))
+        try catchUp()
     }
 
     /// Reads on from there; what was fetched is dropped. False when that is not certain: to be asked for again.
     package func seek(to position: Position) -> Bool {
-        guard reading.contains(position.partition) else { return false }
+        guard reading.contains(position.partition), !stopping.contains(position.partition) else { return false }
         let list = PartitionList([position])
         // A bound of 500 ms: `rd_kafka_seek_partitions` takes what is left in milliseconds for microseconds.
         if let error = rd_kafka_seek_partitions(client.handle, list.pointer, 500 * 1000) {
@@ -72,6 +78,27 @@ extension GroupConsumer {
         } catch {
             return false
         }
+    }
+
+    /// Reads nothing of it before the next `read`.
+    package func stop(_ partition: TopicPartition) throws(KafkaError) {
+        pollEvents()
+        if sinks.group.revoked == nil {
+            try stop([partition])
+        } else if reading.contains(partition) {
+            // To take it away now would answer the revocation.
+            stopping.insert(partition)
+            starting[partition] = nil
+        }
+    }
+
+    /// What had to wait for the answer to a revocation.
+    private func catchUp() throws(KafkaError) {
+        guard !stopping.isEmpty else { return }
+        let (stopped, started) = (stopping, starting)
+        (stopping, starting) = ([], [:])
+        try stop(Array(stopped))
+        try read(Array(started.values))
     }
 
     /// Takes partitions away outside of a revocation.

@@ -13,6 +13,9 @@ package final class GroupConsumer {
     var reading: Set<TopicPartition> = []
     /// Given back of a revocation of which others are not yet.
     var given: Set<TopicPartition> = []
+    /// To be stopped, and read again from there, once a revocation is answered: nothing of them is given out until then.
+    var stopping: Set<TopicPartition> = []
+    var starting: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
     private let signal: WakeSignal
@@ -107,12 +110,21 @@ package final class GroupConsumer {
     package func nextRecord() -> Record? {
         while let message = rd_kafka_consume_queue(records, 0) {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                return Record(message, topic: topics.number(of: message.pointee.rkt))
+                let record = Record(message, topic: topics.number(of: message.pointee.rkt))
+                guard stopping.isEmpty || !stopping.contains(place(of: record)) else {
+                    record.destroy()
+                    continue
+                }
+                return record
             }
             note(message)
         }
         isDrained = true
         return nil
+    }
+
+    private func place(of record: Record) -> TopicPartition {
+        TopicPartition(topics.name(record.topic), record.partition)
     }
 
     /// The name behind `Record.topic`.

@@ -10,7 +10,18 @@ final class LogRanges: Sendable {
         var fresh: Set<TopicPartition> = []
         /// Asked without success: asked again when nothing else is to be asked.
         var stale: Set<TopicPartition> = []
-        var answers: [(TopicPartition, Range<Int64>)] = []
+        /// Of the questions that are open: what was asked before a partition was given back, or asked about again, is no
+        /// answer.
+        var numbers: [TopicPartition: UInt64] = [:]
+        var lastNumber: UInt64 = 0
+        var answers: [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] = []
+
+        mutating func takeAnswers() -> [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] {
+            let taken = answers.filter { numbers[$0.partition] == $0.number }
+            for answer in taken { numbers[answer.partition] = nil }
+            answers = []
+            return taken
+        }
     }
 
     private let client: Client
@@ -27,6 +38,8 @@ final class LogRanges: Sendable {
     func ask(_ partition: TopicPartition) {
         let isFirst = state.withLock { state in
             state.fresh.insert(partition)
+            state.lastNumber += 1
+            state.numbers[partition] = state.lastNumber
             defer { state.hasThread = true }
             return !state.hasThread
         }
@@ -39,16 +52,13 @@ final class LogRanges: Sendable {
         state.withLock { state in
             state.fresh.subtract(partitions)
             state.stale.subtract(partitions)
+            for partition in partitions { state.numbers[partition] = nil }
         }
     }
 
     func take(into events: inout [ConsumerEvent]) {
         guard hasAnswers.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        let answers = state.withLock { state in
-            defer { state.answers = [] }
-            return state.answers
-        }
-        for (partition, range) in answers { events.append(.range(partition, range)) }
+        for answer in state.withLock({ $0.takeAnswers() }) { events.append(.range(answer.partition, answer.range)) }
     }
 
     func close() {
@@ -78,23 +88,25 @@ final class LogRanges: Sendable {
     }
 
     private func answer(_ asked: Set<TopicPartition>) {
+        let numbers = state.withLock { $0.numbers }
         var open = asked
         for (leader, partitions) in byLeader(asked) where leader >= 0 {
             let list = partitions.sorted { $0.partition < $1.partition }
             guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
                 continue
             }
-            var answers: [(TopicPartition, Range<Int64>)] = []
+            var answers: [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] = []
             for partition in list {
                 guard let begin = begins[partition], let end = ends[partition] else { continue }
-                answers.append((partition, begin..<max(begin, end)))
                 open.remove(partition)
+                guard let number = numbers[partition] else { continue }
+                answers.append((partition, begin..<max(begin, end), number))
             }
             state.withLock { $0.answers += answers }
             hasAnswers.store(true, ordering: .releasing)
             signal.wake()
         }
-        state.withLock { $0.stale.formUnion(open) }
+        state.withLock { state in state.stale.formUnion(open.filter { state.numbers[$0] != nil }) }
     }
 
     /// By the broker to be asked; -1 where there is none.

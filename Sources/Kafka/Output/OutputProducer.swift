@@ -83,7 +83,7 @@ package final class OutputProducer {
         while let event = rd_kafka_queue_poll(queue, 0) {
             switch rd_kafka_event_type(event) {
             case RD_KAFKA_EVENT_DR:
-                while let message = rd_kafka_event_message_next(event) { body(OutputDelivery(message)) }
+                while let message = rd_kafka_event_message_next(event) { body(delivery(message)) }
             case RD_KAFKA_EVENT_STATS:
                 if let text = rd_kafka_event_stats(event) { sinks.statistics.take(Array(String(cString: text).utf8)) }
             // Errors: the log has told of them.
@@ -91,6 +91,14 @@ package final class OutputProducer {
             }
             rd_kafka_event_destroy(event)
         }
+    }
+
+    private func delivery(_ message: UnsafePointer<rd_kafka_message_t>) -> OutputDelivery {
+        let error = KafkaError(ifAny: message.pointee.err)
+        let topic = error.flatMap { _ in topics.firstIndex { $0.handle == message.pointee.rkt } }
+        return OutputDelivery(
+            tag: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
+            returned: error.map { ReturnedRecord(message, $0) }, topic: topic.map(OutputTopic.init))
     }
 
     /// Takes back what is not on its way yet; with `all` also what is, of which it is then not known whether it is
@@ -115,7 +123,7 @@ package final class OutputProducer {
 }
 
 /// A topic of the producer that has named it.
-package struct OutputTopic: Sendable {
+package struct OutputTopic: Sendable, Equatable {
     fileprivate let index: Int
 }
 
@@ -135,17 +143,13 @@ package struct OutputDelivery {
     package let offset: Int64
     /// With its bytes, where it is not known to be stored.
     package let returned: ReturnedRecord?
+    /// Where it was to go; told where it is not known to be stored.
+    package let topic: OutputTopic?
 
     package var failure: Failure? {
         guard let error = returned?.error else { return nil }
         if error.blamesRecord { return .refused(error) }
         return error.isOfTopic || error.isTimeOut ? .unavailable(error) : .purged(error)
-    }
-
-    init(_ message: UnsafePointer<rd_kafka_message_t>) {
-        tag = UInt64(UInt(bitPattern: message.pointee._private))
-        offset = message.pointee.offset
-        returned = KafkaError(ifAny: message.pointee.err).map { ReturnedRecord(message, $0) }
     }
 }
 

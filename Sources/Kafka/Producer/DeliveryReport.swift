@@ -17,6 +17,8 @@ public final class ReturnedRecord: Sendable {
     public let error: KafkaError
     public let key: [UInt8]?
     public let value: [UInt8]?
+    /// Milliseconds since 1970.
+    public let timestamp: Int64
     /// Never changed, so that any thread may copy them.
     nonisolated(unsafe) private let list: Headers
 
@@ -26,6 +28,7 @@ public final class ReturnedRecord: Sendable {
         self.error = error
         key = message.pointee.key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) }
         value = message.pointee.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) }
+        timestamp = rd_kafka_message_timestamp(message, nil)
         var found: OpaquePointer?
         let code = rd_kafka_message_headers(message, &found)
         if code == RD_KAFKA_RESP_ERR_NO_ERROR, let found {

@@ -9,20 +9,25 @@ extension Chain {
         of record: InputRecord
     ) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer?)? {
         let app = record.app
-        guard let recipient = record.recipient, !recipient.isEmpty,
-            recipient.count + (app?.count ?? 0) <= longestAccount
-        else { return nil }
+        guard let recipient = record.recipient, isAccount(recipient, app) else { return nil }
         return (recipient, app)
+    }
+
+    /// Whether a recipient in an app can have a count.
+    public static func isAccount(_ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer?) -> Bool {
+        !recipient.isEmpty && recipient.count + (app?.count ?? 0) <= longestAccount
     }
 
     /// The delivery is clear and its record has been filled. `taken` is when that came from the input, `wallClock` the
     /// milliseconds since 1970 by which it may have expired, `count` its account's before this message, nil where there
-    /// is no account or nothing counts. A message that is late for its deadline gets last-chance edits alone.
+    /// is no account or nothing counts; if the message `isCounted` in it, it is shown and not changed. A message that is
+    /// late for its deadline gets last-chance edits alone.
     public func begin(
-        _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?
+        _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
     ) -> Step {
         guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
         delivery.phase = .ended
+        delivery.isCounted = isCounted
         if let verdict = read(delivery, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
         }

@@ -34,6 +34,9 @@ public final class Chain: Sendable {
     /// Whether a stage counts, so that `begin` wants the counts of accounts.
     public let counts: Bool
 
+    /// The name of the first that does.
+    package var countingStage: String? { links.first { $0.counting != nil }?.stage.name }
+
     public init(
         _ links: [ChainLink], settings: Settings = Settings(), time: TimeSource = .system,
         observer: (any ChainObserver)? = nil, log: @escaping Log = { _, _, _, _ in }
@@ -49,8 +52,7 @@ public final class Chain: Sendable {
     func context(_ delivery: Delivery) -> StageContext {
         StageContext(
             deadline: delivery.deadline, limit: delivery.deadline, wallClock: delivery.wallClock, count: delivery.count,
-            record: delivery.record,
-            chain: self)
+            record: delivery.record, chain: self, isCounted: delivery.isCounted)
     }
 
     func note(

@@ -37,10 +37,10 @@ public final class Delivery {
     @exclusivity(unchecked) var event: CloudEvent?
     @exclusivity(unchecked) var wallClock: Int64 = 0
     @exclusivity(unchecked) var count: Int32?
+    /// The count has this message in it already.
+    @exclusivity(unchecked) var isCounted = false
     /// The stage that runs or is next.
     @exclusivity(unchecked) var position = 0
-    /// What lanes need: nil for all others.
-    @exclusivity(unchecked) var old: OldDelivery?
 
     public init() {}
 
@@ -51,7 +51,6 @@ public final class Delivery {
         phase = .clear
         // A stage that is still running, or has kept its context, goes on reading the old record.
         if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
-        old?.clear()
     }
 
     func prepare(stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {

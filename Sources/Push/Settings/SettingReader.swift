@@ -64,6 +64,11 @@ public struct SettingReader {
         problems.append(SettingProblem(place: (override ?? found).place, path: path, message: message))
     }
 
+    /// Reports a key that has another name now.
+    public mutating func renamed(_ key: String, to name: String) {
+        if find(key) != nil { report(key, "it is `\(name)` now") }
+    }
+
     /// Adds a problem whose place is known.
     public mutating func report(_ problem: SettingProblem) { problems.append(problem) }
 

@@ -11,6 +11,7 @@ public struct StageContext: Sendable {
     let record: InputRecord
     let chain: Chain
     var stage = 0
+    var isCounted = false
 
     /// Where the record stands in the input.
     public var source: Source { record.source }
@@ -29,8 +30,8 @@ public struct StageContext: Sendable {
 
     public var localeBytes: UnsafeRawBufferPointer? { record.value(of: .locale) }
 
-    /// True for a redriven message whose badge had been counted before it became a dead letter.
-    public var wasCounted: Bool { record.has(.counted) }
+    /// True where the count has this message in it already: it comes again, or was counted before it became a dead letter.
+    public var wasCounted: Bool { isCounted || record.has(.counted) }
 
     /// The last header of this name.
     public func header(_ name: String) -> String? {

@@ -1,3 +1,4 @@
+import Engine
 import Glibc
 import Media
 import Push
@@ -18,8 +19,8 @@ extension Command {
         ("localize", { try BenchTable.rows(Measurement.localize()) + [BenchTable.row(CatalogLoading())] }),
         ("contact", { try await BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
         ("attachment", { BenchTable.rows(Measurement.attachment()) }),
-        ("badge", { try BenchTable.rows([Measurement.badge()] + Measurement.counts()) }),
-        ("restore", { [BenchTable.row(try await inFolder { try CountRestoring(in: $0) })] }),
+        ("badge", { try BenchTable.rows([Measurement.badge()]) }),
+        ("restore", { try await inFolder { try BenchTable.rows(counts(in: $0)) } }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
@@ -33,12 +34,29 @@ extension Command {
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer {
             unlink("\(folder)/contacts.jsonl")
-            for store in ["contacts", "counts"] {
-                for ending in ["", "-wal", "-shm", ".lock"] { unlink("\(folder)/\(store).sqlite\(ending)") }
+            for ending in ["", "-wal", "-shm", ".lock"] { unlink("\(folder)/contacts.sqlite\(ending)") }
+            for partition in 0..<countPartitions {
+                for ending in ["", "-wal", "-shm"] { unlink("\(folder)/bench-\(partition).sqlite\(ending)") }
             }
+            unlink("\(folder)/secret")
             rmdir(folder)
         }
         return try await body(folder)
+    }
+
+    private static let countPartitions = 1
+
+    private static func counts(in folder: String) throws -> CountMeasurements {
+        var options = CountMeasurements.Options()
+        options.accounts = 1_000_000
+        options.partitions = countPartitions
+        // Most of the accounts are in the file alone.
+        options.budget = 16 << 20
+        options.batches = 50
+        guard let measured = try CountMeasurements(in: folder, options: options) else {
+            throw ProgramError.internalFailure("the disk does not take counts")
+        }
+        return measured
     }
 
     static let bench = Command(
@@ -79,11 +97,17 @@ enum BenchTable {
         return "\(name): \(decimal(loading.seconds, places: 2)) s, \(decimal(loading.megabytes, places: 1)) MB"
     }
 
-    /// It is done when a partition comes.
-    static func row(_ restoring: CountRestoring) -> String {
-        let rate = Int(Double(restoring.count) / max(restoring.seconds, 0.001))
-        let (seconds, size) = (decimal(restoring.seconds, places: 2), decimal(restoring.megabytes, places: 1))
-        return "restore, \(restoring.count) counts into the store: \(seconds) s, \(rate)/s, \(size) MB"
+    /// A restore is done when a partition comes.
+    static func rows(_ counts: CountMeasurements) -> [String] {
+        let restored = decimal(counts.restoreSeconds, places: 2)
+        let rows = [
+            ("badge, a count in memory", counts.hot), ("badge, a count in the file", counts.cold),
+            ("badge, a count that is new", counts.new),
+        ]
+        return ["restore, 1000000 counts into memory and file: \(restored) s"]
+            + rows.map { name, microseconds in
+                row(name, "\(Int(1e6 / max(microseconds, 0.001)))", decimal(microseconds, places: 3), "")
+            }
     }
 
     static func row(_ measurement: Measurement) -> String {

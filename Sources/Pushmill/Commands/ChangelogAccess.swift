@@ -1,23 +1,21 @@
-import Glibc
+import Engine
 import Kafka
 import Push
 import Replay
 import Stores
 
-/// The counts of a service that delivers exactly once: what its changelog says.
+/// The counts of a service: what its changelog says.
 struct ChangelogAccess {
-    private static let attempts = 60
+    private static let patience: Int32 = 10_000
 
     private let configuration: Configuration
     private let topic: String
     private let console: Console
     private let partitions: Int
 
-    /// nil where counts are in the embedded state.
-    init?(_ configuration: Configuration, _ console: Console) throws(ProgramError) {
-        guard let topic = configuration.changelogTopic else { return nil }
+    init(_ configuration: Configuration, _ console: Console) throws(ProgramError) {
         self.configuration = configuration
-        self.topic = topic
+        topic = configuration.topics.badgeChangelog
         self.console = console
         let range = TopicRange(topic: topic)
         partitions = try configuration.read(range).ends.count
@@ -52,7 +50,7 @@ struct ChangelogAccess {
                 do throws(ChangelogRecord.Malformed) {
                     try view.apply(key: record.key, value: record.payload)
                 } catch {
-                    console.error("warning: \(place)/\(record.offset) is no count: \(error.what)")
+                    console.error("warning: \(place)/\(record.offset) is no count: \(error.reason)")
                 }
             }
         }
@@ -65,52 +63,39 @@ struct ChangelogAccess {
         }
     }
 
-    func set(_ recipient: RawSpan, _ app: RawSpan, to count: Int32, in place: TopicPartition) throws(ProgramError) {
-        var (key, value): ([UInt8], [UInt8]) = ([], [])
-        ChangelogRecord.appendKey(recipient, app, to: &key)
-        let hasValue = ChangelogRecord.appendValue(count, to: &value)
-        try publish([(key, hasValue ? value : nil)], to: place)
-    }
-
-    func delete(_ keys: [[UInt8]], in place: TopicPartition) throws(ProgramError) {
-        try publish(keys.map { ($0, nil) }, to: place)
-    }
-
-    private func publish(_ records: [(key: [UInt8], value: [UInt8]?)], to place: TopicPartition) throws(ProgramError) {
+    /// What running instances would undo is refused.
+    func checkNobodyRuns() throws(ProgramError) {
+        let properties = ClientProperties(configuration.kafka.properties(for: .consumer))
+        let group = properties["group.id"] ?? ""
         do throws(KafkaError) {
-            let producer = try Producer(configuration.plainProducer, log: { _, _, _ in })
-            let topic = try producer.topic(topic)
-            for record in records { try publish(record, to: topic, place.partition, producer) }
-            try settle(records.count, producer)
+            let client = try Producer(configuration.plainProducer, log: { _, _, _ in })
+            let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience)
+            guard let count else {
+                return console.error("warning: the brokers do not tell whether the group \(group) has members")
+            }
+            guard count == 0 else {
+                throw KafkaError(
+                    "the group \(group) has \(count) members, whose next events would undo it: end the service first")
+            }
+        } catch {
+            throw .internalFailure(error.message)
+        }
+    }
+
+    /// Of the event that was counted last: so it is the account's state, whatever is stored elsewhere, and that event is
+    /// not counted again.
+    func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws(ProgramError) {
+        let changes = keys.map { key in
+            var state = view.state(ofKey: key)
+            state.count = count
+            var value: [UInt8] = []
+            ChangelogRecord.encode(state, into: &value)
+            return ChangelogWriter.Change(partition: place.partition, key: key, value: value)
+        }
+        do throws(KafkaError) {
+            try ChangelogWriter(topic, configuration.plainProducer).write(changes)
         } catch {
             throw .internalFailure("\(place) cannot be written: \(error)")
         }
-    }
-
-    private func publish(
-        _ record: (key: [UInt8], value: [UInt8]?), to topic: ProducerTopic, _ partition: Int32, _ producer: Producer
-    ) throws(KafkaError) {
-        var headers = Headers()
-        let result = record.key.withUnsafeBytes { key in
-            func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
-                producer.publish(
-                    to: topic, partition: partition, key: key, value: value, headers: &headers, timestamp: 0,
-                    opaque: 0)
-            }
-            return record.value?.withUnsafeBytes(publish) ?? publish(nil)
-        }
-        if case .refused(let error) = result { throw error }
-    }
-
-    /// Waits for so many answers.
-    private func settle(_ count: Int, _ producer: Producer) throws(KafkaError) {
-        var answers = 0
-        var reports: [DeliveryReport] = []
-        for _ in 0..<Self.attempts where answers < count {
-            producer.poll(milliseconds: 500, into: &reports)
-            answers += reports.count
-            if let error = reports.lazy.compactMap(\.error).first { throw error }
-        }
-        guard answers >= count else { throw .unanswered }
     }
 }

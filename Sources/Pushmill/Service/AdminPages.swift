@@ -1,35 +1,34 @@
-import Kafka
+import Engine
 import Push
 import Telemetry
-import Worker
 
 /// What the admin endpoint of a service shows.
 struct AdminPages {
-    /// A lane's thread that has been at one message for so long is stuck.
+    /// A shard that has been at one turn for so long is stuck.
     private static let patience = Duration.seconds(10)
 
     private let configuration: Configuration
     private let registry: MetricRegistry
     private let log: Log
-    private let worker: Worker
+    private let engine: EngineHandle
     /// The latest notifications as JSON: content, which only a demo shows.
     private let notifications: (@Sendable () -> [UInt8])?
 
     init(
-        _ configuration: Configuration, registry: MetricRegistry, log: Log, worker: Worker,
+        _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle,
         notifications: (@Sendable () -> [UInt8])?
     ) {
         self.configuration = configuration
         self.registry = registry
         self.log = log
-        self.worker = worker
+        self.engine = engine
         self.notifications = notifications
     }
 
     func open() throws(ProgramError) -> AdminServer {
         registry.addProcess(log: log, version: Version.current)
         registry.addReadiness(ready)
-        registry.add(worker.figures)
+        registry.add(engine)
         let effective = YAMLText.render(configuration.effective)
         let routes =
             [
@@ -71,28 +70,12 @@ struct AdminPages {
     }
 
     private var alive: Probe {
-        { [worker] in
-            let busy = worker.longestBusy
+        { [engine] in
+            let busy = engine.engine?.longestTurn ?? .zero
             guard busy > Self.patience else { return [] }
-            return [ProbeReason("lane-stuck", "a stage has held a lane's thread for \(busy / .seconds(1)) s")]
+            return [ProbeReason("shard-stuck", "a stage has held a shard's thread for \(busy / .seconds(1)) s")]
         }
     }
 
-    private var ready: Probe {
-        { [worker] in worker.status.reasons.map { ProbeReason($0.word, $0.sentence) } }
-    }
-}
-
-extension MetricRegistry {
-    /// What a worker tells when it is asked.
-    fileprivate func add(_ figures: WorkerFigures) {
-        addInFlight { figures.inFlight }
-        addLag { figures.lags.map { ($0.place.topic, $0.place.partition, $0.records) } }
-        addProducerQueue { figures.produced.map { ($0.queuedMessages, $0.queuedBytes) } }
-        addBrokerRoundTrips {
-            [("consumer", figures.consumed), ("producer", figures.produced)].flatMap { client, statistics in
-                (statistics?.roundTrips ?? []).map { (client, $0.broker, $0.seconds) }
-            }
-        }
-    }
+    private var ready: Probe { { [engine] in engine.reasons } }
 }

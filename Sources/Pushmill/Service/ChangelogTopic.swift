@@ -9,6 +9,8 @@ struct ChangelogTopic {
         ("cleanup.policy", "compact"), ("message.timestamp.type", "CreateTime"), ("delete.retention.ms", "86400000"),
         // Compaction passes over the segment that is being written.
         ("segment.bytes", "104857600"),
+        // What an owner that had lost its partition wrote may not be all that compaction leaves of an account.
+        ("min.compaction.lag.ms", "3600000"),
     ]
     private static let patience: Int32 = 10_000
     private static let settingPatience: Int32 = 2000
@@ -60,6 +62,7 @@ struct ChangelogTopic {
             try client.createTopic(
                 name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)
         } catch {
+            if error.isTimeOut { throw .internalFailure("the topic \(name) cannot be created yet: \(error)") }
             throw .unreadableConfiguration(
                 """
                 the brokers know no topic \(name), and do not let it be created (\(error)): create it with \

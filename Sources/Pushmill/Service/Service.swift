@@ -1,3 +1,4 @@
+import Engine
 import Glibc
 import Kafka
 import Media
@@ -5,41 +6,36 @@ import Push
 import Stores
 import Synchronization
 import Telemetry
-import Worker
 
 /// A running service, put together from a configuration.
 final class Service: Sendable {
     let log: Log
     let metrics: ServiceMetrics
-    private let worker: Worker
+    private let engine: ShardThreads
     private let watcher: FileWatcher
     /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
-    /// Where counts are part of transactions.
-    private let changelog: Changelog?
+    /// Where something of this process alone is kept in it.
+    private let state: StateFile?
     private let admin: AdminServer
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting. `notifications` are content, for the page of a demo.
+    /// Throws what keeps it from starting; waits for brokers that are away. `notifications` are content, for the page of a
+    /// demo.
     init(
         _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
         Startup.raiseDescriptorLimit()
-        var settings = WorkerSettings(configuration)
+        var settings = EngineSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
             settings.consumer["bootstrap.servers"] = broker.bootstrapServers
             settings.producer["bootstrap.servers"] = broker.bootstrapServers
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
-        let cluster = try Startup.check(
-            settings, contacts: configuration.contactTopic, changelog: configuration.changelogTopic, log)
-        try Startup.limitBatches(&settings, changelog: configuration.changelogTopic)
-        let state = try Self.ownState(configuration)
-        contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let registry = MetricRegistry(shards: Worker.shards(lanes: settings.lanes))
+        let registry = MetricRegistry(shards: settings.cores)
         let reloads = registry.addReloads()
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
@@ -54,30 +50,40 @@ final class Service: Sendable {
             severity, stage, source, message in
             log.log(LogLevel(severity), "a stage says", [.stage(stage), .source("\(source)"), .error(text: message)])
         }
-        changelog = try Self.changelog(configuration, settings, state, cluster: cluster, metrics, log)
-        let checkpoint: any Checkpoint =
-            if let changelog {
-                GroupCheckpoint(counts: changelog.counts, log: log)
-            } else {
-                try Self.checkpoint(configuration, settings, state, cluster: cluster, metrics, log)
+        if let name = chain.countingStage {
+            if let problem = configuration.countingProblems(of: name).first {
+                throw .unreadableConfiguration("\(problem.path.joined(separator: ".")): \(problem.message)")
             }
+            settings.changelog = configuration.topics.badgeChangelog
+            settings.shard.counts = true
+        }
+        if let broker { try Self.createTopics(settings, at: broker) }
+        state = chain.counts || configuration.contactTopic != nil ? try Self.ownState(configuration) : nil
+        let handle = EngineHandle()
+        admin = try AdminPages(
+            configuration, registry: registry, log: log, engine: handle, notifications: notifications
+        ).open()
+        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
+        try Startup.limitBatches(&settings)
+        contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
+        let counts = try Self.counts(configuration, settings, state, cluster: cluster, log)
+        if let counts { settings.shard.countSecret = counts.secret }
         do {
-            worker = try Worker(
-                settings, chain: chain, checkpoint: checkpoint, contacts: contacts, changelog: changelog,
-                metrics: metrics, log: log)
+            engine = try ShardThreads(
+                settings,
+                EngineEnvironment(
+                    chain: chain, counts: counts, contacts: contacts, metrics: metrics, status: EngineStatus(),
+                    log: log))
         } catch {
             throw .internalFailure("the service cannot start: \(error)")
         }
-        admin = try AdminPages(
-            configuration, registry: registry, log: log, worker: worker, notifications: notifications
-        ).open()
+        handle.started(engine)
         self.watcher = watcher
         watcher.start()
     }
 
-    /// The state file, where this process has to be the only one to change it.
-    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile? {
-        guard configuration.countsBadges || configuration.contactTopic != nil else { return nil }
+    /// The state file, where this process has to be the only one to use what is beside it.
+    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile {
         do throws(StoreError) {
             return try StateFile(path: configuration.state.path, access: .alone)
         } catch {
@@ -86,7 +92,7 @@ final class Service: Sendable {
     }
 
     private static func contacts(
-        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String, _ log: Log
+        _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String, _ log: Log
     ) throws(ProgramError) -> ContactFollower? {
         guard let topic = configuration.contactTopic, let state else { return nil }
         do throws(TelemetryError) {
@@ -98,31 +104,20 @@ final class Service: Sendable {
         }
     }
 
-    private static func changelog(
-        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
-        _ metrics: ServiceMetrics, _ log: Log
-    ) throws(ProgramError) -> Changelog? {
-        guard let topic = configuration.changelogTopic, let state else { return nil }
+    /// Where something counts: the folder of its files. What an earlier format has kept is carried over first.
+    private static func counts(
+        _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String, _ log: Log
+    ) throws(ProgramError) -> CountFolder? {
+        guard let changelog = settings.changelog, let state else { return nil }
+        let folder = configuration.state.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         do {
-            return try Changelog(
-                settings.consumer, topic: topic, of: cluster, into: state, metrics: metrics, log: log)
+            try CarriedCounts(changelog: changelog, settings: settings, log: log).carry(state)
+            let path = folder.isEmpty ? "counts" : folder.joined(separator: "/") + "/counts"
+            return try CountFolder(path: path, cluster: cluster, changelog: changelog)
         } catch let error as StoreError {
             throw unusable(error)
         } catch {
-            throw .internalFailure("the changelog of badge counts cannot be kept: \(error)")
-        }
-    }
-
-    private static func checkpoint(
-        _ configuration: Configuration, _ settings: WorkerSettings, _ state: StateFile?, cluster: String,
-        _ metrics: ServiceMetrics, _ log: Log
-    ) throws(ProgramError) -> any Checkpoint {
-        guard configuration.countsBadges, let state else { return GroupCheckpoint(log: log) }
-        do throws(StoreError) {
-            let owner = CheckpointFile.Owner(cluster: cluster, group: settings.consumer["group.id"] ?? "")
-            return try FileCheckpoint(state, owner: owner, stalePartitions: metrics.stalePartitions, log: log)
-        } catch {
-            throw unusable(error)
+            throw .internalFailure("badge counts of an earlier format cannot be carried over: \(error)")
         }
     }
 
@@ -143,46 +138,49 @@ final class Service: Sendable {
         }
     }
 
+    /// The changelog has as many partitions as the input.
+    private static func createTopics(_ settings: EngineSettings, at broker: MockCluster) throws(ProgramError) {
+        do throws(KafkaError) {
+            for name in settings.input + [settings.changelog].compactMap(\.self) {
+                try broker.createTopic(name, partitions: 4)
+            }
+        } catch {
+            throw .internalFailure("\(error)")
+        }
+    }
+
     /// The embedded broker's address.
     var embeddedServers: String? { broker?.bootstrapServers }
 
     /// Where the admin endpoint listens.
     var adminAddress: String { "\(admin.address)" }
 
-    var isReady: Bool { worker.status.reasons.isEmpty }
+    var isReady: Bool { engine.reasons.isEmpty }
 
-    func terminate() { worker.terminate() }
+    func terminate() { engine.terminate() }
 
     /// Runs until a signal, or `terminate`, has ended it: the process is to end next. At SIGHUP files are read again, and
     /// the rest is `reloading`'s.
     func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Void = {}) async -> ExitCode {
         Self.last.withLock { $0 = self }
-        let ended = Task.detached { [worker] in worker.wait() }
-        Task { [worker, watcher, log] in
+        let ended = Task.detached { [engine] in engine.wait() }
+        Task { [engine, watcher, log] in
             for await number in signals {
                 if number == SIGHUP {
                     log.info("reloading files")
                     // A file may be on a disk that does not answer.
                     watcher.reloadAll(after: reloading)
                 } else {
-                    worker.terminate()
+                    engine.terminate()
                 }
             }
         }
         await ended.value
-        let code: ExitCode
-        if let failure = worker.status.failure {
-            log.error("the service could not go on", [.error(failure)])
-            code = .internalFailure
-        } else {
-            log.info("ended in order")
-            code = .success
-        }
-        endProcess(within: Self.endPatience, code)
+        log.info("ended in order")
+        endProcess(within: Self.endPatience, .success)
         contacts?.stop()
-        changelog?.stop()
         admin.close()
-        return code
+        return .success
     }
 
     /// Ended with its process: librdkafka's clients go only when nobody has a record of theirs and no name server is being

@@ -1,10 +1,14 @@
+import Engine
 import Glibc
 import Kafka
 import Push
 import Telemetry
-import Worker
 
-extension WorkerSettings {
+extension EngineSettings {
+    /// librdkafka's own limits on what waits in a producer.
+    private static let queuedMessages = 100_000
+    private static let queuedKilobytes = 1 << 20
+
     init(_ configuration: Configuration) {
         self.init(
             consumer: ClientProperties(configuration.kafka.properties(for: .consumer)),
@@ -12,13 +16,23 @@ extension WorkerSettings {
             input: configuration.topics.input, output: configuration.topics.output,
             deadLetters: configuration.topics.deadLetter)
         let delivery = configuration.delivery
-        ordering = delivery.ordering
-        maxInFlight = delivery.maximalInFlight
-        maxInFlightBytes = delivery.maximalInFlightBytes
-        checkpointInterval = delivery.checkpointInterval
-        drain = delivery.drain
-        shutdownGrace = delivery.shutdownGrace
-        lanes = delivery.lanes ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        cores = delivery.cores ?? Processors.usable
+        shard.isTransactional = delivery.guarantee == .exactlyOnce
+        shard.ordering = delivery.ordering
+        shard.maxInFlight = delivery.maximalInFlight
+        shard.maxInFlightBytes = delivery.maximalInFlightBytes
+        shard.deadline = delivery.deadline
+        shard.checkpointInterval = delivery.checkpointInterval
+        shard.drain = delivery.drain
+        shard.shutdownGrace = delivery.shutdownGrace
+        shard.reset =
+            switch consumer["auto.offset.reset"] {
+            case "earliest", "smallest", "beginning": .earliest
+            case "error": .error
+            default: .latest
+            }
+        if let time = consumer["session.timeout.ms"].flatMap({ Int($0) }) { shard.sessionTimeout = .milliseconds(time) }
+        makeRoom()
         switch delivery.guarantee {
         case .atLeastOnce:
             // A time-out would give up records that only wait for an outage to end.
@@ -28,9 +42,22 @@ extension WorkerSettings {
             producer["transaction.timeout.ms"] = "\(configuration.kafka.transactionTimeout)"
         }
     }
-}
 
-extension WorkerSettings {
+    /// What may be in flight has room in a producer, with the counts that go beside it.
+    private mutating func makeRoom() {
+        let messages = shard.maxInFlight * 2 + 10_000
+        if messages > Self.queuedMessages { raise("queue.buffering.max.messages", to: min(messages, 10_000_000)) }
+        let kilobytes = shard.maxInFlightBytes / 1024 * 2
+        if kilobytes > Self.queuedKilobytes {
+            raise("queue.buffering.max.kbytes", to: min(kilobytes, Int(Int32.max)))
+        }
+    }
+
+    private mutating func raise(_ name: String, to value: Int) {
+        let set = producer[name].flatMap { Int($0) }
+        producer[name] = "\(max(value, set ?? 0))"
+    }
+
     /// One of each instance, and the same when it comes again: what it has left open ends then.
     private var transactionalID: String {
         "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? Self.hostName)"
@@ -40,6 +67,36 @@ extension WorkerSettings {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "" }
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// The cores that this process may use.
+enum Processors {
+    /// The quota of its control group, rounded up; else all that are online.
+    static var usable: Int {
+        let online = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        return min(online, quota(read: text) ?? online)
+    }
+
+    /// `read` gives what is in a file.
+    static func quota(read: (String) -> String?) -> Int? {
+        let folder = "/sys/fs/cgroup"
+        if let words = read("\(folder)/cpu.max")?.split(whereSeparator: \.isWhitespace), words.count == 2 {
+            return cores(Int(words[0]), of: Int(words[1]))
+        }
+        func number(_ name: String) -> Int? {
+            read("\(folder)/cpu/\(name)").flatMap { $0.split(whereSeparator: \.isWhitespace).first }.flatMap { Int($0) }
+        }
+        return cores(number("cpu.cfs_quota_us"), of: number("cpu.cfs_period_us"))
+    }
+
+    private static func cores(_ quota: Int?, of period: Int?) -> Int? {
+        guard let quota, let period, quota > 0, period > 0 else { return nil }
+        return max(1, (quota - 1) / period + 1)
+    }
+
+    private static func text(_ path: String) -> String? {
+        (try? FileBytes(path: path, limit: 4096)).map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 }
 

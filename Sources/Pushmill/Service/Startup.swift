@@ -1,13 +1,14 @@
+import Engine
 import Glibc
 import Kafka
 import Telemetry
-import Worker
 
 /// What has to be right outside before a service starts: better said now than found in a log later.
 enum Startup {
-    private static let attempts = 30
-    /// Milliseconds for each of them: between two it can be ended.
+    /// Milliseconds for a broker's answer: between two attempts it can be ended.
     private static let reachPatience: Int32 = 1000
+    /// Microseconds.
+    private static let pause: UInt32 = 500_000
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
 
@@ -20,9 +21,24 @@ enum Startup {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Gives the identity of the cluster.
+    /// Gives the identity of the cluster. Waits for brokers that are away; `wait` is told why.
     static func check(
-        _ settings: WorkerSettings, contacts: ContactTopic?, changelog: String?, _ log: Log
+        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log, wait: (String) -> Void
+    ) throws(ProgramError) -> String {
+        while true {
+            do throws(ProgramError) {
+                return try checkOnce(settings, contacts: contacts, log, wait: wait)
+            } catch .internalFailure(let problem) {
+                log.warning("the service cannot start yet, trying again", [.error(text: problem)])
+                wait(problem)
+                usleep(pause)
+                try goOn()
+            }
+        }
+    }
+
+    private static func checkOnce(
+        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log, wait: (String) -> Void
     ) throws(ProgramError) -> String {
         let client: Producer
         do throws(KafkaError) {
@@ -30,7 +46,7 @@ enum Startup {
         } catch {
             throw .unreadableConfiguration("librdkafka refuses the configuration of the producer: \(error.message)")
         }
-        try reach(client, settings.producer["bootstrap.servers"] ?? "", log)
+        try reach(client, settings.producer["bootstrap.servers"] ?? "", log, wait: wait)
         for name in settings.input + [settings.output, settings.deadLetters] {
             try goOn()
             try find(name, client, setting: "topics")
@@ -40,7 +56,7 @@ enum Startup {
             try find(contacts.name, client, setting: "stages.contact.source")
             try contacts.check(beside: settings.input, settings.consumer)
         }
-        if let changelog, let input = settings.input.first {
+        if let changelog = settings.changelog, let input = settings.input.first {
             try goOn()
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
             try goOn()
@@ -53,27 +69,30 @@ enum Startup {
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
-    static func limitBatches(_ settings: inout WorkerSettings, changelog: String?) throws(ProgramError) {
+    static func limitBatches(_ settings: inout EngineSettings) throws(ProgramError) {
         try goOn()
-        guard settings.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
+        guard settings.shard.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
             return
         }
         let limits = client.setting(
-            "max.message.bytes", ofTopics: [settings.output, settings.deadLetters] + [changelog].compactMap(\.self),
+            "max.message.bytes",
+            ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
             milliseconds: limitPatience)
         guard let limit = limits.values.compactMap({ Int($0) }).min() else { return }
         let configured = settings.producer["batch.size"].flatMap { Int($0) } ?? 1_000_000
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
-    private static func reach(_ client: Producer, _ servers: String, _ log: Log) throws(ProgramError) {
-        for attempt in 1...attempts {
-            guard let error = client.reach(milliseconds: reachPatience) else { return }
+    private static func reach(
+        _ client: Producer, _ servers: String, _ log: Log, wait: (String) -> Void
+    ) throws(ProgramError) {
+        var attempt = 1
+        while let error = client.reach(milliseconds: reachPatience) {
             log.warning("no broker answers yet", [.broker(servers), .attempt(attempt), .error(error)])
+            wait("no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")
             try goOn()
+            attempt += 1
         }
-        throw .internalFailure(
-            "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")
     }
 
     /// Not where it is to end already.

@@ -1,4 +1,4 @@
-import Worker
+import Engine
 package import Push
 
 /// All settings of a service, checked.
@@ -13,13 +13,8 @@ package struct Configuration: Sendable {
     /// As it took effect: every default filled in, secrets hidden.
     package let effective: Setting
 
-    /// Somebody's counts depend on the order of events, and have to survive.
+    /// Somebody's counts depend on the order of events, and have to survive. A stage of the user's own may count too.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
-
-    /// The topic that has the counts, of which the embedded store's are a copy. nil where they are the instance's own.
-    package var changelogTopic: String? {
-        countsBadges && delivery.guarantee == .exactlyOnce ? topics.badgeChangelog : nil
-    }
 
     /// The topic of which the embedded store's contacts are a copy.
     package var contactTopic: ContactTopic? {
@@ -72,7 +67,7 @@ extension Configuration {
     private func checkTopics(_ settings: inout SettingReader) {
         var uses = topics.input.map { (name: $0, use: "input") }
         var others = [("output", topics.output), ("dead-letter", topics.deadLetter)]
-        if delivery.guarantee == .exactlyOnce { others.append(("badge-changelog", topics.badgeChangelog)) }
+        if countsBadges { others.append(("badge-changelog", topics.badgeChangelog)) }
         for (use, name) in others {
             if let other = uses.first(where: { $0.name == name }) {
                 settings.report(at: ["topics", use], "\(name) is the \(other.use) topic already")
@@ -89,15 +84,27 @@ extension Configuration {
 
     private func checkOrder(_ settings: inout SettingReader) {
         guard countsBadges else { return }
+        for (path, message) in countingProblems(of: "badge") { settings.report(at: path, message) }
+    }
+
+    /// What keeps a stage of that name, which counts, from counting.
+    func countingProblems(of stage: String) -> [(path: [String], message: String)] {
+        var problems: [(path: [String], message: String)] = []
         if delivery.ordering == .none {
-            settings.report(
-                at: ["delivery", "ordering"], "the badge stage counts, and counting needs order: key or partition")
+            problems.append(
+                (
+                    ["delivery", "ordering"],
+                    "the \(stage) stage counts, and counting needs order: key or partition"
+                ))
         }
-        if delivery.guarantee == .exactlyOnce, topics.input.count > 1 {
-            settings.report(
-                at: ["topics", "input"],
-                "with exactly-once the badge stage takes one topic: its counts live at the number of a partition")
+        if topics.input.count > 1 {
+            problems.append(
+                (
+                    ["topics", "input"],
+                    "the \(stage) stage counts, and takes one topic: counts live at the number of a partition"
+                ))
         }
+        return problems
     }
 
     /// Brokers abort a transaction that lasts longer than its time-out, and fence whoever made it.

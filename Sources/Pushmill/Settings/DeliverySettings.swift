@@ -1,5 +1,5 @@
+package import Engine
 import Push
-package import Worker
 
 /// What is promised about delivery, and the limits within.
 package struct DeliverySettings: Sendable {
@@ -12,7 +12,7 @@ package struct DeliverySettings: Sendable {
     package enum Expired: String, CaseIterable, Sendable { case publish, drop }
 
     package let guarantee: Guarantee
-    package let ordering: Ordering
+    package let ordering: ShardSettings.Ordering
     package let deadline: Duration
     package let expired: Expired
     package let maximalInFlight: Int
@@ -20,26 +20,28 @@ package struct DeliverySettings: Sendable {
     package let checkpointInterval: Duration
     package let drain: Duration
     package let shutdownGrace: Duration
-    /// Nil for one a core.
-    package let lanes: Int?
+    /// Nil for as many as this process may use.
+    package let cores: Int?
 
     init(from settings: inout SettingReader) {
         guarantee = settings.value("guarantee", .choice(Guarantee.self), default: .atLeastOnce)
-        ordering = settings.value("ordering", .choice(Ordering.self), default: .key)
+        ordering = settings.value("ordering", .choice(ShardSettings.Ordering.self), default: .key)
         deadline = settings.value("deadline", .duration(.milliseconds(1) ... .seconds(3600)), default: .seconds(30))
         expired = settings.value("expired", .choice(Expired.self), default: .publish)
         maximalInFlight = settings.value("max-in-flight", .integer(1...10_000_000), default: 10_000)
         maximalInFlightBytes = settings.value("max-in-flight-bytes", .byteSize(1 << 20...64 << 30), default: 64 << 20)
         checkpointInterval = settings.value(
-            "checkpoint-interval", .duration(.milliseconds(10) ... .seconds(60)), default: .milliseconds(200))
+            "checkpoint-interval", .duration(.milliseconds(1) ... .seconds(60)),
+            default: guarantee == .exactlyOnce ? .milliseconds(100) : .milliseconds(20))
         drain = settings.value("drain", .duration(.zero ... .seconds(300)), default: .seconds(5))
         shutdownGrace = settings.value("shutdown-grace", .duration(.zero ... .seconds(3600)), default: .seconds(25))
-        lanes = settings.value("lanes", .lanes, default: nil)
+        cores = settings.value("cores", .cores, default: nil)
+        settings.renamed("lanes", to: "cores")
     }
 }
 
 extension SettingFormat where Value == Int? {
-    fileprivate static var lanes: Self {
+    fileprivate static var cores: Self {
         Self(
             parse: { text throws(SettingMismatch) in
                 if text == "auto" { return nil }

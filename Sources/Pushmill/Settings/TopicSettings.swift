@@ -5,7 +5,7 @@ package struct TopicSettings: Sendable {
     package let input: [String]
     package let output: String
     package let deadLetter: String
-    /// Of badge counts; used with exactly-once only.
+    /// Of badge counts.
     package let badgeChangelog: String
 
     init(from settings: inout SettingReader) {

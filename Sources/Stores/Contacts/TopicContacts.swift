@@ -16,6 +16,9 @@ package struct TopicContacts: ~Copyable {
     private let store: ContactStore
     private let putPosition: Statement
     private let putSeen: Statement
+    private let nameAgain: Statement
+    /// Some of the contacts may be gone from the topic: it is read from its beginning.
+    private var hasUnseen: Bool
 
     package init(
         _ state: StateFile, topic: String, cluster: String, isCoPartitioned: Bool = false
@@ -25,6 +28,9 @@ package struct TopicContacts: ~Copyable {
             "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
                 + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
         let putSeen = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
+        let nameAgain = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?")
+        hasUnseen = try store.database.prepare("SELECT 1 FROM contact_unseen").step()
+        self.nameAgain = nameAgain
         self.topic = topic
         self.cluster = cluster
         self.isCoPartitioned = isCoPartitioned
@@ -33,9 +39,9 @@ package struct TopicContacts: ~Copyable {
         self.putSeen = putSeen
     }
 
-    /// Forgets the contacts of another source, and those that may have missed a deletion. Gives the partitions, of so many
-    /// that the topic has, that are to be read anew. `now` is in milliseconds since 1970.
-    package func discardStale(partitions count: Int, now: Int64) throws(StoreError) -> Set<Int32> {
+    /// Forgets the contacts of another source. Gives the partitions, of so many that the topic has, that are to be read anew,
+    /// since they may have missed a deletion. `now` is in milliseconds since 1970.
+    package mutating func discardStale(partitions count: Int, now: Int64) throws(StoreError) -> Set<Int32> {
         let all = Set(0..<Int32(clamping: count))
         guard try isSource() else {
             try claim()
@@ -48,6 +54,8 @@ package struct TopicContacts: ~Copyable {
         while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
         guard !stale.isEmpty else { return [] }
         try startOver(stale)
+        // There is nothing that could name theirs again.
+        try complete(stale.filter { $0 >= count })
         return isCoPartitioned ? stale : all
     }
 
@@ -63,23 +71,48 @@ package struct TopicContacts: ~Copyable {
         return positions
     }
 
-    /// Forgets the contacts of these partitions; where they cannot be told apart, all.
-    package func startOver(_ partitions: Set<Int32>) throws(StoreError) {
-        guard isCoPartitioned else {
-            return try store.change { () throws(StoreError) in
-                try store.database.execute("DELETE FROM contact; DELETE FROM contact_position")
+    /// These partitions are to be read from their beginning; where their contacts cannot be told apart, all. What is there
+    /// stays until `complete`.
+    package mutating func startOver(_ partitions: Set<Int32>) throws(StoreError) {
+        let condition = isCoPartitioned ? " WHERE partition=?" : ""
+        let note = try store.database.prepare(
+            "INSERT OR IGNORE INTO contact_unseen SELECT partition, owner, id FROM contact" + condition)
+        let removePosition = try store.database.prepare("DELETE FROM contact_position" + condition)
+        try store.database.transaction { () throws(StoreError) in
+            guard isCoPartitioned else {
+                try note.run()
+                return try removePosition.run()
             }
-        }
-        let removeContacts = try store.database.prepare("DELETE FROM contact WHERE partition=?")
-        let removePosition = try store.database.prepare("DELETE FROM contact_position WHERE partition=?")
-        try store.change { () throws(StoreError) in
             for partition in partitions {
-                try removeContacts.bind(1, Int64(partition))
-                try removeContacts.run()
+                try note.bind(1, Int64(partition))
+                try note.run()
                 try removePosition.bind(1, Int64(partition))
                 try removePosition.run()
             }
         }
+        hasUnseen = true
+    }
+
+    /// These partitions have been read to their ends; without partitions of their own, all have. What no record has named
+    /// since `startOver` is gone.
+    package mutating func complete(_ partitions: some Collection<Int32>) throws(StoreError) {
+        guard hasUnseen, !partitions.isEmpty else { return }
+        let places = isCoPartitioned ? Array(partitions) : [ContactStore.noPartition]
+        let remove = try store.database.prepare(
+            """
+            DELETE FROM contact WHERE partition=?1
+            AND (partition, owner, id) IN (SELECT partition, owner, id FROM contact_unseen WHERE partition=?1)
+            """)
+        let forget = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=?")
+        try store.change { () throws(StoreError) in
+            for place in places {
+                try remove.bind(1, Int64(place))
+                try remove.run()
+                try forget.bind(1, Int64(place))
+                try forget.run()
+            }
+        }
+        hasUnseen = try store.database.prepare("SELECT 1 FROM contact_unseen").step()
     }
 
     /// From now on contacts of these partitions are found, and of no others. The contacts of a whole topic always are.
@@ -133,6 +166,7 @@ package struct TopicContacts: ~Copyable {
             }
             let partition = isCoPartitioned ? record.position.partition : ContactStore.noPartition
             try key.withKey(contact) { (owner, id) throws(StoreError) in
+                if hasUnseen { try noteNamed(owner, id, in: partition) }
                 guard let name else { return try store.remove(owner: owner, id: id, in: partition) }
                 try value.withText(of: name) { (name) throws(StoreError) in
                     try store.put(owner: owner, id: id, name: name, in: partition)
@@ -141,6 +175,13 @@ package struct TopicContacts: ~Copyable {
         }
         for position in last.values { try put(position, now) }
         return refused
+    }
+
+    private func noteNamed(_ owner: RawSpan, _ id: RawSpan, in partition: Int32) throws(StoreError) {
+        try nameAgain.bind(1, Int64(partition))
+        try nameAgain.bind(2, owner)
+        try nameAgain.bind(3, id)
+        try nameAgain.run()
     }
 
     /// No name is a deletion.
@@ -170,6 +211,7 @@ package struct TopicContacts: ~Copyable {
             try store.database.execute(
                 """
                 DELETE FROM contact; DELETE FROM contact_position; DELETE FROM contact_source;
+                DELETE FROM contact_unseen;
                 DELETE FROM contact_served WHERE partition>=0
                 """)
             try putSource.run()

@@ -48,6 +48,14 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
+        // Counts live in files of their own; a row says that those of this one were carried over. Contacts that a reading of
+        // their topic from its beginning has not named yet.
+        """
+        CREATE TABLE badge_carried(id INTEGER PRIMARY KEY CHECK(id=1));
+        CREATE TABLE contact_unseen(
+            partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL,
+            PRIMARY KEY(partition, owner, id)) WITHOUT ROWID;
+        """,
     ]
 
     static func prepare(

@@ -8,7 +8,6 @@ public struct FieldName: Sendable, Equatable {
     public static let count = FieldName(text: "count")
     public static let error = FieldName(text: "error")
     public static let heldBack = FieldName(text: "held_back")
-    public static let lane = FieldName(text: "lane")
     public static let listen = FieldName(text: "listen")
     public static let offset = FieldName(text: "offset")
     public static let partition = FieldName(text: "partition")
@@ -17,6 +16,7 @@ public struct FieldName: Sendable, Equatable {
     public static let reason = FieldName(text: "reason")
     public static let seconds = FieldName(text: "seconds")
     public static let setting = FieldName(text: "setting")
+    public static let shard = FieldName(text: "shard")
     public static let source = FieldName(text: "source")
     public static let stage = FieldName(text: "stage")
     public static let topic = FieldName(text: "topic")
@@ -42,7 +42,6 @@ extension LogField {
     public static func error(_ value: some Error) -> Self { Self(.error, .text("\(value)")) }
     public static func error(text value: String) -> Self { Self(.error, .text(value)) }
     public static func heldBack(_ value: Int) -> Self { Self(.heldBack, .integer(Int64(value))) }
-    public static func lane(_ value: Int) -> Self { Self(.lane, .integer(Int64(value))) }
     public static func listen(_ value: String) -> Self { Self(.listen, .text(value)) }
     public static func offset(_ value: Int64) -> Self { Self(.offset, .integer(value)) }
     public static func partition(_ value: Int32) -> Self { Self(.partition, .integer(Int64(value))) }
@@ -54,6 +53,7 @@ extension LogField {
     public static func setting(_ value: String) -> Self { Self(.setting, .text(value)) }
     /// The input record: `topic/partition/offset`.
     public static func source(_ value: String) -> Self { Self(.source, .text(value)) }
+    public static func shard(_ value: Int) -> Self { Self(.shard, .integer(Int64(value))) }
     public static func stage(_ value: String) -> Self { Self(.stage, .text(value)) }
     public static func topic(_ value: String) -> Self { Self(.topic, .text(value)) }
     /// What a count may grow to.

@@ -34,6 +34,25 @@ extension MetricRegistry {
             })
     }
 
+    /// Of the partitions that this instance has now.
+    package func addPaused(
+        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, isPaused: Bool)]
+    ) {
+        add(
+            MeasuredFamily(ServiceFamilies.paused) {
+                measure().map { .init($0.isPaused ? 1 : 0, $0.topic, "\($0.partition)") }
+            })
+    }
+
+    package func addRestoreLeft(_ measure: @escaping @Sendable () -> Int64) {
+        add(MeasuredFamily(ServiceFamilies.restoreLeft) { [.init(Double(measure()))] })
+    }
+
+    /// Seconds, in the order of the shards.
+    package func addBusy(_ measure: @escaping @Sendable () -> [Double]) {
+        add(MeasuredFamily(ServiceFamilies.busy) { measure().enumerated().map { .init($1, "\($0)") } })
+    }
+
     package func addProducerQueue(_ measure: @escaping @Sendable () -> (messages: Int, bytes: Int)?) {
         add(
             MeasuredFamily(ServiceFamilies.producerQueueMessages) {

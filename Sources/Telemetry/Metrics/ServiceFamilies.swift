@@ -12,11 +12,8 @@ struct ServiceFamilies {
     let stagesAbandoned: MetricFamily<Gauge>
     let lateResults: MetricFamily<Counter>
 
-    let paused: MetricFamily<Gauge>
     let rebalances: MetricFamily<Counter>
-    let stalePartitions: MetricFamily<Counter>
     let restoredRecords: MetricFamily<Counter>
-    let restoreLeft: MetricFamily<Gauge>
     let checkpointSeconds: MetricFamily<Histogram>
     let checkpointFailures: MetricFamily<Counter>
     let transactions: MetricFamily<Counter>
@@ -29,6 +26,15 @@ struct ServiceFamilies {
     static let lag = MetricDescription(
         .gauge, "pushmill_consumer_lag_records", "Records of the partition that are not yet done.",
         labels: [.topic, .partition])
+    static let paused = MetricDescription(
+        .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
+        labels: [.topic, .partition])
+    static let restoreLeft = MetricDescription(
+        .gauge, "pushmill_restore_left_records",
+        "At most so many records are left of the restores that are under way.")
+    static let busy = MetricDescription(
+        .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread has worked, not waited.",
+        labels: [.shard])
     static let producerQueueMessages = MetricDescription(
         .gauge, "pushmill_producer_queue_messages", "Outputs that wait in the producer.")
     static let producerQueueBytes = MetricDescription(
@@ -73,16 +79,10 @@ struct ServiceFamilies {
             "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
             labels: .stage)
 
-        paused = registry.gauges(
-            "pushmill_consumer_paused", "1 while intake from the partition is paused.", labels: .topic, .partition)
         rebalances = registry.counters(
             "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
-        stalePartitions = registry.counters(
-            "pushmill_stale_partitions_total", "Partitions taken over whose badge counts may be stale.")
         restoredRecords = registry.counters(
             "pushmill_restore_records_total", "Records of the badge changelog that were read to restore counts.")
-        restoreLeft = registry.gauges(
-            "pushmill_restore_left_records", "At most so many records are left of the restores that are under way.")
         checkpointSeconds = registry.histograms(
             "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint)
         checkpointFailures = registry.counters("pushmill_checkpoint_failures_total", "Checkpoints that failed.")

@@ -12,10 +12,7 @@ public final class ServiceMetrics: Sendable {
     public let partitionsAssigned: Counter
     public let partitionsRevoked: Counter
     public let partitionsLost: Counter
-    /// Partitions taken over whose counts may be stale, because another instance had served them.
-    public let stalePartitions: Counter
     public let restoredRecords: Counter
-    public let restoreLeft: Gauge
     public let checkpointSeconds: Histogram
     public let checkpointFailures: Counter
     public let transactionsCommitted: Counter
@@ -35,25 +32,15 @@ public final class ServiceMetrics: Sendable {
         partitionsAssigned = families.rebalances.series("assigned")
         partitionsRevoked = families.rebalances.series("revoked")
         partitionsLost = families.rebalances.series("lost")
-        stalePartitions = families.stalePartitions.series()
         restoredRecords = families.restoredRecords.series()
-        restoreLeft = families.restoreLeft.series()
         checkpointSeconds = families.checkpointSeconds.series()
         checkpointFailures = families.checkpointFailures.series()
         transactionsCommitted = families.transactions.series("committed")
         transactionsAborted = families.transactions.series("aborted")
     }
 
-    /// The part of one writer, counted from 0: a lane, or any other thread that counts for every message.
+    /// The part of one writer, counted from 0: a shard.
     public func shard(_ index: Int) -> MetricsShard { MetricsShard(self, index) }
 
     public func consumed(topic: String) -> Counter { families.consumed.series(topic) }
-
-    /// Of an assigned partition, until `remove`: 1 while intake from it is paused.
-    public func paused(_ partition: Int32, of topic: String) -> Gauge { families.paused.series(topic, "\(partition)") }
-
-    /// For a partition that is no longer ours.
-    public func remove(partition: Int32, of topic: String) {
-        families.paused.remove(topic, "\(partition)")
-    }
 }

@@ -5,7 +5,7 @@ extension ServiceConfiguration {
         configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "100ms")]
         if number % 2 == 1 { configuration.consumer = [("group.instance.id", "instance-\(number)")] }
         configuration.producer += [("transactional.id", "\(scene.group)-\(number)")]
-        configuration.state = "state-\(number).sqlite"
+        configuration.state = "state-\(number)/state.sqlite"
         return configuration
     }
 }

@@ -15,7 +15,7 @@ extension EndToEnd {
                 try await scene.outputs.wait(count: 2_000)
                 zombie.send(SIGSTOP)
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.state = "other.sqlite"
+                configuration.state = "other/state.sqlite"
                 let next = try scene.start(configuration)
                 try await fed
                 try await scene.outputs.wait(count: events.count)

@@ -1,10 +1,9 @@
+import Engine
 import Kafka
 import Stores
 import Telemetry
 import TestSupport
 import Testing
-
-@testable import Worker
 
 /// A topic of contacts whose partitions have contacts of their own, and an instance that follows some of them.
 final class PartitionedContacts: Sendable {
@@ -60,7 +59,6 @@ final class PartitionedContacts: Sendable {
     final class Instance: Sendable {
         let follower: ContactFollower
         let log = Log()
-        let whole = Watched<[String]>([])
 
         init(_ source: PartitionedContacts) throws {
             follower = try ContactFollower(
@@ -68,13 +66,19 @@ final class PartitionedContacts: Sendable {
                 into: try StateFile(path: source.state, access: .alone), log: log)
         }
 
-        /// Who is told has a name.
-        func follow(_ partitions: Set<Int32>, as name: String = "") {
-            follower.follow(partitions) { [whole] partition in whole.change { $0.append("\(name)\(partition)") } }
-        }
+        func follow(_ partitions: Set<Int32>) { for partition in partitions { _ = isReady(partition) } }
 
-        func wait(for told: [String]) async throws {
-            try await whole.wait(for: "the contacts of \(told)") { $0.sorted() == told }
+        func isReady(_ partition: Int32) -> Bool { follower.isReady(TopicPartition("in", partition)) }
+
+        func release(_ partitions: Set<Int32>) { follower.forget(partitions.map { TopicPartition("in", $0) }) }
+
+        /// Asks for them until they are there.
+        func wait(for partitions: Set<Int32>) async throws {
+            let end = ContinuousClock.now + .seconds(30)
+            while !partitions.allSatisfy({ isReady($0) }) {
+                guard end > .now else { throw Overdue(what: "the contacts of \(partitions)", limit: .seconds(30)) }
+                try await Task.sleep(for: .milliseconds(5))
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 import Engine
 import Kafka
-import Worker
 
 extension Scene {
     /// What the group has committed, in the order of the partitions.

@@ -47,6 +47,7 @@ final class Scene: Sendable {
         try brokers.createTopic(input, partitions: partitions)
         try brokers.createTopic(output, partitions: outputPartitions, settings: outputSettings)
         try brokers.createTopic(deadLetterTopic, partitions: 1)
+        try brokers.createTopic("\(output)-badges", partitions: partitions, settings: [("cleanup.policy", "compact")])
         feeder = try Feeder(brokers, topic: input)
         self.outputPartitions = outputPartitions
         outputs = try TopicReader(brokers, topic: output, partitions: outputPartitions) { Arrival($0) }
@@ -65,6 +66,9 @@ final class Scene: Sendable {
     func startAsIs(_ configuration: ServiceConfiguration) throws -> ServiceProcess {
         try services.withLock { services in
             let file = try folder.write(text(of: configuration), to: "service-\(services.count).yaml")
+            if let slash = configuration.state.lastIndex(of: "/"), !configuration.state.hasPrefix("/") {
+                mkdir("\(folder.path)/\(configuration.state[..<slash])", 0o700)
+            }
             let service = try ServiceProcess(["run", "--config", file], environment: configuration.environment)
             services.append(service)
             return service

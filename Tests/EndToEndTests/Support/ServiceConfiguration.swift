@@ -5,6 +5,7 @@ struct ServiceConfiguration: Sendable {
     var consumer: [(name: String, value: String)] = []
     var producer: [(name: String, value: String)] = [("linger.ms", "1")]
     var delivery: [(name: String, value: String)] = []
+    var cores = 2
     /// One line each, such as `sleep: { marker: slow, time: 5s }`.
     var stages: [String] = []
     /// The file of the admin endpoint's token.
@@ -31,7 +32,7 @@ struct ServiceConfiguration: Sendable {
           dead-letter: \(deadLetters)
           badge-changelog: \(output)-badges
         delivery:
-          lanes: 2
+          cores: \(cores)
         \(lines(delivery, indent: 2))
         state:
           path: \(state)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-typealias Record = Engine.ChangelogRecord
+typealias Record = ChangelogRecord
 
 @Suite("Records of the changelog of counts")
 struct ChangelogRecordTests {

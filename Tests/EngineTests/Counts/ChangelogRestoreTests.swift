@@ -10,7 +10,7 @@ struct ChangelogRestoreTests {
     private static func key(_ recipient: String) -> [UInt8] {
         var bytes: [UInt8] = []
         Array(recipient.utf8).withUnsafeBytes { recipient in
-            Engine.ChangelogRecord.encodeKey(recipient, UnsafeRawBufferPointer(start: nil, count: 0), into: &bytes)
+            ChangelogRecord.encodeKey(recipient, UnsafeRawBufferPointer(start: nil, count: 0), into: &bytes)
         }
         return bytes
     }

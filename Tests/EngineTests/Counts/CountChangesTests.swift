@@ -5,22 +5,20 @@ import Testing
 
 @Suite("Changes of counts on their way to the changelog")
 struct CountChangesTests {
-    private static func add(
-        _ changes: inout Engine.CountChanges, _ partition: Int32, _ key: String, isRewrite: Bool = false
-    ) {
+    private static func add(_ changes: inout CountChanges, _ partition: Int32, _ key: String, isRewrite: Bool = false) {
         changes.add(
             partition: partition, AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1),
             isRewrite: isRewrite, timestamp: 5
         ) { $0.append(contentsOf: key.utf8) }
     }
 
-    private static func keys(_ changes: Engine.CountChanges) -> [String] {
+    private static func keys(_ changes: CountChanges) -> [String] {
         changes.list.map { change in changes.withKey(of: change) { String(decoding: $0, as: UTF8.self) } }
     }
 
     @Test("They keep their order and each its key")
     func order() {
-        var changes = Engine.CountChanges()
+        var changes = CountChanges()
         for (partition, key) in [(0, "a"), (1, ""), (0, "ccc")] as [(Int32, String)] {
             Self.add(&changes, partition, key)
         }
@@ -34,7 +32,7 @@ struct CountChangesTests {
 
     @Test("Those of some partitions can be taken out, in their order, with their keys")
     func taken() {
-        var changes = Engine.CountChanges()
+        var changes = CountChanges()
         for (partition, key) in [(0, "a"), (1, "bb"), (2, "c"), (1, "d")] as [(Int32, String)] {
             Self.add(&changes, partition, key)
         }
@@ -45,7 +43,7 @@ struct CountChangesTests {
 
     @Test("What is put back goes before what came since")
     func putBack() {
-        var (earlier, changes) = (Engine.CountChanges(), Engine.CountChanges())
+        var (earlier, changes) = (CountChanges(), CountChanges())
         Self.add(&earlier, 0, "first")
         Self.add(&changes, 0, "second")
         changes.putBack(earlier)
@@ -54,7 +52,7 @@ struct CountChangesTests {
 
     @Test("What was counted may come to nothing; what only says again what is known stays")
     func counted() {
-        var changes = Engine.CountChanges()
+        var changes = CountChanges()
         Self.add(&changes, 0, "counted")
         Self.add(&changes, 0, "again", isRewrite: true)
         Self.add(&changes, 1, "other", isRewrite: true)

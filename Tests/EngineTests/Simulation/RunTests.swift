@@ -25,7 +25,7 @@ struct RunTests {
     @Test("Without faults nothing is found, and nothing repeated", arguments: 1...8 as ClosedRange<UInt64>)
     func orderly(seed: UInt64) { #expect(Run(Scenario(seed: seed, faults: 0)).play() == []) }
 
-    @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<5 as Range<UInt64>)
+    @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<20 as Range<UInt64>)
     func clean(tenth: UInt64) {
         for seed in tenth * 10 + 1...tenth * 10 + 10 {
             let findings = Run(Scenario(seed: seed)).play()

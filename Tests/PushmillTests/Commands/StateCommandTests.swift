@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Stores
 import Testing
 
 @testable import Pushmill
@@ -78,41 +77,10 @@ struct StateCommandTests {
         await expect("contacts export", #"{"owner":"*","id":"c9","name":"Public"}"# + "\n")
     }
 
-    @Test("Counts can be set, shown and deleted")
-    func badges() async {
-        await expect("badges set anna 5 --app com.x", "")
-        await expect("badges set anna 2147483647", "")
-        await expect("badges set boris 1", "")
-        let anna =
-            #"{"recipient":"anna","app":"","count":2147483647}"# + "\n"
-            + #"{"recipient":"anna","app":"com.x","count":5}"# + "\n"
-        await expect("badges get anna", anna)
-        await expect("badges export", anna + #"{"recipient":"boris","app":"","count":1}"# + "\n")
-        await expect("badges delete anna", "2 counts deleted")
-        let terminal = Terminal()
-        let ran = await folder.run("badges get anna", terminal)
-        #expect(ran.code == .success && ran.output == "")
-        #expect(terminal.error == "no counts are kept of this recipient")
-    }
-
-    @Test("While a service has the file its counts can be read, and not be changed")
-    func running() async throws {
-        await expect("badges set anna 5", "")
-        let service = try StateFile(path: folder.state, access: .alone)
-        let refusal = "pushmill: @s.sqlite: in use by another process; stop it first"
-        await expect("badges set anna 6", refusal, .internalFailure)
-        await expect("badges delete anna", refusal, .internalFailure)
-        await expect("badges export", #"{"recipient":"anna","app":"","count":5}"# + "\n")
-        try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)
-        await expect("contacts import @contacts", "1 contacts imported")
-        withExtendedLifetime(service) {}
-    }
-
     @Test(
         "What cannot be done is said with the place",
         arguments: [
             ("contacts export", "there is no state at @s.sqlite", ExitCode.badData),
-            ("badges get anna", "there is no state at @s.sqlite", .badData),
             ("contacts import @bad", #"@bad:2: no name"#, .badData),
             ("contacts import @none", "@none: No such file or directory", .badData),
         ])

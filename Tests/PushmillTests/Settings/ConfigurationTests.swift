@@ -18,7 +18,7 @@ struct ConfigurationTests {
         #expect(example.sections(besides: ["stages"]) == empty.sections(besides: ["stages"]))
         #expect(empty.topics.input == ["push.events"])
         #expect(empty.delivery.deadline == .seconds(30))
-        #expect(empty.delivery.lanes == nil)
+        #expect(empty.delivery.cores == nil)
         #expect(empty.admin.listen == ListenAddress(host: "127.0.0.1", port: 9464))
     }
 
@@ -52,7 +52,7 @@ struct ConfigurationTests {
               ordring: key
               deadline: 30
               max-in-flight: 99999999999999999999
-              lanes: 0
+              cores: 0
             stages:
               - bagde: { mode: x }
               - badge: { mode: incremental }
@@ -72,6 +72,8 @@ struct ConfigurationTests {
                 "f.yaml:4:11: kafka.colour: no such property in kafka for red",
                 "f.yaml:5:1: topcis: unknown key; did you mean \"topics\"?",
                 "f.yaml:7:10: topics.input: names a twice",
+                "f.yaml:7:10: topics.input: the badge stage counts, and takes one topic: counts live at the number of"
+                    + " a partition",
                 "f.yaml:7:17: topics.input[2]: expected a topic's name (letters, digits, '.', '_' and '-', at most"
                     + " 249), found \"b c\"",
                 "f.yaml:8:11: topics.output: a is the input topic already",
@@ -80,7 +82,7 @@ struct ConfigurationTests {
                     + " found \"30\"",
                 "f.yaml:12:18: delivery.max-in-flight: expected an integer from 1 to 10000000, found"
                     + " \"99999999999999999999\"",
-                "f.yaml:13:10: delivery.lanes: expected auto, or an integer from 1 to 256, found \"0\"",
+                "f.yaml:13:10: delivery.cores: expected auto, or an integer from 1 to 256, found \"0\"",
                 "f.yaml:15:5: stages.bagde: no such stage; did you mean \"badge\"?",
                 "f.yaml:16:20: stages.badge.mode: expected increment or absolute, found \"incremental\"; did you"
                     + " mean \"increment\"?",
@@ -111,11 +113,17 @@ struct ConfigurationTests {
             (
                 "topics: { input: [a, b] }\ndelivery: { guarantee: exactly-once }\nstages: [badge]\n",
                 [
-                    "1:18: topics.input: with exactly-once the badge stage takes one topic: its counts live at the number"
-                        + " of a partition"
+                    "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
+                        + " partition"
                 ]
             ),
-            ("topics: { input: [a, b] }\nstages: [badge]\n", []),
+            (
+                "topics: { input: [a, b] }\nstages: [badge]\n",
+                [
+                    "1:18: topics.input: the badge stage counts, and takes one topic: counts live at the number of a"
+                        + " partition"
+                ]
+            ),
             (
                 "topics: { dead-letter: push.events }\n",
                 [
@@ -130,7 +138,7 @@ struct ConfigurationTests {
             ),
             ("topics: { output: push.badges }\n", []),
             (
-                "delivery: { guarantee: exactly-once }\ntopics: { output: push.badges }\n",
+                "stages: [badge]\ntopics: { output: push.badges }\n",
                 [
                     "2:9: topics.badge-changelog: push.badges is the output topic already"
                 ]

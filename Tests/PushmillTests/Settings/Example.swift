@@ -23,10 +23,10 @@ enum Example {
           expired: publish
           max-in-flight: 10000
           max-in-flight-bytes: 64MiB
-          checkpoint-interval: 200ms
+          checkpoint-interval: 20ms
           drain: 5s
           shutdown-grace: 25s
-          lanes: auto
+          cores: auto
 
         state:
           path: /var/lib/pushmill/state.sqlite

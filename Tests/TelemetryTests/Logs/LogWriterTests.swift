@@ -86,9 +86,9 @@ import Testing
         let writer = try LogWriter(log, output: pipe.writing)
         async let lines = Task.detached { pipe.lines(800) }.value
         await withTaskGroup { group in
-            for lane in 0..<8 {
+            for shard in 0..<8 {
                 group.addTask {
-                    for _ in 0..<100 { log.debug("Whole", [.lane(lane), .path(String(repeating: "x", count: 900))]) }
+                    for _ in 0..<100 { log.debug("Whole", [.shard(shard), .path(String(repeating: "x", count: 900))]) }
                 }
             }
         }

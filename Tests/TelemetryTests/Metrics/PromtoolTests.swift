@@ -14,7 +14,6 @@ struct PromtoolTests {
         registry.addReadiness { [] }
         registry.addWork()
         metrics.consumed(topic: "in").add()
-        metrics.paused(0, of: "in").set(1)
         registry.addReloads().add("/etc/keys.json", succeeded: true)
         var shard = metrics.shard(0)
         shard.stages[0].count("ok")

@@ -45,15 +45,6 @@ import Testing
         #expect(lines.contains(#"pushmill_stage_results_total{stage="decrypt",result="ok",reason=""} 2"#))
     }
 
-    @Test("A revoked partition's series are removed, the others stay")
-    func revoked() {
-        metrics.paused(0, of: "in").set(1)
-        metrics.paused(1, of: "in").set(1)
-        metrics.remove(partition: 0, of: "in")
-        #expect(!lines.contains { $0.contains(#"partition="0""#) })
-        #expect(lines.contains(#"pushmill_consumer_paused{topic="in",partition="1"} 1"#))
-    }
-
     @Test("What is measured at a scrape is shown: readiness, brokers, log lines, losses, build, process")
     func process() {
         let log = Log()

@@ -1,0 +1,209 @@
+import Kafka
+import Push
+import Stores
+import Telemetry
+
+/// What is read of a topic of contacts: each partition from where the store has it, or from its beginning, and on.
+struct ContactReading {
+    private static let batchSize = 10_000
+    /// Milliseconds for an answer of the brokers.
+    private static let patience: Int32 = 2000
+    private static let tellsEvery = Duration.seconds(5)
+    private static let looksEvery = Duration.seconds(60)
+
+    /// The partitions are not those that were read before.
+    private struct OtherTopic: Error {
+        let partitions: Set<Int32>
+    }
+
+    private let topic: String
+    /// Only the partitions that are asked for are followed.
+    private let isCoPartitioned: Bool
+    private let progress: ContactProgress
+    private let log: Log
+    private var followed = FollowedPartitions()
+    /// Others are to be read, or from elsewhere.
+    private var isChanged = true
+    /// The topic's partitions.
+    private var count = 0
+    private var begin = Instant.past
+    private var nextTelling = Instant.never
+    private var nextLook = Instant.never
+
+    init(_ topic: String, isCoPartitioned: Bool, _ progress: ContactProgress, _ log: Log) {
+        self.topic = topic
+        self.isCoPartitioned = isCoPartitioned
+        self.progress = progress
+        self.log = log
+    }
+
+    /// There is nothing to follow.
+    var isIdle: Bool { isCoPartitioned && followed.isEmpty }
+
+    mutating func follow(_ partitions: Set<Int32>, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
+        for partition in partitions {
+            if followed.insert(partition) { isChanged = true }
+            followed.wait(for: partition, whenWhole)
+        }
+        if !followed.areServed { progress.awaitMore() }
+    }
+
+    mutating func release(_ partitions: Set<Int32>) {
+        for partition in partitions where followed.remove(partition) { isChanged = true }
+        if followed.areServed { progress.end() }
+    }
+
+    /// Begins again from what the store has: with another reader, or after a failure.
+    mutating func reset() { isChanged = true }
+
+    /// Reads a batch into the store. Throws what may be over when it is tried again, after `reset`.
+    mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+        do {
+            if isChanged { try start(reader, &contacts) }
+            if !isIdle { try read(reader, &contacts) }
+        } catch let other as OtherTopic {
+            let places = other.partitions.map { TopicPartition(topic, $0) }
+            log.warning(
+                "the topic of contacts is not what it was: these partitions are read anew",
+                [.topic(topic), .partitions(places.summary)])
+            try contacts.startOver(other.partitions)
+            _ = followed.forget(other.partitions)
+            isChanged = true
+        }
+    }
+
+    // MARK: Beginning
+
+    private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+        try contacts.serve(only: followed.served)
+        guard !isIdle else { return }
+        count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        if !isCoPartitioned { followed.become(0..<Int32(clamping: count)) }
+        try discardStale(&contacts)
+        let known = try contacts.positions()
+        var positions: [Position] = []
+        var total: Int64 = 0
+        var others: Set<Int32> = []
+        for partition in followed.all.sorted() where partition < count {
+            let place = TopicPartition(topic, partition)
+            let last = known[partition]
+            let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
+            if let last, !(low..<max(low, high)).contains(last.offset) { others.formUnion(alike(partition)) }
+            total += max(0, high - (last?.offset ?? low))
+            followed.expect(last, in: partition)
+            // The last record is read again, to see whether it is the same.
+            positions.append(Position(place, offset: last?.offset ?? Position.beginning))
+        }
+        guard others.isEmpty else { throw OtherTopic(partitions: others) }
+        try reader.read(from: positions)
+        isChanged = false
+        progress.begin(total: Int(total), isRestored: followed.areServed)
+        begin = TimeSource.system.now
+        nextTelling = begin + Self.tellsEvery
+        nextLook = begin + Self.looksEvery
+        log.info(
+            "contacts are read from their topic",
+            [.topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
+        let missing = followed.all.filter { $0 >= count }.sorted().map { TopicPartition(topic, $0) }
+        guard !missing.isEmpty else { return }
+        log.error(
+            "the topic of contacts has fewer partitions than the input: events of the others wait",
+            [.topic(topic), .partitions(missing.summary)])
+    }
+
+    private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
+        let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
+        if followed.forget(stale) { isChanged = true }
+    }
+
+    // MARK: Going on
+
+    private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+        var batch = RecordBatch(capacity: Self.batchSize)
+        let errors = reader.poll(milliseconds: 100, into: &batch)
+        let records = batch.records
+        defer { for record in records { record.destroy() } }
+        try apply(records, &contacts)
+        try reach(batch.ends, &contacts)
+        if let error = errors.first { throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error }
+        try look(reader, &contacts)
+    }
+
+    private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
+        let records = records.filter { followed.contains($0.partition) }.map { TopicRecord($0) }
+        guard !records.isEmpty else { return }
+        for record in records { try compare(record.position) }
+        for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
+            log.warning(
+                "a record of the topic of contacts is none",
+                [
+                    .topic(topic), .partition(refused.position.partition), .offset(refused.position.offset),
+                    .reason(refused.what),
+                ])
+        }
+        progress.add(records.count)
+    }
+
+    private mutating func compare(_ position: RecordPosition) throws {
+        guard let last = followed.expected(in: position.partition) else { return }
+        followed.expect(nil, in: position.partition)
+        // Compaction may have put a later one in its place.
+        guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
+        throw OtherTopic(partitions: alike(position.partition))
+    }
+
+    /// What is begun again with a partition: all, where contacts are not told apart.
+    private func alike(_ partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
+
+    private mutating func reach(_ ends: [PartitionEnd], _ contacts: inout TopicContacts) throws {
+        for end in ends {
+            guard let last = followed.expected(in: end.partition), end.offset <= last.offset else { continue }
+            throw OtherTopic(partitions: alike(end.partition))
+        }
+        let before = followed.whole
+        let reached = Set(ends.lazy.map(\.partition)).intersection(followed.all).subtracting(before)
+        guard !reached.isEmpty else { return }
+        try contacts.see(reached, now: SystemTime.milliseconds)
+        // Without partitions of their own contacts are known to be gone when all of them were read.
+        if isCoPartitioned {
+            try contacts.complete(reached)
+        } else if before.union(reached) == followed.all {
+            try contacts.complete(followed.all)
+        }
+        try contacts.serve(only: followed.served.union(reached))
+        let waiting = followed.complete(reached)
+        if followed.areWhole { tellEnd() }
+        for (partition, whenWhole) in waiting { whenWhole(partition) }
+    }
+
+    private func tellEnd() {
+        progress.end()
+        let took = TimeSource.system.now.nanoseconds(since: begin)
+        log.info(
+            "contacts are restored",
+            [.topic(topic), .count(progress.records.read), .seconds(Double(took) / 1_000_000_000)])
+    }
+
+    /// What is due by the clock.
+    private mutating func look(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+        let now = TimeSource.system.now
+        if !progress.isRestored, now >= nextTelling {
+            nextTelling = now + Self.tellsEvery
+            let (read, total) = progress.records
+            log.info("contacts are being read", [.topic(topic), .count(read), .total(total)])
+        }
+        guard now >= nextLook else { return }
+        nextLook = now + Self.looksEvery
+        try discardStale(&contacts)
+        try contacts.see(followed.whole, now: SystemTime.milliseconds)
+        let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
+        guard current == count else { throw PartitionsChanged(from: count, to: current) }
+    }
+}
+
+private struct PartitionsChanged: Error, CustomStringConvertible {
+    let from: Int
+    let to: Int
+
+    var description: String { "the topic has \(to) partitions now, it had \(from)" }
+}

@@ -1,0 +1,108 @@
+package import Kafka
+package import Push
+package import Stores
+package import Telemetry
+
+/// What an engine is to do. Its shards share the bounds of `shard` evenly.
+package struct EngineSettings: Sendable {
+    package var consumer: ClientProperties
+    package var producer: ClientProperties
+    package var input: [String]
+    package var output: String
+    package var deadLetters: String
+    /// Where counts are kept; nil where nothing is counted.
+    package var changelog: String?
+    package var shard: ShardSettings
+    package var cores = 1
+
+    package init(
+        consumer: ClientProperties, producer: ClientProperties, input: [String], output: String, deadLetters: String
+    ) {
+        self.consumer = consumer
+        self.producer = producer
+        self.input = input
+        self.output = output
+        self.deadLetters = deadLetters
+        shard = ShardSettings(input: input)
+    }
+
+    /// Members of a group that share a `client.id` and differ in their topics can send librdkafka's assignor into an
+    /// endless loop (its issue 4783): each has its own.
+    func consumer(of shard: Int) -> ClientProperties {
+        var properties = consumer
+        properties["client.id"] = name(properties["client.id"], shard)
+        properties["group.instance.id"] = properties["group.instance.id"].map { "\($0)-\(shard)" }
+        properties["auto.offset.reset"] = nil
+        return properties
+    }
+
+    func producer(of shard: Int) -> ClientProperties {
+        var properties = producer
+        properties["client.id"] = name(properties["client.id"], shard)
+        properties["transactional.id"] = properties["transactional.id"].map { "\($0)-\(shard)" }
+        return properties
+    }
+
+    /// The same with a shard's part of what the process is allowed.
+    var shared: EngineSettings {
+        var settings = self
+        settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
+        settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
+        settings.shard.countBudget = shard.countBudget / cores
+        return settings
+    }
+
+    /// Of clients that read beside the group.
+    var reader: ClientProperties {
+        var properties = consumer
+        properties["group.instance.id"] = nil
+        // An end is known when a fetch has waited in vain.
+        properties["fetch.wait.max.ms"] = "10"
+        properties["queued.max.messages.kbytes"] = "16384"
+        return properties
+    }
+
+    private func name(_ name: String?, _ shard: Int) -> String { "\(name ?? "pushmill")-\(shard)" }
+}
+
+/// What the shards of an engine share: none of it is changed while messages flow, or it is made for many threads.
+package struct EngineEnvironment: Sendable {
+    package let chain: Chain
+    /// Where a stage counts.
+    package let counts: CountFolder?
+    /// Where contacts come from a topic.
+    package let contacts: (any PartitionContacts)?
+    package let metrics: ServiceMetrics
+    package let status: EngineStatus
+    package let log: Log
+
+    package init(
+        chain: Chain, counts: CountFolder?, contacts: (any PartitionContacts)?, metrics: ServiceMetrics,
+        status: EngineStatus, log: Log
+    ) {
+        self.chain = chain
+        self.counts = counts
+        self.contacts = contacts
+        self.metrics = metrics
+        self.status = status
+        self.log = log
+    }
+
+    var kafkaLog: KafkaLogSink {
+        { [log] level, facility, message in
+            // Of properties that the engine sets itself nobody needs to be warned.
+            if facility == "CONFWARN", message.contains("enable.gapless.guarantee") { return }
+            log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
+        }
+    }
+}
+
+/// Contacts that a partition's events need before it is read.
+package protocol PartitionContacts: Sendable {
+    /// Begins to bring them where they are not there yet. For any thread.
+    func isReady(_ partition: TopicPartition) -> Bool
+    /// The partitions went to others.
+    func forget(_ partitions: [TopicPartition])
+    /// What readiness is to say of them.
+    var reason: (word: String, sentence: String)? { get }
+}

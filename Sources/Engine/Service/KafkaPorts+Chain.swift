@@ -1,0 +1,121 @@
+import Kafka
+import Push
+import Telemetry
+
+/// Messages through the chain. What has ended is in `current` until the next message begins.
+extension KafkaPorts {
+    mutating func orderHash(_ message: Record) -> UInt64 {
+        guard let bytes = message.headers?.last("recipient") ?? message.key else { return 0 }
+        var hasher = Hasher()
+        hasher.combine(bytes: bytes)
+        return UInt64(truncatingIfNeeded: UInt(bitPattern: hasher.finalize()))
+    }
+
+    mutating func withAccount<Result>(of message: Record, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        let headers = message.headers
+        guard let recipient = headers?.last("recipient") ?? message.key else { return nil }
+        let app = headers?.last("apns-topic")
+        guard Chain.isAccount(recipient, app) else { return nil }
+        ChangelogRecord.encodeKey(recipient, app ?? UnsafeRawBufferPointer(start: nil, count: 0), into: &accountKey)
+        return accountKey.withUnsafeBytes(body)
+    }
+
+    mutating func begin(
+        _ message: Record, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
+    ) -> ChainStep {
+        forgetCurrent()
+        current.clear()
+        current.tag = entry
+        message.fill(current.record, topic: sources[Int(message.topic)])
+        turn = now
+        lent = message
+        let step = environment.chain.begin(
+            current, taken: taken, now: now, wallClock: wallClock, count: count, isCounted: isCounted)
+        switch step {
+        case .ended(let verdict): return ended(verdict)
+        case .waiting(let until): return .suspended(until: until)
+        case .suspended(let until, let work):
+            // Its bytes were copied; the shard may ask for what orders it.
+            copied = message
+            lent = nil
+            suspended[entry] = current
+            current = spare.popLast() ?? Delivery()
+            pool.start(work)
+            return .suspended(until: until)
+        }
+    }
+
+    mutating func resume(entry: Int, now: Instant) -> ChainStep? {
+        guard let delivery = suspended[entry], let step = environment.chain.resume(delivery, now: now) else {
+            return nil
+        }
+        return take(step, of: delivery, entry)
+    }
+
+    mutating func expire(entry: Int, now: Instant) -> ChainStep {
+        guard let delivery = suspended[entry] else { return .suspended(until: .never) }
+        return take(environment.chain.expire(delivery, now: now), of: delivery, entry)
+    }
+
+    mutating func abandon(entry: Int) {
+        guard let delivery = suspended[entry] else { return }
+        suspended[entry] = nil
+        environment.chain.abandon(delivery)
+        spare.append(delivery)
+    }
+
+    private mutating func take(_ step: Chain.Step, of delivery: Delivery, _ entry: Int) -> ChainStep {
+        switch step {
+        case .ended(let verdict):
+            forgetCurrent()
+            spare.append(current)
+            current = delivery
+            suspended[entry] = nil
+            return ended(verdict)
+        case .waiting(let until): return .suspended(until: until)
+        case .suspended(let until, let work):
+            pool.start(work)
+            return .suspended(until: until)
+        }
+    }
+
+    private mutating func ended(_ verdict: Verdict) -> ChainStep {
+        self.verdict = verdict
+        countStages()
+        let destination: ChainResult.Destination =
+            switch verdict.destination {
+            case .output: .output
+            case .deadLetters: .deadLetters
+            case .nowhere: .nowhere
+            }
+        return .ended(ChainResult(destination, current.badgeOperation))
+    }
+
+    mutating func releaseCopied() {
+        copied?.destroy()
+        copied = nil
+    }
+
+    private mutating func forgetCurrent() {
+        releaseCopied()
+        verdict = nil
+        lent = nil
+        headers = nil
+        isNameOnly = false
+    }
+
+    private mutating func countStages() {
+        for stage in counters.stages.indices where stage < current.results.count {
+            switch current.results[stage] {
+            case .ok: counters.stages[stage].count("ok")
+            case .skipped: counters.stages[stage].count("skipped")
+            case .expired: counters.stages[stage].count("expired")
+            case .failed(let reason): counters.stages[stage].count("failed", reason: reason)
+            case .word(let word): counters.stages[stage].count(word)
+            }
+            if current.times[stage] > 0 {
+                counters.stages[stage].seconds.observe(nanoseconds: Int64(clamping: current.times[stage]))
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Kafka
+import Push
+import Stores
+import Telemetry
+
+/// What an operator should know, as lines of the log and counts.
+extension KafkaPorts {
+    mutating func tell(_ news: ShardNews) {
+        let (log, metrics) = (environment.log, environment.metrics)
+        switch news {
+        case .assigned(let places):
+            // Each rebalance tells, mostly of nothing.
+            guard !places.isEmpty else { break }
+            metrics.partitionsAssigned.add(places.count)
+            log.info("partitions assigned", fields(places))
+        case .revoked(let places):
+            metrics.partitionsRevoked.add(places.count)
+            log.info("partitions revoked: finishing them", fields(places))
+        case .lost(let places):
+            metrics.partitionsLost.add(places.count)
+            log.warning("partitions lost: what is unfinished of them is dropped", fields(places))
+        case .reading(let places): log.info("partitions are read", fields(places))
+        case .givenBack(let places): log.info("partitions given back", fields(places))
+        case .drainTooLong(let count):
+            log.warning("the drain has taken too long: what is unfinished is left to the next owner", [.count(count)])
+        case .foreignCommit(let position, let reason):
+            log.warning(
+                "the committed offset was not set by pushmill and is obeyed",
+                [
+                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
+                    .reason(reason),
+                ])
+        case .logMadeAnew(let place, let offset):
+            log.warning(
+                "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
+                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+        case .logExpired(let place, let from, let to):
+            log.error(
+                "the log no longer holds what was to be read: records are lost to its retention",
+                [.topic(place.topic), .partition(place.partition), .offset(from), .count(Int(clamping: to - from))])
+        case .offsetMissing(let place):
+            log.error(
+                "nothing is committed of a partition, and auto.offset.reset asks for an error then: it waits",
+                [.topic(place.topic), .partition(place.partition)])
+        case .windowFull(let place, let offset):
+            log.warning(
+                "a message hangs with too many finished ones behind it: intake from its partition waits",
+                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+        case .metadataCut(let place, let count):
+            log.warning(
+                "not every finished record fits into the commit: a crash now would repeat some",
+                [.topic(place.topic), .partition(place.partition), .count(count)])
+        case .commitFailed(let reason):
+            metrics.checkpointFailures.add()
+            log.warning("offsets were not committed", [.reason(reason)])
+        case .transactionAborted(let reason): abortReason = reason
+        case .transactionsTakenOver: log.info("the name of the transactions is taken over")
+        case .producerReplaced(let reason):
+            log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
+        case .outputsReturned(let reason):
+            log.warning("outputs were not stored: they are sent again, in their order", [.reason(reason)])
+        case .outputsGoOn: log.info("outputs do not wait any more")
+        case .outputRefused(let place, let offset, let reason):
+            log.error(
+                "the brokers have refused an output for good: it becomes a dead letter",
+                [.source("\(place)/\(offset)"), .error(text: reason)])
+        default: tellCounts(news)
+        }
+    }
+
+    /// Whatever has failed it: a step, or one of its outputs.
+    mutating func tellAbort() {
+        environment.metrics.checkpointFailures.add()
+        environment.metrics.transactionsAborted.add()
+        environment.log.warning(
+            "a transaction is aborted: going back to the last commit",
+            [.error(text: abortReason ?? "not all of its outputs are stored")])
+        abortReason = nil
+    }
+
+    private func tellCounts(_ news: ShardNews) {
+        let log = environment.log
+        let topic = settings.changelog ?? ""
+        switch news {
+        case .changelogRefused(let reason):
+            log.error("the badge changelog does not take counts: nothing is committed", [.error(text: reason)])
+        case .changelogNotARecord(let position, let reason):
+            log.warning(
+                "a record of the badge changelog is none",
+                [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
+        case .changelogAnew(let partition):
+            log.warning(
+                "the badge changelog is not what it was: its counts are read anew",
+                [.topic(topic), .partition(partition)])
+        case .changelogHeldUp(let partition, let offset):
+            log.info(
+                "the end of the badge changelog is awaited: a transaction is open",
+                [.topic(topic), .partition(partition), .offset(offset)])
+        case .restoring(let numbers):
+            log.info(
+                "badge counts are read from their changelog",
+                fields(numbers.map { TopicPartition(topic, $0) }))
+        case .restored(let numbers, let records):
+            log.info(
+                "badge counts are restored",
+                [.topic(topic), .partitions(numbers.map { TopicPartition(topic, $0) }.summary), .count(records)])
+        case .diskFailed(let place):
+            tellDisk(of: place)
+            environment.metrics.checkpointFailures.add()
+            log.error(
+                "the file of a partition's counts cannot be used: they are restored from the changelog",
+                [.topic(place.topic), .partition(place.partition)])
+        case .wasAway(let time):
+            log.warning(
+                "this process did not run for long: nothing is published before the group has confirmed it",
+                [.seconds(time / .seconds(1))])
+        case .confirmed: log.info("the group has confirmed this member")
+        case .ending(let count): log.info("ending: intake stops, what is in flight is finished", [.count(count)])
+        case .leftUnfinished(let count):
+            log.warning("the time to finish is over: what is unfinished is left to the next owner", [.count(count)])
+        case .notLeftInTime: log.warning("the group could not be told in time that this member leaves it")
+        default: break
+        }
+    }
+
+    private func fields(_ places: [TopicPartition]) -> [LogField] {
+        [.count(places.count), .partitions(places.summary)]
+    }
+
+    private func place(_ place: TopicPartition) -> LogField { .topic(place.topic) }
+}
+
+extension [TopicPartition] {
+    /// `topic/0-3,7`: many partitions in one field.
+    package var summary: String {
+        Dictionary(grouping: self, by: \.topic).sorted { $0.key < $1.key }.map { topic, places in
+            var ranges: [(first: Int32, last: Int32)] = []
+            for partition in places.map(\.partition).sorted() {
+                if let last = ranges.indices.last, ranges[last].last &+ 1 == partition {
+                    ranges[last].last = partition
+                } else {
+                    ranges.append((partition, partition))
+                }
+            }
+            let text = ranges.map { $0.first == $0.last ? "\($0.first)" : "\($0.first)-\($0.last)" }
+            return "\(topic)/\(text.joined(separator: ","))"
+        }.joined(separator: " ")
+    }
+}
+
+extension LogLevel {
+    init(syslog level: Int32) {
+        self =
+            switch level {
+            case ...3: .error
+            case 4: .warning
+            case 5, 6: .info
+            default: .debug
+            }
+    }
+}

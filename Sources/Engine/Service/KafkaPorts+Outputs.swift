@@ -1,0 +1,276 @@
+import Kafka
+import Push
+import Telemetry
+
+/// What reports are counted by.
+struct OutputFacts {
+    var outcome: UInt8 = 0
+    var reason: UInt8 = .max
+    var timestamp: Int64 = 0
+}
+
+/// The topics that outputs go to, as the producer of the moment knows them.
+struct OutputTopics {
+    let output: OutputTopic
+    let deadLetters: OutputTopic
+    let changelog: OutputTopic?
+
+    init(_ settings: EngineSettings, _ producer: OutputProducer) throws(KafkaError) {
+        output = try producer.topic(settings.output)
+        deadLetters = try producer.topic(settings.deadLetters)
+        changelog = try settings.changelog.map { name throws(KafkaError) in try producer.topic(name) }
+    }
+}
+
+/// An output that waits, with bytes of its own.
+final class HeldOutput: Sendable {
+    let isLetter: Bool
+    let key: [UInt8]?
+    let value: [UInt8]?
+    let timestamp: Int64
+    /// Never changed, so that any thread may copy them.
+    nonisolated(unsafe) private let list: Headers
+
+    var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
+
+    init(
+        isLetter: Bool, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: consuming Headers,
+        timestamp: Int64
+    ) {
+        self.isLetter = isLetter
+        self.key = key.map(Array.init)
+        self.value = value.map(Array.init)
+        list = headers
+        self.timestamp = timestamp
+    }
+
+    init(_ returned: ReturnedRecord, isLetter: Bool) {
+        self.isLetter = isLetter
+        key = returned.key
+        value = returned.value
+        list = returned.headers
+        timestamp = returned.timestamp
+    }
+}
+
+extension KafkaPorts {
+    private static var entryMask: UInt64 { 0xFFFF_FFFF }
+
+    mutating func publish(tag: UInt64) -> PublishStep {
+        guard let verdict else { return .later }
+        let isLetter = verdict.destination == .deadLetters
+        var list = takeHeaders()
+        let timestamp = current.record.timestamp
+        let key = isNameOnly ? nil : current.record.key
+        let topic = isLetter ? topics.deadLetters : topics.output
+        let result =
+            isNameOnly
+            ? producer.publish(to: topic, key: nil, value: nil, headers: &list, timestamp: timestamp, tag: tag)
+            : current.output.withValue {
+                producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
+            }
+        let step = step(result)
+        if step == .queued {
+            note(verdict, timestamp, tag)
+        } else {
+            headers = Optional(consume list)
+        }
+        return step
+    }
+
+    private mutating func note(_ verdict: Verdict, _ timestamp: Int64, _ tag: UInt64) {
+        facts[Int(tag & Self.entryMask)] = OutputFacts(
+            outcome: UInt8(truncatingIfNeeded: verdict.outcome.rawValue),
+            reason: verdict.reason.map { UInt8(truncatingIfNeeded: $0.rawValue) } ?? .max, timestamp: timestamp)
+        counters.messageSeconds.observe(
+            nanoseconds: Int64(clamping: now.nanoseconds(since: turn)),
+            trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
+    }
+
+    private mutating func step(_ result: PublishResult) -> PublishStep {
+        switch result {
+        case .queued:
+            isRefusing = false
+            return .queued
+        case .full: return .later
+        case .refused(let error) where error.isTooLarge: return .refused(reason: error.name)
+        case .refused(let error):
+            if !isRefusing { environment.log.warning("outputs are not taken for now: they wait", [.error(error)]) }
+            isRefusing = true
+            // A transaction that has failed sends nothing more: what waits in it has to come back before it can be aborted.
+            if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
+            return .later
+        }
+    }
+
+    /// The headers as they came, moved from the record where it is still there, with what the verdict changes of them.
+    private mutating func takeHeaders() -> Headers {
+        if let kept = headers.take() { return kept }
+        var list: Headers
+        if isNameOnly {
+            list = Headers()
+        } else if let lent {
+            list = lent.detachHeaders()
+        } else {
+            list = Headers()
+            for header in current.record.headers { list.add(header.name, header.value) }
+        }
+        if !isNameOnly { current.output.forEachRemovedHeader { list.remove(zeroTerminated: $0) } }
+        current.output.forEachAddedHeader { list.add($0, $1) }
+        return list
+    }
+
+    mutating func holdCurrent() -> HeldOutput {
+        let list = takeHeaders()
+        let isLetter = verdict?.destination == .deadLetters
+        let timestamp = current.record.timestamp
+        let key = isNameOnly ? nil : current.record.key
+        if isNameOnly {
+            return HeldOutput(isLetter: isLetter, key: nil, value: nil, headers: list, timestamp: timestamp)
+        }
+        var kept = Optional(list)
+        return current.output.withValue { value in
+            HeldOutput(
+                isLetter: isLetter, key: key, value: value, headers: kept.take() ?? Headers(), timestamp: timestamp)
+        }
+    }
+
+    mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
+        var list = output.headers
+        let topic = output.isLetter ? topics.deadLetters : topics.output
+        let result = output.key.withBytes { key in
+            output.value.withBytes { value in
+                producer.publish(
+                    to: topic, key: key, value: value, headers: &list, timestamp: output.timestamp, tag: tag)
+            }
+        }
+        return step(result)
+    }
+
+    mutating func publishChange(
+        partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
+    ) -> PublishStep {
+        guard let topic = topics.changelog else { return .refused(reason: "there is no changelog") }
+        var none = Headers()
+        return step(
+            producer.publish(
+                to: topic, partition: partition, key: key, value: value, headers: &none, timestamp: timestamp,
+                tag: tag))
+    }
+
+    mutating func refuseCurrent(reason: String) -> Bool {
+        let wasLetter = verdict?.destination == .deadLetters
+        let letter = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
+        if wasLetter { isNameOnly = true }
+        verdict = letter
+        headers = nil
+        environment.log.error(
+            "an output was refused for good: it becomes a dead letter",
+            [.source("\(current.record.source)"), .error(text: reason)])
+        return !wasLetter
+    }
+
+    mutating func askLetter(
+        of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
+    ) {
+        let index = Int(tag & Self.entryMask)
+        facts[index] = OutputFacts(
+            outcome: UInt8(truncatingIfNeeded: Outcome.deadLetter.rawValue),
+            reason: UInt8(truncatingIfNeeded: DeadLetterReason.publishFailed.rawValue), timestamp: timestamp)
+        letterReader.ask(source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
+    }
+
+    mutating func takeLetter(tag: UInt64) -> HeldOutput? { inbox.takeLetter(tag) }
+
+    mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
+        let wallClock = wallClock
+        producer.takeReports { [deadLetters = topics.deadLetters] delivery in
+            guard let returned = delivery.returned, let failure = delivery.failure else {
+                reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
+                return
+            }
+            let isLetter = delivery.topic == deadLetters
+            reports.append(
+                OutputReport(
+                    tag: delivery.tag, failure: OutputReport.Failure(failure),
+                    returned: HeldOutput(returned, isLetter: isLetter)))
+        }
+        if !reports.isEmpty || producer.outstanding == 0 { lastAnswer = now }
+        for report in reports where report.failure == nil && EntryTable.change(ofTag: report.tag) == nil {
+            let facts = facts[Int(report.tag & Self.entryMask)]
+            if facts.reason != .max { counters.deadLetters[Int(facts.reason)].add() }
+            counters.published[Int(facts.outcome)].add()
+            let took = wallClock.subtractingReportingOverflow(facts.timestamp).partialValue
+            counters.endToEndSeconds.observe(nanoseconds: took.multipliedReportingOverflow(by: 1_000_000).partialValue)
+        }
+    }
+
+    mutating func purge(all: Bool) { producer.purge(all: all) }
+
+    var hasProducerFailed: Bool { producer.fatalError != nil }
+
+    mutating func replaceProducer() -> Bool {
+        do throws(KafkaError) {
+            let another = try OutputProducer(
+                settings.producer(of: inbox.shard), signal: inbox.signal, log: environment.kafkaLog)
+            topics = try OutputTopics(settings, another)
+            producer = another
+            return true
+        } catch {
+            environment.log.error("another producer cannot be made, trying again", [.error(error)])
+            return false
+        }
+    }
+
+    mutating func flush() { producer.flush() }
+
+    mutating func transact(_ step: TransactionStep) -> TransactionOutcome {
+        let result: TransactionResult
+        switch step {
+        case .initialize: result = producer.initializeTransactions(milliseconds: Self.stepPatience)
+        case .begin:
+            transactionSince = nil
+            result = producer.beginTransaction()
+        case .addOffsets(let positions):
+            transactionSince = transactionSince ?? now
+            guard !positions.isEmpty else { return .done }
+            guard let group = consumer.groupMetadata() else { return .notAMember(reason: "the group was left") }
+            result = producer.addOffsets(positions, of: group, milliseconds: 5000)
+        case .commit:
+            transactionSince = transactionSince ?? now
+            result = producer.commitTransaction(milliseconds: Self.stepPatience)
+        case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
+        }
+        tick()
+        if step == .commit, result == .done {
+            environment.metrics.transactionsCommitted.add()
+            if let since = transactionSince.take() { observeCheckpoint(since) }
+        }
+        if step == .abort, result == .done { tellAbort() }
+        switch result {
+        case .done: return .done
+        case .retry: return .retry
+        case .abort(let error): return .abort(reason: error.description)
+        case .notAMember(let error): return .notAMember(reason: error.description)
+        case .failed(let error): return .failed(reason: error.description)
+        }
+    }
+}
+
+extension OutputReport<HeldOutput>.Failure {
+    init(_ failure: OutputDelivery.Failure) {
+        self =
+            switch failure {
+            case .refused(let error): .refused(reason: error.name)
+            case .unavailable(let error): .unavailable(reason: error.name)
+            case .purged: .purged
+            }
+    }
+}
+
+extension [UInt8]? {
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+        guard let self else { return body(nil) }
+        return self.withUnsafeBytes { body($0) }
+    }
+}

@@ -1,0 +1,302 @@
+import Glibc
+import Kafka
+import Push
+import Stores
+import Synchronization
+import Telemetry
+
+/// What a shard of the service speaks to: its own consumer, producer and changelog reader, the chain with its pool, the
+/// folder of counts, the log. For the shard's thread alone, but for `inbox`.
+struct KafkaPorts: ShardPorts, ~Copyable {
+    /// How long a step of a transaction may keep the thread, in milliseconds.
+    static let stepPatience: Int32 = 500
+
+    let settings: EngineSettings
+    let environment: EngineEnvironment
+    let inbox: ShardInbox
+    let consumer: GroupConsumer
+    var producer: OutputProducer
+    var topics: OutputTopics
+    let reader: ChangelogReader?
+    let pool: StagePool
+    let letterReader: LetterReader
+    var counters: MetricsShard
+    private(set) var now = TimeSource.system.now
+    private(set) var wallClock = SystemTime.milliseconds
+
+    /// The input's topics, by the numbers that records carry.
+    var sources: [SourceTopic] = []
+    private var consumed: [Counter] = []
+    private var taken: [Int] = []
+    private var consumerEvents: [ConsumerEvent] = []
+
+    /// The last output was not taken.
+    var isRefusing = false
+    private var disks: [TopicPartition: CountFile] = [:]
+    /// When commits and the transaction's end were asked for.
+    private var commitsSince: [UInt32: Instant] = [:]
+    var transactionSince: Instant?
+    /// Why the transaction is to be aborted.
+    var abortReason: String?
+    /// Nanoseconds since something was last acknowledged, or nothing was published.
+    var lastAnswer = Instant.past
+
+    // The chain: see KafkaPorts+Chain.
+    var current = Delivery()
+    var verdict: Verdict?
+    var turn = Instant.past
+    /// The current message, while it is librdkafka's.
+    var lent: Record?
+    /// A message that is suspended, until the next call about another.
+    var copied: Record?
+    /// Headers that were taken from it for an output that was not queued.
+    var headers: Headers?
+    /// A dead letter that was refused: only its name is published.
+    var isNameOnly = false
+    var suspended: [Delivery?]
+    var spare: [Delivery] = []
+    /// What reports are counted by, of each entry.
+    var facts: [OutputFacts]
+    var accountKey: [UInt8] = []
+
+    init(
+        _ settings: EngineSettings, shard: Int, _ environment: EngineEnvironment, inbox: ShardInbox
+    ) throws(KafkaError) {
+        let sink = environment.kafkaLog
+        let consumer = try GroupConsumer(settings.consumer(of: shard), signal: inbox.signal, log: sink)
+        let producer = try OutputProducer(settings.producer(of: shard), signal: inbox.signal, log: sink)
+        let topics = try OutputTopics(settings, producer)
+        let reader = try settings.changelog.map { topic throws(KafkaError) in
+            try ChangelogReader(topic, settings.reader, signal: inbox.signal, log: sink)
+        }
+        try consumer.subscribe(to: settings.input)
+        self.init(settings, environment, inbox, consumer, producer, topics, reader)
+    }
+
+    private init(
+        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ consumer: GroupConsumer,
+        _ producer: OutputProducer, _ topics: OutputTopics, _ reader: ChangelogReader?
+    ) {
+        self.settings = settings
+        self.environment = environment
+        self.inbox = inbox
+        self.consumer = consumer
+        self.producer = producer
+        self.topics = topics
+        self.reader = reader
+        pool = StagePool { inbox.postResult($0) }
+        letterReader = LetterReader(settings, environment, inbox)
+        counters = environment.metrics.shard(inbox.shard)
+        let capacity = settings.shard.maxInFlight + 1
+        suspended = Array(repeating: nil, count: capacity)
+        facts = Array(repeating: OutputFacts(), count: capacity)
+    }
+
+    // MARK: Time
+
+    mutating func wait(until time: Instant, records: Bool) {
+        let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
+        count()
+        releaseCopied()
+        if milliseconds > 0 {
+            consumer.wait(milliseconds: Int64(clamping: min(milliseconds, 60_000)), records: records)
+        }
+        tick()
+    }
+
+    mutating func tick() {
+        now = TimeSource.system.now
+        wallClock = SystemTime.milliseconds
+    }
+
+    // MARK: The group
+
+    mutating func takeEvents(into events: inout [GroupEvent]) {
+        consumer.takeEvents(into: &consumerEvents)
+        for event in consumerEvents {
+            switch event {
+            case .assigned(let places):
+                environment.status.joined(inbox.shard)
+                events.append(.assigned(places))
+            case .revoked(let places): events.append(.revoked(places))
+            case .lost(let places): events.append(.lost(places))
+            case .committed(let positions): events.append(.committed(positions))
+            case .commitEnded(let number, let answer):
+                if let since = commitsSince.removeValue(forKey: number), answer == .accepted {
+                    observeCheckpoint(since)
+                }
+                events.append(.commitEnded(number: number, outcome(of: answer)))
+            case .outOfLog(let place): events.append(.outOfLog(place))
+            case .range(let place, let range): events.append(.range(place, range))
+            case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
+            }
+        }
+        consumerEvents.removeAll(keepingCapacity: true)
+        for tag in inbox.takeLetterTags() { events.append(.letter(tag: tag)) }
+    }
+
+    private func outcome(of answer: CommitAnswer) -> CommitOutcome {
+        switch answer {
+        case .accepted: return .accepted
+        case .partly(let refused): return .partly(refused: refused)
+        case .retry(let error):
+            environment.log.info("offsets were not committed, trying again", [.error(error)])
+            return .retry
+        case .refused(let error):
+            environment.log.warning("offsets were not committed", [.error(error)])
+            return .refused
+        }
+    }
+
+    mutating func acceptAssignment() { tellFailure { () throws(KafkaError) in try consumer.acceptAssignment() } }
+
+    mutating func read(_ positions: [Position]) {
+        tellFailure { () throws(KafkaError) in try consumer.read(positions) }
+    }
+
+    mutating func stop(_ partition: TopicPartition) {
+        tellFailure { () throws(KafkaError) in try consumer.stop(partition) }
+    }
+
+    mutating func giveBack(_ partitions: [TopicPartition]) {
+        tellFailure { () throws(KafkaError) in try consumer.giveBack(partitions) }
+    }
+
+    private func tellFailure(_ change: () throws(KafkaError) -> Void) {
+        do throws(KafkaError) {
+            try change()
+        } catch {
+            environment.log.error("the assignment could not be changed", [.error(error)])
+        }
+    }
+
+    mutating func seek(to position: Position) -> Bool { consumer.seek(to: position) }
+
+    mutating func askCommitted(_ partitions: [TopicPartition]) { consumer.askCommitted(partitions) }
+
+    mutating func askRange(_ partition: TopicPartition) { consumer.askRange(partition) }
+
+    mutating func commit(_ positions: [Position], number: UInt32) {
+        if commitsSince.count > 100 { commitsSince.removeAll() }
+        commitsSince[number] = now
+        consumer.commit(positions, number: number)
+    }
+
+    func observeCheckpoint(_ since: Instant) {
+        let took = TimeSource.system.now.nanoseconds(since: since)
+        environment.metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
+    }
+
+    var isJoining: Bool { consumer.isJoining }
+
+    mutating func leave() {
+        tellFailure { () throws(KafkaError) in try consumer.leave() }
+    }
+
+    var hasLeft: Bool { consumer.hasLeft }
+
+    // MARK: Records
+
+    mutating func nextMessage() -> Record? {
+        guard let record = consumer.nextRecord() else { return nil }
+        let topic = Int(record.topic)
+        if topic >= taken.count { learnTopics(upTo: topic) }
+        taken[topic] += 1
+        return record
+    }
+
+    private mutating func learnTopics(upTo topic: Int) {
+        while taken.count <= topic {
+            let name = consumer.topicName(UInt32(taken.count))
+            taken.append(0)
+            consumed.append(environment.metrics.consumed(topic: name))
+            sources.append(SourceTopic(name))
+        }
+    }
+
+    /// What was taken since the last time is added up for whoever looks.
+    private mutating func count() {
+        for topic in taken.indices where taken[topic] > 0 {
+            consumed[topic].add(taken[topic])
+            taken[topic] = 0
+        }
+    }
+
+    mutating func release(_ message: Record) { message.destroy() }
+
+    mutating func number(ofTopic topic: String) -> UInt32 {
+        let number = consumer.number(ofTopic: topic)
+        learnTopics(upTo: Int(number))
+        return number
+    }
+
+    // MARK: The changelog
+
+    mutating func replicate(_ starts: [ChangelogPosition]) {
+        guard let reader else { return }
+        tellFailure { () throws(KafkaError) in
+            try reader.replicate(
+                starts.map { ($0.partition, $0.offset < 0 ? Position.beginning : $0.offset) })
+        }
+    }
+
+    mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void) {
+        guard let reader else { return }
+        var count = 0
+        _ = reader.poll(limit: limit) { [environment] event in
+            switch event {
+            case .record(let record):
+                count += 1
+                let timestamp = record.timestampKind == .create ? record.timestamp : -1
+                let position = ChangelogPosition(
+                    partition: record.partition, offset: record.offset, timestamp: timestamp)
+                body(.record(position, key: record.key, value: record.value))
+            case .end(let partition, let offset, let isWhole):
+                body(.end(partition: partition, offset: offset, isWhole: isWhole))
+            case .outOfLog(let partition): body(.outOfLog(partition: partition))
+            case .failed(let error):
+                environment.log.warning("the badge changelog cannot be read, trying again", [.error(error)])
+            }
+        }
+        if count > 0 { environment.metrics.restoredRecords.add(count) }
+
+    }
+
+    mutating func prepare(_ partition: TopicPartition) -> Bool { environment.contacts?.isReady(partition) ?? true }
+
+    mutating func forget(_ partitions: [TopicPartition]) {
+        environment.contacts?.forget(partitions)
+        for place in partitions { disks[place] = nil }
+    }
+
+    mutating func openDisk(_ partition: TopicPartition) -> CountFile {
+        guard let counts = environment.counts else { preconditionFailure("nothing is counted without a folder for it") }
+        let disk = counts.open(topic: partition.topic, partition: partition.partition)
+        disks[partition] = disk
+        tellDisk(of: partition)
+        return disk
+    }
+
+    /// What the file of its counts has to tell.
+    func tellDisk(of partition: TopicPartition) {
+        for news in disks[partition]?.takeNews() ?? [] {
+            switch news {
+            case .setAside(let path, let reason):
+                environment.log.warning(
+                    "a file of badge counts was set aside: they are restored from their changelog",
+                    [.path(path), .error(text: reason)])
+            case .failed(let error):
+                environment.log.error(
+                    "a file of badge counts cannot be used", [.partition(partition.partition), .error(error)])
+            }
+        }
+    }
+
+    // MARK: Commands
+
+    mutating func takeCommands(into commands: inout [ShardCommand]) { inbox.takeCommands(into: &commands) }
+
+    mutating func takeStageResults(into entries: inout [Int]) { inbox.takeResults(into: &entries) }
+}
+
+extension Record: LentMessage {}

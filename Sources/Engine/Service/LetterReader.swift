@@ -1,0 +1,112 @@
+import Kafka
+import Push
+import Synchronization
+import Telemetry
+
+/// Makes dead letters of messages whose outputs were refused and which are gone: reads them from their log again, on a
+/// thread of its own that lives while there is something to read.
+final class LetterReader: Sendable {
+    private struct Question: Sendable {
+        let source: Position
+        let timestamp: Int64
+        let tag: UInt64
+        let reason: String
+        let isNameOnly: Bool
+    }
+
+    private struct State {
+        var questions: [Question] = []
+        var isRunning = false
+    }
+
+    /// Polls for a record: brokers may be away for a while.
+    private static let attempts = 60
+    /// Milliseconds for one.
+    private static let patience: Int32 = 1000
+
+    private let settings: EngineSettings
+    private let environment: EngineEnvironment
+    private let inbox: ShardInbox
+    private let state = Mutex(State())
+
+    init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) {
+        self.settings = settings
+        self.environment = environment
+        self.inbox = inbox
+    }
+
+    /// Answered in the inbox.
+    func ask(_ source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool) {
+        let question = Question(
+            source: source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
+        let isFirst = state.withLock { state in
+            state.questions.append(question)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isFirst else { return }
+        do throws(TelemetryError) {
+            _ = try Thread(named: "letters \(inbox.shard)") { self.run() }
+        } catch {
+            environment.log.error("no thread for dead letters: they only name their messages", [.error(error)])
+            answerAll(by: nil)
+        }
+    }
+
+    private func run() {
+        answerAll(by: try? PartitionReader(settings.reader, log: environment.kafkaLog))
+    }
+
+    private func answerAll(by reader: PartitionReader?) {
+        while let question = next() { answer(question, by: reader) }
+    }
+
+    private func next() -> Question? {
+        state.withLock { state in
+            guard !state.questions.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            return state.questions.removeFirst()
+        }
+    }
+
+    private func answer(_ question: Question, by reader: PartitionReader?) {
+        let (source, timestamp) = (question.source, question.timestamp)
+        let delivery = Delivery()
+        let place = Source(
+            topic: SourceTopic(source.partition.topic), partition: source.partition.partition, offset: source.offset)
+        let record = question.isNameOnly ? nil : reader.flatMap { fetch(source, by: $0) }
+        if let record {
+            record.fill(delivery.record, topic: place.topic)
+        } else {
+            delivery.record.source = place
+            delivery.record.timestamp = timestamp
+        }
+        _ = environment.chain.deadLetter(delivery, .publishFailed, message: question.reason, counted: true)
+        var headers = record?.detachHeaders() ?? Headers()
+        delivery.output.forEachRemovedHeader { headers.remove(zeroTerminated: $0) }
+        delivery.output.forEachAddedHeader { headers.add($0, $1) }
+        var kept = Optional(headers)
+        let letter = delivery.output.withValue { value in
+            HeldOutput(
+                isLetter: true, key: delivery.record.key, value: value, headers: kept.take() ?? Headers(),
+                timestamp: timestamp)
+        }
+        record?.destroy()
+        inbox.postLetter(letter, tag: question.tag)
+    }
+
+    private func fetch(_ source: Position, by reader: PartitionReader) -> Record? {
+        do throws(KafkaError) {
+            if let record = try reader.fetch(source, attempts: Self.attempts, milliseconds: Self.patience) {
+                return record
+            }
+            environment.log.warning(
+                "the log no longer holds the record of a refused output", [.source("\(source.partition)")])
+        } catch {
+            environment.log.warning("the record of a refused output could not be read again", [.error(error)])
+        }
+        return nil
+    }
+}
