@@ -38,6 +38,10 @@ extension KafkaPorts {
             log.error(
                 "the log no longer holds what was to be read: records are lost to its retention",
                 [.topic(place.topic), .partition(place.partition), .offset(from), .count(Int(clamping: to - from))])
+        case .offsetDenied(let place, let offset):
+            log.warning(
+                "a broker has denied an offset that the log holds: asking for it again",
+                [.topic(place.topic), .partition(place.partition), .offset(offset)])
         case .offsetMissing(let place):
             log.error(
                 "nothing is committed of a partition, and auto.offset.reset asks for an error then: it waits",
@@ -53,7 +57,10 @@ extension KafkaPorts {
         case .commitFailed(let reason):
             metrics.checkpointFailures.add()
             log.warning("offsets were not committed", [.reason(reason)])
-        case .transactionAborted(let reason): abortReason = reason
+        case .transactionAborted(let reason):
+            metrics.checkpointFailures.add()
+            metrics.transactionsAborted.add()
+            log.warning("a transaction is aborted: going back to the last commit", [.error(text: reason)])
         case .transactionsTakenOver: log.info("the name of the transactions is taken over")
         case .producerReplaced(let reason):
             log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
@@ -66,16 +73,6 @@ extension KafkaPorts {
                 [.source("\(place)/\(offset)"), .error(text: reason)])
         default: tellCounts(news)
         }
-    }
-
-    /// Whatever has failed it: a step, or one of its outputs.
-    mutating func tellAbort() {
-        environment.metrics.checkpointFailures.add()
-        environment.metrics.transactionsAborted.add()
-        environment.log.warning(
-            "a transaction is aborted: going back to the last commit",
-            [.error(text: abortReason ?? "not all of its outputs are stored")])
-        abortReason = nil
     }
 
     private func tellCounts(_ news: ShardNews) {

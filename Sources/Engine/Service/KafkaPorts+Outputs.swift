@@ -53,6 +53,15 @@ final class HeldOutput: Sendable {
     }
 }
 
+/// Topics that the producer takes nothing for.
+struct Destinations: OptionSet {
+    let rawValue: UInt8
+
+    static let output = Destinations(rawValue: 1)
+    static let deadLetters = Destinations(rawValue: 2)
+    static let changelog = Destinations(rawValue: 4)
+}
+
 extension KafkaPorts {
     private static var entryMask: UInt64 { 0xFFFF_FFFF }
 
@@ -69,7 +78,7 @@ extension KafkaPorts {
             : current.output.withValue {
                 producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
             }
-        let step = step(result)
+        let step = step(result, isLetter ? .deadLetters : .output)
         if step == .queued {
             note(verdict, timestamp, tag)
         } else {
@@ -87,16 +96,17 @@ extension KafkaPorts {
             trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
     }
 
-    private mutating func step(_ result: PublishResult) -> PublishStep {
+    private mutating func step(_ result: PublishResult, _ destination: Destinations) -> PublishStep {
         switch result {
         case .queued:
-            isRefusing = false
+            turnedAway.remove(destination)
             return .queued
         case .full: return .later
         case .refused(let error) where error.isTooLarge: return .refused(reason: error.name)
         case .refused(let error):
-            if !isRefusing { environment.log.warning("outputs are not taken for now: they wait", [.error(error)]) }
-            isRefusing = true
+            if turnedAway.insert(destination).inserted {
+                environment.log.warning("outputs are not taken for now: they wait", [.error(error)])
+            }
             // A transaction that has failed sends nothing more: what waits in it has to come back before it can be aborted.
             if settings.shard.isTransactional, error.isOfState { producer.purge(all: false) }
             return .later
@@ -144,7 +154,7 @@ extension KafkaPorts {
                     to: topic, key: key, value: value, headers: &list, timestamp: output.timestamp, tag: tag)
             }
         }
-        return step(result)
+        return step(result, output.isLetter ? .deadLetters : .output)
     }
 
     mutating func publishChange(
@@ -152,10 +162,9 @@ extension KafkaPorts {
     ) -> PublishStep {
         guard let topic = topics.changelog else { return .refused(reason: "there is no changelog") }
         var none = Headers()
-        return step(
-            producer.publish(
-                to: topic, partition: partition, key: key, value: value, headers: &none, timestamp: timestamp,
-                tag: tag))
+        let result = producer.publish(
+            to: topic, partition: partition, key: key, value: value, headers: &none, timestamp: timestamp, tag: tag)
+        return step(result, .changelog)
     }
 
     mutating func refuseCurrent(reason: String) -> Bool {
@@ -195,7 +204,8 @@ extension KafkaPorts {
                     tag: delivery.tag, failure: OutputReport.Failure(failure),
                     returned: HeldOutput(returned, isLetter: isLetter)))
         }
-        if !reports.isEmpty || producer.outstanding == 0 { lastAnswer = now }
+        let isAnswered = !reports.isEmpty || producer.outstanding == 0
+        if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }
         for report in reports where report.failure == nil && EntryTable.change(ofTag: report.tag) == nil {
             let facts = facts[Int(report.tag & Self.entryMask)]
             if facts.reason != .max { counters.deadLetters[Int(facts.reason)].add() }
@@ -246,7 +256,6 @@ extension KafkaPorts {
             environment.metrics.transactionsCommitted.add()
             if let since = transactionSince.take() { observeCheckpoint(since) }
         }
-        if step == .abort, result == .done { tellAbort() }
         switch result {
         case .done: return .done
         case .retry: return .retry

@@ -30,14 +30,12 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var taken: [Int] = []
     private var consumerEvents: [ConsumerEvent] = []
 
-    /// The last output was not taken.
-    var isRefusing = false
+    /// Their last one was not taken.
+    var turnedAway: Destinations = []
     private var disks: [TopicPartition: CountFile] = [:]
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
-    /// Why the transaction is to be aborted.
-    var abortReason: String?
     /// Nanoseconds since something was last acknowledged, or nothing was published.
     var lastAnswer = Instant.past
 

@@ -128,7 +128,8 @@ package final class ShardThreads: Sendable {
             box.begin(shard.ports.now)
             let next = shard.turn()
             if box.end(TimeSource.system.now) {
-                let (figures, clients) = (shard.figures, shard.ports.clientFigures)
+                let figures = shard.figures
+                let clients = shard.ports.clientFigures(areHeld: !figures.canPublish)
                 pressure.tell(figures, clients, shard.ports.now, environment.log)
                 box.show(figures, clients)
             }
@@ -157,8 +158,9 @@ extension KafkaPorts {
     /// Without an answer to anything published, after which readiness says so.
     private static let answerPatience: UInt64 = 5_000_000_000
 
-    var clientFigures: ClientFigures {
-        let waited = producer.outstanding == 0 ? 0 : now.nanoseconds(since: lastAnswer)
+    /// `areHeld`: outputs wait that the producer did not take.
+    func clientFigures(areHeld: Bool) -> ClientFigures {
+        let waited = producer.outstanding == 0 && !areHeld ? 0 : now.nanoseconds(since: lastAnswer)
         return ClientFigures(
             consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
             restoreLeft: reader?.left ?? 0)

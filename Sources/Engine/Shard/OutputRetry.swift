@@ -95,12 +95,18 @@ struct OutputRetry<Output: Sendable> {
 
     /// The next to be sent, if one may be now: `sent`, `stays` or `taken` is to be called before the next.
     func next(now: Instant) -> Held? {
-        guard case .resending(let from) = state, from <= now, first < held.count else { return nil }
-        let next = held[first]
-        return next.isSuspect && outstanding > 0 ? nil : next
+        guard let time = resendsAt, time <= now else { return nil }
+        return held[first]
     }
 
-    var resendsAt: Instant? { if case .resending(let from) = state { from } else { nil } }
+    /// When the next may be sent; nil where that takes an answer first.
+    var resendsAt: Instant? {
+        guard case .resending(let from) = state, first < held.count, !waitsForAnswers else { return nil }
+        return from
+    }
+
+    /// A suspect is sent when nothing else is on its way.
+    private var waitsForAnswers: Bool { held[first].isSuspect && outstanding > 0 }
 
     /// The next was sent.
     mutating func sent() {

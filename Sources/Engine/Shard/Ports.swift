@@ -301,6 +301,8 @@ package enum ShardNews: Sendable, Equatable {
     case foreignCommit(Position, reason: String)
     case logMadeAnew(TopicPartition, offset: Int64)
     case logExpired(TopicPartition, from: Int64, to: Int64)
+    /// A broker did, though the log holds it.
+    case offsetDenied(TopicPartition, offset: Int64)
     case offsetMissing(TopicPartition)
     /// Intake from it waits: what is done beyond one that hangs would not fit into a commit.
     case windowFull(TopicPartition, offset: Int64)

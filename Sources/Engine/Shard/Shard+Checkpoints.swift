@@ -112,7 +112,7 @@ extension Shard where Ports: ~Copyable {
 
     /// The cut's changes go to the changelog, as far as the producer takes them.
     private mutating func publishChanges() {
-        guard checkpoint.state == .storing, !isReplacingProducer, confirmation == nil else { return }
+        guard checkpoint.state == .storing, mayPublish else { return }
         while cut.published < cut.changes.count {
             let change = cut.changes.list[cut.published]
             let step = publish(change)
@@ -273,8 +273,10 @@ extension Shard where Ports: ~Copyable {
             }
             forgetConvicts()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)
-        case (_, .abort(let reason)), (_, .notAMember(let reason)):
-            ports.tell(.transactionAborted(reason: reason))
+        case (.abort, .done):
+            ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
+            abortReason = nil
+        case (_, .abort(let reason)), (_, .notAMember(let reason)): abortReason = reason
         case (_, .failed(let reason)): ports.tell(.producerReplaced(reason: reason))
         default: break
         }

@@ -6,7 +6,7 @@ import Stores
 extension Shard where Ports: ~Copyable {
     /// Messages may run: what comes of them can be published.
     var canRun: Bool {
-        checkpoint.takesOutputs && outputs.isIdle && confirmation == nil && !isReplacingProducer
+        checkpoint.takesOutputs && outputs.isIdle && mayPublish
             && changes.count + cut.changes.count < entries.capacity * 4 + 10_000
     }
 

@@ -8,8 +8,8 @@ extension Shard where Ports: ~Copyable {
         if let reason = convictionOf(entry) { refuseCurrent(entry, reason) }
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(source(of: entry))
-        let isFree = (isLetter ? letters.isIdle : outputs.isIdle) && checkpoint.takesOutputs && confirmation == nil
-        guard isFree, !isSuspect, !isReplacingProducer, !isLetter || now >= lettersFrom else {
+        let isFree = (isLetter ? letters.isIdle : outputs.isIdle) && checkpoint.takesOutputs && mayPublish
+        guard isFree, !isSuspect, !isLetter || now >= lettersFrom else {
             return hold(entry, isSuspect: isSuspect)
         }
         switch ports.publish(tag: entries.tag(of: entry)) {
@@ -174,7 +174,7 @@ extension Shard where Ports: ~Copyable {
 
     /// What is held goes, as far as it is taken.
     mutating func sendHeld() {
-        guard confirmation == nil, !isReplacingProducer, checkpoint.takesOutputs else { return }
+        guard mayPublish, checkpoint.takesOutputs else { return }
         let wasIdle = outputs.isIdle
         sendHeld(isLetter: false)
         if now >= lettersFrom { sendHeld(isLetter: true) }

@@ -179,6 +179,9 @@ extension Shard where Ports: ~Copyable {
             }
         }
         if !asked.isEmpty { ports.askCommitted(asked) }
+        guard !begun.isEmpty else { return }
+        ports.tell(.reading(begun))
+        begun.removeAll()
     }
 
     /// When one of them is to be looked at again.
@@ -269,7 +272,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isRead = true
         partitions[index].state = .running
         ports.read([Position(place, offset: offset)])
-        ports.tell(.reading([place]))
+        begun.append(place)
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {
@@ -320,6 +323,7 @@ extension Shard where Ports: ~Copyable {
             partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)
         } else {
+            ports.tell(.offsetDenied(partitions[index].place, offset: next))
             partitions[index].range = nil
             partitions[index].state = .seeking(next, again: now)
         }

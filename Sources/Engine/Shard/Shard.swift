@@ -14,6 +14,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var now: Instant
     var entries: EntryTable
     var partitions = PartitionTable<Ports>()
+    /// Partitions that are read since the last turn.
+    var begun: [TopicPartition] = []
     var order = KeyOrder()
     var wakeUps = WakeUps()
     /// Messages of entries that wait, by entry.
@@ -40,6 +42,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     // Checkpoints.
     var checkpoint: Checkpoint
+    /// What brokers said to a step of the transaction that is to be aborted.
+    var abortReason: String?
     var isDirty = false
     var cut = Cut()
     var changes = CountChanges()
@@ -115,17 +119,22 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Whether the thread should be woken for records.
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
+    /// The group is sure of this member, and its producer works.
+    var mayPublish: Bool { confirmation == nil && !isReplacingProducer }
+
     private var nextTurn: Instant {
         if batchNext < batch.count || !released.isEmpty, canRun { return now }
         if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
         next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting, nextRecommit)
-        if checkpoint.takesOutputs, confirmation == nil, !isReplacingProducer {
+        if checkpoint.takesOutputs, mayPublish {
             if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
             if let resends = letters.resendsAt { next = min(next, max(resends, lettersFrom, now + .milliseconds(1))) }
         }
-        if checkpoint.state == .storing, cut.published < cut.changes.count { next = min(next, now + .milliseconds(5)) }
+        if checkpoint.state == .storing, cut.published < cut.changes.count, mayPublish {
+            next = min(next, now + .milliseconds(5))
+        }
         // Who does not look for so long is taken to have been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }

@@ -122,6 +122,8 @@ package final class GroupCoordinator {
         member.assignment = old.assignment
         old.joined?(.fenced)
         old.synced?(.unknownMember)
+        // Its next heartbeat tells it.
+        old.client.heartbeatSoon()
         watch(member)
         timeline.note(800, .fence, Int64(old.id), Int64(member.id))
         return state == .stable

@@ -231,6 +231,9 @@ package final class SimulatedPorts: ShardPorts {
 
     package var hasLeft: Bool { membership?.state == .left }
 
+    /// Another process has its name in the group: this consumer is of no use any more.
+    var isFenced: Bool { membership?.state == .fenced }
+
     // MARK: Commands and news
 
     package func command(_ command: ShardCommand) {

@@ -4,7 +4,8 @@ package final class History {
         case start, produce, fault, turn, append, refuse, marker, commit, commitRefused, transactionalCommit,
             transactionEnd
         case fence, join, generation, memberGone, assigned, revoked, lost, read, seek, begin, publish, report, change
-        case kill, freeze, thaw, restart, terminate, cut, heal, news, replaced, compact, ended, finding, purge, step
+        case fenced, kill, freeze, thaw, restart, terminate, cut, heal, news, replaced, compact, ended, finding, purge,
+            step
     }
 
     package let isKept: Bool

@@ -188,7 +188,7 @@ package final class Run {
         let node = instance.node
         node.after(delay) { [unowned self] in
             timeline.note(node.number, .start, Int64(instance.identity), Int64(instance.shards))
-            for shard in 0..<instance.shards { addShard(shard, to: instance, node) }
+            instance.hosts = (0..<instance.shards).map { makeShard($0, of: instance, node) }
             guard scenario.isExactlyOnce else { return }
             // What a larger number of shards left open under names that are no longer used.
             for shard in instance.shards..<3 {
@@ -202,7 +202,7 @@ package final class Run {
         return identities
     }
 
-    private func addShard(_ number: Int, to instance: Instance, _ node: Node) {
+    private func makeShard(_ number: Int, of instance: Instance, _ node: Node) -> ShardHost {
         let identity = "\(instance.identity)-\(number)"
         var settings = scenario.settings
         settings.countSecret = AccountSecret(UInt64(instance.index) + 1, 7)
@@ -212,12 +212,12 @@ package final class Run {
             transactionalName: scenario.isExactlyOnce ? "t" + identity : nil, witness: verdict
         ) { [unowned instance] in instance.file($0) }
         let host = ShardHost(ports, settings: settings)
-        instance.hosts.append(host)
         ports.hasNews = { [unowned self, unowned host] in
             plan(host, at: max(timeline.now + 10_000, host.busyUntil))
         }
         ports.waitFor = { [unowned self, unowned host] in wait(host, $0, $1) }
         plan(host, at: timeline.now + 1_000)
+        return host
     }
 
     // MARK: Turns
@@ -248,6 +248,7 @@ package final class Run {
         guard host.node.isAlive else { return host.letGo() }
         verdict.check(host.ports)
         if host.shard?.hasEnded == true { return ended(host) }
+        if host.ports.isFenced { return replace(host) }
         host.busyUntil = timeline.now + host.ports.elapsed
         let wants = host.shard?.wantsRecords ?? false
         let eager = host.ports.isEager(wantsRecords: wants) ? host.busyUntil + 20_000 : .max
@@ -261,6 +262,22 @@ package final class Run {
             verdict.found("shard \(host.ports.number) ended and kept \(host.ports.lent) messages")
         }
         host.letGo()
+    }
+
+    /// Its consumer can go on no more: another shard takes its place after a while, as the service has it.
+    private func replace(_ host: ShardHost) {
+        host.hasEnded = true
+        host.letGo()
+        guard let instance = (instances + zombies).first(where: { $0.hosts.contains { $0 === host } }),
+            let index = instance.hosts.firstIndex(where: { $0 === host })
+        else { return }
+        let node = host.node
+        timeline.note(host.ports.number, .fenced)
+        node.after(.seconds(1)) { [unowned self] in
+            guard instance.node === node, !instance.isRestarting else { return }
+            verdict.trouble()
+            instance.hosts[index] = makeShard(index, of: instance, node)
+        }
     }
 
     /// Only the outermost turn waits: within it the others take their steps at once.
