@@ -54,7 +54,7 @@ extension EndToEnd {
                 scene.stopReading()
                 // OFFSET_OUT_OF_RANGE
                 mock.failRequests(.fetch, with: [1])
-                try await service.wait(forLine: "Offset out of range")
+                try await service.wait(forLine: "a broker has denied an offset that the log holds")
                 let more = Event.series(100, keys: 10, from: events.count)
                 try await scene.feeder.publish(more)
                 let outputs = try scene.readOutputs()
@@ -92,7 +92,7 @@ extension EndToEnd {
                 let arrivals = scene.outputs.all
                 #expect(arrivals.count < count, "the log has kept everything")
                 #expect(arrivals.repeats.isEmpty)
-                #expect(service.lines(with: "Offset out of range").count == 1)
+                #expect(service.lines(with: "the log no longer holds what was to be read").count == 1)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }

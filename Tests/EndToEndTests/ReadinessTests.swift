@@ -12,7 +12,7 @@ extension EndToEnd {
                 let client = try #require(try AdminClient(of: service))
                 let early = try await elsewhere { (try client.ask("/healthz"), try client.ask("/readyz")) }
                 #expect(early.0.contains(" 200 OK"))
-                #expect(early.1.contains(" 503 ") && early.1.contains(#""reason":"not-joined""#))
+                #expect(early.1.contains(" 503 ") && early.1.contains(/"reason":"(starting|not-joined)"/))
                 try await service.wait(forLine: "partitions are read")
                 #expect(try await elsewhere { try client.ask("/readyz") }.contains(" 200 OK"))
                 try await scene.feeder.publish(Event.series(100, keys: 10))
@@ -29,7 +29,8 @@ extension EndToEnd {
         @Test("A partition that another instance has taken over has no lag here any more")
         func revoked() async throws {
             try await Scene.play(partitions: 2) { scene in
-                let first = try scene.start()
+                // Members of the group are shards: with more of them than partitions nothing would move.
+                let first = try scene.start(ServiceConfiguration(cores: 1))
                 try await first.wait(forLine: "partitions are read")
                 let client = try #require(try AdminClient(of: first))
                 @Sendable func partitions(_ metrics: String) -> Int {
@@ -37,7 +38,7 @@ extension EndToEnd {
                 }
                 try await scene.feeder.publish(Event.series(20, keys: 10))
                 try await client.wait(for: "two partitions") { partitions($0) == 2 }
-                let second = try scene.start()
+                let second = try scene.start(ServiceConfiguration(cores: 1))
                 try await second.wait(forLine: "partitions are read")
                 try await client.wait(for: "one partition") { partitions($0) == 1 }
             }

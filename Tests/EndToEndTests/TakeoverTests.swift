@@ -42,9 +42,9 @@ extension EndToEnd {
 
         /// Two instances share the partitions; the first gets the signal while records flow through both.
         private func loseFirst(of scene: Scene, by signal: Int32) async throws -> (ServiceProcess, ServiceProcess) {
-            let first = try scene.start()
+            let first = try scene.start(ServiceConfiguration(cores: 1))
             try await first.wait(forLine: #""partitions are read","count":64"#)
-            let second = try scene.start()
+            let second = try scene.start(ServiceConfiguration(cores: 1))
             try await second.wait(forLine: #""partitions are read","count":32"#)
             async let fed: Void = scene.feeder.publish(events, rate: Self.rate)
             try await scene.outputs.wait(count: events.count / 2)
