@@ -36,8 +36,10 @@ class Account:
             if place not in self.events:
                 self.strangers += 1
                 continue
-            self.compare(place, value, is_letter, counts_badges)
-            if place in self.seen:
+            is_repeat = place in self.seen
+            # One that was counted before shows its recipient's count of now.
+            self.compare(place, value, is_letter, counts_badges and not is_repeat)
+            if is_repeat:
                 self.repeats += 1
                 continue
             self.seen.add(place)

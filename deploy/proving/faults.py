@@ -8,7 +8,7 @@ HOUR = 3600
 
 def schedule(scene, seconds, chance):
     """What comes when, decided before anything runs. The strength, below 1, is each fault's own matter."""
-    kinds = KINDS + (["full_disk"] if scene.counts_alone else [])
+    kinds = KINDS + (["full_disk"] if scene.is_alone and scene.badge else [])
     at, faults = 2.0, []
     while at < seconds:
         kind, number = chance.choice(kinds), chance.randrange(len(scene.instances))
