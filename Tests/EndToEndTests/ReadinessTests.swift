@@ -13,7 +13,7 @@ extension EndToEnd {
                 let early = try await elsewhere { (try client.ask("/healthz"), try client.ask("/readyz")) }
                 #expect(early.0.contains(" 200 OK"))
                 #expect(early.1.contains(" 503 ") && early.1.contains(/"reason":"(starting|not-joined)"/))
-                try await service.wait(forLine: "partitions are read")
+                try await service.wait(forPartitionsRead: 2)
                 #expect(try await elsewhere { try client.ask("/readyz") }.contains(" 200 OK"))
                 try await scene.feeder.publish(Event.series(100, keys: 10))
                 try await scene.outputs.wait(count: 100)

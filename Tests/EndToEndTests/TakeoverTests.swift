@@ -42,16 +42,16 @@ extension EndToEnd {
 
         /// Two instances share the partitions; the first gets the signal while records flow through both.
         private func loseFirst(of scene: Scene, by signal: Int32) async throws -> (ServiceProcess, ServiceProcess) {
-            let first = try scene.start(ServiceConfiguration(cores: 1))
-            try await first.wait(forLine: #""partitions are read","count":64"#)
-            let second = try scene.start(ServiceConfiguration(cores: 1))
-            try await second.wait(forLine: #""partitions are read","count":32"#)
+            let first = try scene.start()
+            try await first.wait(forPartitionsRead: 64)
+            let second = try scene.start()
+            try await second.wait(forPartitionsRead: 32)
             async let fed: Void = scene.feeder.publish(events, rate: Self.rate)
             try await scene.outputs.wait(count: events.count / 2)
             first.send(signal)
             #expect(scene.outputs.all.count < events.count, "the stream was over before the signal")
             try await fed
-            try await second.wait(forLine: #""partitions are read","count":32"#, count: 2)
+            try await second.wait(forPartitionsRead: 64)
             return (first, second)
         }
 

@@ -22,7 +22,7 @@ stages:
   - contact: {{ source: {root}/deploy/sample/contacts.jsonl }}
 {badge}
 admin: {{ listen: "127.0.0.1:0" }}
-log: {{ level: warning, format: json }}
+log: {{ level: info, format: json }}
 """
 
 

@@ -132,6 +132,16 @@ final class ServiceProcess: Sendable {
         guard lines(with: text).count >= count else { throw Ended(identifier: identifier, awaited: text) }
     }
 
+    /// So many in all, told in as many lines as they come in.
+    func wait(forPartitionsRead count: Int) async throws {
+        try await life.wait(for: "\(count) partitions that service \(identifier) reads", within: .seconds(60)) { life in
+            life.end != nil
+                || life.lines.lazy.compactMap { $0.firstMatch(of: /"partitions are read","count":(\d+)/) }
+                    .reduce(0) { $0 + (Int($1.1) ?? 0) } >= count
+        }
+        guard end == nil else { throw Ended(identifier: identifier, awaited: "partitions are read") }
+    }
+
     struct Ended: Error {
         let identifier: pid_t
         let awaited: String
