@@ -25,6 +25,7 @@ struct Ending {
     init(grace: Duration) { self.grace = grace }
 
     var isRunning: Bool { phase == .running }
+    var isLeaving: Bool { phase == .leaving }
     var hasEnded: Bool { phase == .ended }
 
     /// When the phase ends at the latest.

@@ -25,7 +25,7 @@ extension Shard where Ports: ~Copyable {
     private static var commitBound: Duration { .seconds(2) }
 
     mutating func handle(_ event: GroupEvent) {
-        if case .leaving = ending.phase { return }
+        if ending.isLeaving { return }
         switch event {
         case .assigned(let places): assigned(places)
         case .revoked(let places): revoked(places)

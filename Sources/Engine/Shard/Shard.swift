@@ -93,10 +93,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Does what is due. Gives when there is something to do at the latest, unless there is news.
     package mutating func turn() -> Instant {
         now = ports.now
-        noticeAbsence()
+        // Who leaves asks nothing more: librdkafka ends the process over a commit that comes while it takes leave.
+        if !ending.isLeaving { noticeAbsence() }
         takeCommands()
         takeEvents()
-        if case .leaving = ending.phase {
+        if ending.isLeaving {
             advanceEnding()
             return hasEnded ? .never : min(ending.deadline, now + .milliseconds(50))
         }

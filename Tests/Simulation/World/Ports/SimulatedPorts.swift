@@ -202,6 +202,7 @@ package final class SimulatedPorts: ShardPorts {
     }
 
     package func commit(_ positions: [Position], number: UInt32) {
+        precondition(membership?.state != .leaving, "librdkafka would end the process")
         // Without an id nothing is known of this member: the broker would say the same.
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
         membership?.connection.request(patience: .milliseconds(500)) { cluster in
