@@ -11,7 +11,8 @@ KEYS = 50
 CONFIGURATION = """
 kafka:
   bootstrap.servers: "{broker}"
-  consumer: {{ group.id: faults, session.timeout.ms: 6000, heartbeat.interval.ms: 500, fetch.wait.max.ms: 50 }}
+  consumer: {{ group.id: faults, session.timeout.ms: 6000, heartbeat.interval.ms: 500,
+    max.poll.interval.ms: 10000, fetch.wait.max.ms: 50 }}
   producer: {{ {producer} }}
 topics: {{ input: [in], output: out, dead-letter: dead, badge-changelog: badges }}
 delivery: {{ guarantee: {guarantee}, ordering: {ordering} }}
