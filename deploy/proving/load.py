@@ -49,9 +49,9 @@ def ciphertexts(program, folder):
 class Flow(Process):
     """`flow.c`: events in at a rate, and what comes out of them held against them."""
 
-    def __init__(self, broker, pool, recipients, window, exact, log):
+    def __init__(self, broker, pool, recipients, window, log):
         program = compiled("proving/flow.c", "-lrdkafka", "-lpthread")
-        words = [program, broker, pool, str(recipients), str(window), str(int(exact))]
+        words = [program, broker, pool, str(recipients), str(window)]
         super().__init__(words, log, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.reports = []
         self.reader = threading.Thread(target=self.follow, daemon=True)

@@ -7,6 +7,7 @@ from processes import Broken, Broker, Instance, Process, ROOT, Topic, wait
 from surroundings import Surroundings
 
 KEYS = 50
+PARTITIONS = 16
 
 CONFIGURATION = """
 kafka:
@@ -37,7 +38,7 @@ class Scene:
         self.is_alone = instances == 1
         self.broken = []
         self.sent = 0
-        self.broker = Broker(broker, ["in:16", "out:16", "dead:1"])
+        self.broker = Broker(broker, [f"in:{PARTITIONS}", f"out:{PARTITIONS}", "dead:1"])
         self.disk = folder / "disk"
         if self.is_alone:
             mount(self.disk)

@@ -43,7 +43,7 @@ class Soak:
         address = Broker(broker, [*topics, "dead:1"]).address
         self.files = Files(folder, RECIPIENTS)
         self.flow = Flow(
-            address, ciphertexts(program, folder), RECIPIENTS, WINDOW, once, open(folder / "flow.log", "w"))
+            address, ciphertexts(program, folder), RECIPIENTS, WINDOW, open(folder / "flow.log", "w"))
         self.instances = [
             Instance(number, program, folder, self.configuration(address, number)) for number in range(2)]
         self.watched = [self.watch(instance) for instance in self.instances]
@@ -180,7 +180,7 @@ class Soak:
             "events lost": last["sent"] - last["arrived"], "outputs of no event": last["strangers"],
             "events before an earlier one of their recipient": last["disorder"],
             "outputs that are not what their event should be": last["wrong"],
-            "badges that are not a count of their recipient's events": last["miscounted"],
+            "badges that are not the count of their recipient's events": last["miscounted"],
             "events that were not yet sent when they should have been": last["held"],
             "events that came twice": self.once and last["repeats"],
         }
