@@ -29,6 +29,8 @@ package final class ProducerClient {
         var sequence: Int32 = 0
         var isLingering = false
         var isBackingOff = false
+        /// What was to be sent again may have been purged since.
+        var attempt = 0
         var isInTransaction = false
 
         init(_ log: PartitionLog, _ node: Node) {
@@ -182,8 +184,10 @@ package final class ProducerClient {
         guard !lane.flights.isEmpty else { return lane.isBackingOff = false }
         for index in lane.flights.indices { lane.flights[index].isAsked = true }
         let flights = lane.flights
+        lane.attempt += 1
+        let attempt = lane.attempt
         node.after(node.timeline.dice.between(.milliseconds(10)...(.milliseconds(60)))) { [weak self] in
-            guard let self, !isGone, lane.isBackingOff else { return }
+            guard let self, !isGone, lane.isBackingOff, lane.attempt == attempt else { return }
             lane.isBackingOff = false
             for flight in flights where lane.flights.contains(where: { $0.sequence == flight.sequence }) {
                 ask(lane, flight)
