@@ -11,6 +11,7 @@ package final class Run {
     var instances: [Instance] = []
     /// Frozen processes whose place was taken.
     var zombies: [Instance] = []
+    private var isEnding = false
     let verdict: Verdict
     /// Nested turns: one that waits for brokers has the world go on within.
     private var depth = 0
@@ -151,6 +152,7 @@ package final class Run {
 
     private func end() {
         run(for: .seconds(6)) { self.instances.allSatisfy { !$0.hosts.isEmpty && !$0.isRestarting } }
+        isEnding = true
         for instance in instances { for host in instance.hosts { host.ports.command(.terminate) } }
         run(for: .seconds(8)) { self.instances.allSatisfy { $0.hosts.allSatisfy(\.hasEnded) } }
         for instance in instances where !instance.hosts.allSatisfy(\.hasEnded) {
@@ -274,7 +276,7 @@ package final class Run {
         let node = host.node
         timeline.note(host.ports.number, .fenced)
         node.after(.seconds(1)) { [unowned self] in
-            guard instance.node === node, !instance.isRestarting else { return }
+            guard instance.node === node, !instance.isRestarting, !isEnding else { return }
             verdict.trouble()
             instance.hosts[index] = makeShard(index, of: instance, node)
         }
