@@ -69,7 +69,8 @@ package final class Run {
         }
         guard scenario.settings.reset == .latest else { return }
         // What came before the group has begun somewhere would rightly be passed over.
-        run(for: .seconds(20)) { self.cluster.group.hasCommittedAll }
+        // An answer that is lost then is missed for as long as a rebalance may take.
+        run(for: .seconds(60)) { self.cluster.group.hasCommittedAll }
         if !cluster.group.hasCommittedAll { verdict.found("the group did not begin") }
     }
 
