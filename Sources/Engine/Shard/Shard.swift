@@ -103,7 +103,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
         takeReports()
         // A count that changes within a checkpoint of a transaction would be neither part of it nor of the next.
-        if checkpoint.takesOutputs {
+        let tookOutputs = checkpoint.takesOutputs
+        if tookOutputs {
             takeStageResults()
             fireWakeUps()
         }
@@ -114,6 +115,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         advanceCheckpoint()
         advanceEnding()
         lastTurn = now
+        // Nobody wakes the thread again for stages that have ended meanwhile.
+        if checkpoint.takesOutputs, !tookOutputs, !hasEnded { return now }
         return hasEnded ? .never : nextTurn
     }
 
