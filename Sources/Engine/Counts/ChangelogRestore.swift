@@ -30,6 +30,8 @@ struct ChangelogRestore {
     let secret: AccountSecret
     private var waiting: [Int32] = []
     var reading: [Reading] = []
+    /// The last look at the changelog has brought something.
+    var mayHaveMore = false
     /// Others are to be read, or from elsewhere.
     private(set) var isChanged = false
     /// The keys of rows that were taken and not applied.

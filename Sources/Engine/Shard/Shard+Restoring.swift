@@ -30,8 +30,14 @@ extension Shard where Ports: ~Copyable {
     private mutating func take() {
         var taken = ReplicaBatch()
         swap(&taken.restore, &restore)
-        ports.takeReplica(limit: Self.restoringBatch) { taken.take($0) }
+        var count = 0
+        ports.takeReplica(limit: Self.restoringBatch) {
+            count += 1
+            taken.take($0)
+        }
         swap(&taken.restore, &restore)
+        // Nobody wakes the thread for what is left of a batch.
+        restore.mayHaveMore = count > 0
         for (position, reason) in taken.refused { ports.tell(.changelogNotARecord(position, reason: reason)) }
         for (number, offset) in taken.heldUp { ports.tell(.changelogHeldUp(partition: number, offset: offset)) }
         for index in taken.anew { beginAnew(index) }

@@ -143,7 +143,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
-        if !restore.isIdle { next = min(next, now + Self.restoringPause) }
+        if !restore.isIdle { next = min(next, restore.mayHaveMore ? now : now + Self.restoringPause) }
         return min(next, partitionsDue)
     }
 

@@ -5,6 +5,8 @@ package final class ChangelogReader {
     private let client: Client
     private let queue: OpaquePointer
     private let topic: String
+    /// Kept, so that librdkafka knows the topic.
+    private let known: OpaquePointer
     /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
     private var next: [Int32: Int64] = [:]
 
@@ -21,8 +23,17 @@ package final class ChangelogReader {
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
         client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: ClientSinks(log: log))
+        // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
+        // waits for that up to a second (`rd_kafka_topic_scan_all`).
+        guard let known = rd_kafka_topic_new(client.handle, topic, nil) else {
+            throw KafkaError(rd_kafka_last_error())
+        }
+        self.known = known
         rd_kafka_poll_set_consumer(client.handle)
-        guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        guard let queue = rd_kafka_queue_get_consumer(client.handle) else {
+            rd_kafka_topic_destroy(known)
+            throw KafkaError("no consumer queue")
+        }
         self.queue = queue
         self.topic = topic
         signal.watch(queue)
@@ -31,6 +42,7 @@ package final class ChangelogReader {
     deinit {
         WakeSignal.endWatch(of: queue)
         rd_kafka_queue_destroy(queue)
+        rd_kafka_topic_destroy(known)
     }
 
     /// Reads exactly these from now on. One that is read already goes on undisturbed if it is at that offset.
