@@ -86,6 +86,8 @@ extension Shard where Ports: ~Copyable {
             let hasEnded = Int32(bitPattern: checkpoint.ended &- number) >= 0
             let isSettled = !isDirty && !checkpoint.isUnderWay
             guard hasEnded || isSettled || now >= until else { return }
+            // It may have gone without partitions whose changelog was slow.
+            if isDirty, now < until { return ending.phase = .committing(checkpoint.want(), until: until) }
             ending.phase = .leaving
             leave()
         case .leaving:
