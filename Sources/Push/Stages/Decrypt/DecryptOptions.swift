@@ -3,23 +3,28 @@ package struct DecryptOptions: Sendable {
     package final class Field: Sendable {
         package enum Target: Sendable {
             case member(JSONPointer)
-            /// The plaintext is an object, whose members go into the alert and the payload.
+            /// The plaintext is an object, of which the listed members go into the alert and the payload.
             case merge
-
         }
+
+        package static let standardMembers = AlertText.allCases.map { "\($0.member)" }
 
         package let from: JSONPointer
         package let target: Target
+        /// What is taken of an object that is merged, in UTF-8. What else it holds may be no one's to read.
+        let members: [[UInt8]]
         /// The text of the alert that the target is.
         let text: AlertText?
         /// The ciphertext gives its place to the plaintext.
         let isInPlace: Bool
 
         package init(
-            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body))
+            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body)),
+            members: [String] = standardMembers
         ) {
             self.from = from
             self.target = target
+            self.members = members.map { Array($0.utf8) }
             switch target {
             case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
             case .merge: (text, isInPlace) = (nil, false)

@@ -29,13 +29,28 @@ extension DecryptStage {
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in
             let standard = DecryptOptions.Field()
-            return DecryptOptions.Field(
-                from: settings.value("from", .pointer, default: standard.from),
-                to: settings.value("to", .target, default: standard.target))
+            let from = settings.value("from", .pointer, default: standard.from)
+            let target = settings.value("to", .target, default: standard.target)
+            return DecryptOptions.Field(from: from, to: target, members: members(of: target, &settings))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
         options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
         return (options, keys)
+    }
+
+    /// What is taken of an object that is merged.
+    private static func members(of target: DecryptOptions.Field.Target, _ settings: inout SettingReader) -> [String] {
+        guard case .merge = target else {
+            let members = settings.list("members", .name)
+            if !members.isEmpty { settings.report("members", "goes with `to: merge` alone") }
+            return []
+        }
+        let members = settings.list("members", .name, default: DecryptOptions.Field.standardMembers)
+        if members.isEmpty { settings.report("members", "nothing of the object is taken") }
+        if members.contains("aps") {
+            settings.report("members", "`aps` is never taken: an object that has it is refused")
+        }
+        return members
     }
 }
 
