@@ -46,6 +46,7 @@ struct MutatedRecordTests {
         ])
         let ring = DecryptKeys.ring
         var options = DecryptOptions()
+        options.formats.append(.openSSL)
         options.fields = [.init(), .init(from: JSONPointer(member: "sealed"), to: .merge, members: ["body", "chat"])]
         let chain = Chain(
             [

@@ -32,7 +32,8 @@ package struct DecryptOptions: Sendable {
         }
     }
 
-    package var formats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
+    /// What nothing authenticates is read only where it is named.
+    package var formats: [CiphertextFormat] = [.jwe, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
     /// Where web push's older form keeps the sender's public key and the salt.
     package var draft = (point: JSONPointer(member: "k"), salt: JSONPointer(member: "s"))

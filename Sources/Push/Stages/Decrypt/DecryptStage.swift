@@ -77,7 +77,12 @@ package final class DecryptStage: Stage {
                 }
                 switch opened {
                 case .underived(let derivation)?: return derivation
-                case .text(let plaintext)?: try field.put(plaintext, into: &content, &scratch)
+                case .text(let plaintext, let isAuthenticated)?:
+                    do throws(DecryptFailure) {
+                        try field.put(plaintext, into: &content, &scratch)
+                    } catch {
+                        throw isAuthenticated ? error : .authentication
+                    }
                 case nil: throw .malformed
                 }
                 turn.opened(field)

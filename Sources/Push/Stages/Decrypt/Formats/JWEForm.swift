@@ -64,7 +64,9 @@ struct JWEForm {
         try withUnsafeBytes(of: bits) { (bits) throws(DecryptFailure) in try digest.add(bits) }
         try digest.end(expecting: parts.tag, room: scratch.secrets[.code])
         let textKey = CipherKey(UnsafeRawBufferPointer(rebasing: key.bytes[middle...]), serial: key.serial)
-        let count = try scratch.ciphers[cipher, textKey].openBlocks(cipher, textKey, iv: iv, parts.content)
+        let (count, isPadded) = try scratch.ciphers[cipher, textKey].openBlocks(
+            cipher, textKey, iv: iv, parts.content)
+        guard isPadded else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: parts.content[..<count])
     }
 
