@@ -1,4 +1,5 @@
 import Glibc
+import Push
 import Telemetry
 
 extension Command {
@@ -21,6 +22,9 @@ extension Command {
             throw .internalFailure("no log can be written: \(error)")
         }
         defer { writer.close() }
+        for warning in configuration.warnings {
+            log.warning("a setting is hardly what is wanted", [.setting(warning.path), .error(text: warning.message)])
+        }
         let rereading = Rereading(configuration)
         return try await Service(configuration, log: log).run(signals) {
             rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }

@@ -12,6 +12,8 @@ package struct Configuration: Sendable {
     package let log: LogSettings
     /// As it took effect: every default filled in, secrets hidden.
     package let effective: Setting
+    /// What is allowed, and hardly what is wanted.
+    package let warnings: [SettingProblem]
 
     /// Somebody's counts depend on the order of events, and have to survive. A stage of the user's own may count too.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
@@ -34,6 +36,7 @@ package struct Configuration: Sendable {
         admin = settings.map("admin", AdminSettings.init)
         log = settings.map("log", LogSettings.init)
         effective = settings.effective
+        warnings = settings.warnings
         checkProperties(checkProperty, &settings)
         checkTopics(&settings)
         checkOrder(&settings)

@@ -46,6 +46,21 @@ struct DecryptSettingsTests {
         #expect(read(setting).messages == ["stages.decrypt.\(key): \(why)"])
     }
 
+    // (trust 2)
+    @Test("Keys that are named after recipients and not bound to them are worth a warning")
+    func binding() {
+        func warnings(_ settings: Setting) -> [String] {
+            read(settings).effective.warnings.map { "\($0.path): \($0.message)" }
+        }
+        let named: Setting = ["/id", "recipient"]
+        #expect(warnings(["keys": "k.json"]) == [])
+        #expect(warnings(["keys": "k.json", "key-id-from": named, "key-binding": "recipient"]) == [])
+        #expect(warnings(["keys": "k.json", "key-id-from": ["/id"]]) == [])
+        let all = warnings(["keys": "k.json", "key-id-from": named])
+        #expect(all.count == 1)
+        #expect(all.first?.hasPrefix("stages.decrypt.key-binding: ") == true)
+    }
+
     // (trust 3)
     @Test("Members are of objects that are merged, and never aps")
     func members() {

@@ -41,6 +41,8 @@ package struct DecryptOptions: Sendable {
         ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
         .recipient,
     ]
+    /// The key that has the recipient's name is the only one, whatever the message and the ciphertext say.
+    package var bindsKeys = false
     package var fields = [Field()]
     package var placeholder = "(Encrypted)"
     /// A message without the ciphertext is not to be taken for one that had it.

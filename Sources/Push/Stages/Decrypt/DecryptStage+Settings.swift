@@ -25,7 +25,14 @@ extension DecryptStage {
                 settings.value("salt-from", .pointer, default: options.draft.salt)
             )
         }
-        options.keyNames = settings.list("key-id-from", .source, default: options.keyNames)
+        let standard = options.keyNames
+        options.keyNames = settings.list("key-id-from", .source, default: standard)
+        options.bindsKeys = settings.value("key-binding", .binding, default: false)
+        if options.keyNames != standard, options.keyNames.contains(.recipient), !options.bindsKeys {
+            settings.warn(
+                "key-binding",
+                "keys are named after recipients, and a ciphertext may name another's: `recipient` binds them")
+        }
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in
             let standard = DecryptOptions.Field()
@@ -65,6 +72,11 @@ extension PassphraseDerivation {
             self = .sha256
         }
     }
+}
+
+extension SettingFormat where Value == Bool {
+    /// `none`, or whose name the key has to have.
+    fileprivate static var binding: Self { .choice([false, true]) { $0 ? "recipient" : "none" } }
 }
 
 extension SettingFormat where Value == DecryptOptions.Field.Target {

@@ -11,7 +11,7 @@ package final class DecryptStage: Stage {
     package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
         self.options = options
         self.keys = keys
-        decryptor = Decryptor(options.formats, options.derivation)
+        decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
 
     /// Only PBKDF2 takes so long that it is waited for.
@@ -98,6 +98,13 @@ package final class DecryptStage: Stage {
     private func key(
         for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
+        if options.bindsKeys {
+            let own = ValueSource.recipient.withBytes(content, context) {
+                ring.key(named: UnsafeRawBufferPointer($0), for: need)
+            }
+            guard let key = own ?? nil else { throw .noKey }
+            return key
+        }
         for name in options.keyNames {
             let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
             guard let named else { continue }

@@ -2,6 +2,8 @@
 struct Decryptor: Sendable {
     let forms: AllowedForms
     let derivation: PassphraseDerivation
+    /// A ciphertext that names a key is not asked.
+    private let bindsKeys: Bool
     private let derivedKeys = DerivedKeys()
 
     enum Opened {
@@ -14,8 +16,9 @@ struct Decryptor: Sendable {
     typealias DerivedKey = (identity: Derivation.Identity, key: SecretBytes)
     typealias DraftSource = () -> WebPushForm.Draft?
 
-    init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
+    init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation, bindsKeys: Bool = false) {
         forms = AllowedForms(formats)
+        self.bindsKeys = bindsKeys
         self.derivation = derivation
     }
 
@@ -59,7 +62,7 @@ struct Decryptor: Sendable {
             guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
             return .text(plain, isAuthenticated: false)
         case .jwe:
-            plain = try JWEForm.open(text, &scratch, ring, choose)
+            plain = try JWEForm.open(text, &scratch, ring, choose, mayNameKey: !bindsKeys)
         case .openSSL(let data):
             let form = try OpenSSLForm(data)
             let key = try choose(KeyNeed(.passphrase), ring)

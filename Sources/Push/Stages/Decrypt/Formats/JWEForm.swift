@@ -6,10 +6,11 @@ struct JWEForm {
 
     /// Decrypts the text. The plaintext is in the scratch, good until that is used again.
     static func open(
-        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice
+        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
+        mayNameKey: Bool
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let form = try JWEForm(text, &scratch)
-        let key = try form.key(ring, choose)
+        let key = try form.key(ring, choose, mayNameKey: mayNameKey)
         // The cipher's key may be this key's own bytes.
         let content = try withExtendedLifetime(key) { () throws(DecryptFailure) in
             try form.openContent(form.contentKey(key, &scratch), &scratch)
