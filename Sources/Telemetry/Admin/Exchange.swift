@@ -46,7 +46,8 @@ func completeRequest(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
-    guard let slot, let known = slot.pointee else { return }
+    guard let context, let connection, let slot, let known = slot.pointee else { return }
+    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().ended(connection)
     slot.pointee = nil
     Unmanaged<Exchange>.fromOpaque(known).release()
 }
