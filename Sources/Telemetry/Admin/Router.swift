@@ -31,7 +31,7 @@ package struct Router: Sendable {
     private let routes: [AdminRoute]
     private let token: AccessToken?
 
-    /// Without a token everyone is let in.
+    /// Without a token everyone on this machine is let in, but no page that a browser has from elsewhere.
     package init(_ routes: [AdminRoute], token: AccessToken? = nil) {
         self.routes = routes
         self.token = token
@@ -44,9 +44,16 @@ package struct Router: Sendable {
         let isOpen = here.contains { $0.access == .open }
         // Asked before anything else, so that a stranger does not learn which paths there are.
         if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
+        if token == nil, !request.isForLoopback {
+            return .text(
+                status: 403, "This is no name of this machine's own: ask for localhost or 127.0.0.1, or set a token.\n")
+        }
         guard !here.isEmpty else { return .text(status: 404, "There is nothing at this path.\n") }
         guard let route = here.first(where: { $0.method == method }) else {
             return .methodNotAllowed(here.map(\.method))
+        }
+        guard method == "GET" || request.isOfSameOrigin else {
+            return .text(status: 403, "A page of another origin may change nothing here.\n")
         }
         guard !route.offers.isEmpty else { return route.handler(request, 0) }
         guard let offer = Accept(request.accept).preferred(of: route.offers) else {

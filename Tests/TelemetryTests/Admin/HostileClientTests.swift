@@ -10,15 +10,16 @@ import Testing
         arguments: [
             "\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n",
             "GET /metrics HTTP/9.9\r\n\r\n", "GET /metrics HTTP/1.1\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
-            "GET /%zz%00%ff?%=%&&= HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://other/metrics HTTP/1.1\r\nHost: x\r\n\r\n",
-            "GET /logs?level=%00&contains=%ff%fe&limit=%31 HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /%zz%00%ff?%=%&&= HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "GET http://other/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "GET /logs?level=%00&contains=%ff%fe&limit=%31 HTTP/1.1\r\nHost: localhost\r\n\r\n",
             "GET /metrics HTTP/1.1\r\nHost x\r\n\r\n", "GET /metrics HTTP/1.1\r\n: x\r\n\r\n",
-            "GET /metrics HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", "GET /metrics HTTP/1.1\nHost: x\n\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
-            "GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n", "GET /metrics HTTP/1.1\nHost: localhost\n\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
         ])
     func malformed(_ request: String) throws {
         // What it takes for the beginning of a request waits for the rest.
@@ -37,7 +38,8 @@ import Testing
         let test = try TestServer()
         var random = SeededGenerator(seed: 7)
         let request = Array(
-            "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: x\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo".utf8)
+            "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: localhost\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo"
+                .utf8)
         for round in 0..<300 {
             var bytes =
                 round.isMultiple(of: 3) ? (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) } : request
@@ -61,7 +63,7 @@ import Testing
         let chunked = "Transfer-Encoding: chunked\r\n"
         let body = "500\r\n\(long.prefix(0x500))\r\n0\r\n\r\n"
         let client = try test.connect()
-        client.send("PUT /log-level HTTP/1.1\r\nHost: x\r\n\(chunked)\r\n\(body)")
+        client.send("PUT /log-level HTTP/1.1\r\nHost: localhost\r\n\(chunked)\r\n\(body)")
         #expect(!client.readToEnd().contains(" 200 "))
         #expect(test.log.level == .debug)
     }
@@ -70,7 +72,7 @@ import Testing
     func slowWriter() throws {
         let test = try TestServer()
         let slow = try test.connect()
-        for byte in "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8 {
+        for byte in "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8 {
             slow.send([byte])
             #expect(try test.ask("HEAD /healthz").contains(" 200 OK"))
         }
