@@ -28,7 +28,7 @@ final class Service: Sendable {
     ) async throws(ProgramError) {
         self.log = log
         Startup.raiseDescriptorLimit()
-        var settings = EngineSettings(configuration)
+        var settings = try EngineSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
             settings.consumer["bootstrap.servers"] = broker.bootstrapServers
@@ -61,7 +61,7 @@ final class Service: Sendable {
         state = chain.counts || configuration.contactTopic != nil ? try Self.ownState(configuration) : nil
         let handle = EngineHandle()
         admin = try AdminPages(
-            configuration, registry: registry, log: log, engine: handle, notifications: notifications
+            configuration, registry: registry, log: log, engine: handle, watcher: watcher, notifications: notifications
         ).open()
         let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
         try Startup.limitBatches(&settings)

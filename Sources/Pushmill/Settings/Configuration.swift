@@ -57,9 +57,16 @@ extension Configuration {
         for (section, properties) in sections {
             for property in properties {
                 guard let place = property.place else { continue }
-                let message =
-                    ReservedProperties.refusal(of: property, delivery.guarantee)
-                    ?? check(section, property.name, property.value)
+                let message: String?
+                if let secret = KafkaSettings.secret(ofFile: property.name) {
+                    let isTwice = properties.contains { $0.name == secret }
+                    // The file is not opened here: any text will do.
+                    message = isTwice ? "\(secret) is there too: keep one of them" : check(section, secret, "-")
+                } else {
+                    message =
+                        ReservedProperties.refusal(of: property, delivery.guarantee)
+                        ?? check(section, property.name, property.value)
+                }
                 guard let message else { continue }
                 let path = "\(section.rawValue).\(property.name)"
                 settings.report(SettingProblem(place: place, path: path, message: message))

@@ -17,7 +17,8 @@ struct TestServer {
             [
                 .metrics(registry), .probe("/healthz", alive), .configuration { "log:\n  level: info\n" }, .logs(log),
             ] + AdminRoute.logLevel(log)
-        server = try AdminServer(ListenAddress(listen), Router(routes, token: AccessToken(token)), limits: limits)
+        server = try AdminServer(
+            ListenAddress(listen), Router(routes, token: AccessToken(token)), limits: limits)
     }
 
     func connect() throws -> Client { try Client(server) }
