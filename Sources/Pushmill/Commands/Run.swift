@@ -13,6 +13,7 @@ extension Command {
         options: [.config]
     ) { invocation throws(ProgramError) in
         let configuration = try invocation.configuration()
+        configuration.process.apply()
         let signals = Signals.take([SIGTERM, SIGINT, SIGHUP])
         let log = Log(level: configuration.log.level)
         let writer: LogWriter

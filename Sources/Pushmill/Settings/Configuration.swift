@@ -10,6 +10,7 @@ package struct Configuration: Sendable {
     package let stages: [ConfiguredStage]
     package let admin: AdminSettings
     package let log: LogSettings
+    package let process: ProcessSettings
     /// As it took effect: every default filled in, secrets hidden.
     package let effective: Setting
     /// What is allowed, and hardly what is wanted.
@@ -33,6 +34,7 @@ package struct Configuration: Sendable {
         delivery = settings.map("delivery", DeliverySettings.init)
         state = settings.map("state", StateSettings.init)
         stages = registry.read("stages", from: &settings)
+        process = settings.map("process", ProcessSettings.init)
         admin = settings.map("admin", AdminSettings.init)
         log = settings.map("log", LogSettings.init)
         effective = settings.effective

@@ -43,6 +43,8 @@ package struct DecryptOptions: Sendable {
     ]
     /// The key that has the recipient's name is the only one, whatever the message and the ciphertext say.
     package var bindsKeys = false
+    /// How long keys that were replaced open what was on its way.
+    package var keyGrace = KeySetFile.grace
     package var fields = [Field()]
     package var placeholder = "(Encrypted)"
     /// A message without the ciphertext is not to be taken for one that had it.

@@ -2,7 +2,8 @@ extension DecryptStage {
     static let entry = StageEntry("decrypt") { settings in
         guard let (options, keys) = read(&settings) else { return nil }
         return { resources in
-            DecryptStage(options, keys: try keys.map { try KeySetFile.open($0, resources) })
+            DecryptStage(
+                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) })
         }
     }
 
@@ -18,6 +19,7 @@ extension DecryptStage {
             settings.report("formats", "no form of ciphertext is allowed")
         }
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
+        options.keyGrace = settings.value("key-grace", .duration(.zero ... .seconds(86_400)), default: options.keyGrace)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
             (
