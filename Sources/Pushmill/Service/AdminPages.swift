@@ -12,18 +12,20 @@ struct AdminPages {
     private let log: Log
     private let engine: EngineHandle
     private let watcher: FileWatcher
+    private let refusesSamples: Bool
     /// The latest notifications as JSON: content, which only a demo shows.
     private let notifications: (@Sendable () -> [UInt8])?
 
     init(
         _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle, watcher: FileWatcher,
-        notifications: (@Sendable () -> [UInt8])?
+        refusesSamples: Bool, notifications: (@Sendable () -> [UInt8])?
     ) {
         self.configuration = configuration
         self.registry = registry
         self.log = log
         self.engine = engine
         self.watcher = watcher
+        self.refusesSamples = refusesSamples
         self.notifications = notifications
     }
 
@@ -64,10 +66,14 @@ struct AdminPages {
     private func token(_ path: String?) throws(ProgramError) -> ReloadableFile<AccessToken>? {
         guard let path else { return nil }
         do {
-            let file = try ReloadableFile<AccessToken>(path: path) { path, _ in
+            let file = try ReloadableFile<AccessToken>(path: path) { [refusesSamples] path, _ in
                 let words = try SecretText.read(path).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let token = AccessToken(String(words[0])) else {
                     throw ProgramError.unreadableConfiguration("\(path) must hold one token and nothing else")
+                }
+                guard !refusesSamples || !SampleSecrets.tokens.contains(String(words[0])) else {
+                    throw ProgramError.unreadableConfiguration(
+                        "\(path) holds an example's token, known to everybody: make one with 'openssl rand -hex 32'")
                 }
                 return token
             }

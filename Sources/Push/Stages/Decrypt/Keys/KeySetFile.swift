@@ -9,6 +9,9 @@ package enum KeySetFile {
         let log = resources.log
         let file = try ReloadableFile<KeyRing>(path: path) { path, before in
             let reader = try set(path) { log(.warning, $0) }
+            if resources.refusesSamples, let position = reader.keys.firstIndex(where: SampleKeys.contains) {
+                throw KeySetError.sample("key \(reader.keys[position].name ?? "\(position + 1)")")
+            }
             return KeyRing.of(
                 reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
         }
