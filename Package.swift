@@ -53,7 +53,11 @@ let package = Package(
         .executableTarget(
             name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
         library(
-            "Pushmill", ["Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML"]),
+            "Pushmill",
+            [
+                "Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML",
+                "CProcess",
+            ]),
 
         // Captures and golden records: read, run, compare, report.
         library("Replay", ["Stores", "Push", "Kafka"]),
@@ -79,6 +83,8 @@ let package = Package(
         system("CYAML", "yaml-0.1"),
         // The processor's prefetch, for which Swift has no word.
         .systemLibrary(name: "CMemory"),
+        // What the kernel is asked about this process, by functions that Swift cannot call.
+        .systemLibrary(name: "CProcess"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CAllocations"),
 

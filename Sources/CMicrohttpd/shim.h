@@ -5,20 +5,24 @@
 
 /// A daemon without a thread, driven by `MHD_run`, that can suspend connections. It owns the listening socket.
 static inline struct MHD_Daemon *mhd_start(int listening, unsigned int connections,
-                                           unsigned int connections_of_one, unsigned int idle_seconds,
-                                           size_t connection_bytes, MHD_AccessHandlerCallback handler,
+                                           unsigned int idle_seconds, size_t connection_bytes, MHD_AccessHandlerCallback handler,
                                            MHD_RequestCompletedCallback completed,
                                            MHD_NotifyConnectionCallback connection, void *context) {
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
                             MHD_OPTION_LISTEN_SOCKET, listening,
                             MHD_OPTION_CONNECTION_LIMIT, connections,
-                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections_of_one,
                             MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1,
                             MHD_OPTION_NOTIFY_COMPLETED, completed, context,
                             MHD_OPTION_NOTIFY_CONNECTION, connection, context,
                             MHD_OPTION_END);
+}
+
+/// The socket of a connection, or -1.
+static inline int mhd_connection_descriptor(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
 }
 
 /// Readable when `MHD_run` has something to do.

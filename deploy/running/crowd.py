@@ -12,7 +12,7 @@ def ask(address, pid, path, header):
         os.kill(pid, 0)
         try:
             connection = socket.create_connection(address, timeout=5)
-            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n".encode())
             return connection
         except OSError:
             time.sleep(0.05)

@@ -16,7 +16,8 @@ final class MediaFolder: Sendable {
     private let queues = (0..<4).map { DispatchQueue(label: "pushmill.media.\($0)", qos: .utility) }
     private let turn = Atomic<Int>(0)
 
-    /// Makes it where it is missing.
+    /// Makes it where it is missing, for its owner only: who else may read it, such as a web server's group, is said by
+    /// making it beforehand.
     init(path: String, files limit: Int = Descriptors.share) throws(FileFailure) {
         self.path = path
         self.limit = limit
@@ -28,7 +29,7 @@ final class MediaFolder: Sendable {
         var made = ""
         for part in path.split(separator: "/", omittingEmptySubsequences: false) {
             made += made.isEmpty && !part.isEmpty ? String(part) : "/\(part)"
-            guard made != "/", mkdir(made, 0o755) != 0, errno != EEXIST else { continue }
+            guard made != "/", mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
             let number = errno
             guard access(made, F_OK) == 0 else { throw FileFailure(path: path, number) }
         }

@@ -33,7 +33,9 @@ package struct DecryptSample {
         let keys = try Self.uses.map { name, use in try KeyGenerator.generate(use, name: name) }
         let ring = KeyRing(try KeySetReader(Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8)).keys)
         self.ring = ring
-        stage = DecryptStage(DecryptOptions(), keys: try ReloadableFile(path: "sample") { _, _ in ring })
+        var options = DecryptOptions()
+        options.formats.append(.openSSL)
+        stage = DecryptStage(options, keys: try ReloadableFile(path: "sample") { _, _ in ring })
     }
 
     package func content(_ form: SealingForm, _ keyName: String) throws -> NotificationContent {

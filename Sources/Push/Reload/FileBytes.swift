@@ -1,9 +1,10 @@
+import COpenSSL
 import Glibc
 
 /// A file that was read at once, with its permissions.
 package struct FileBytes: Sendable {
-    package let bytes: [UInt8]
-    /// Anyone but the owner may read it.
+    package private(set) var bytes: [UInt8]
+    /// Anyone may read it, or a group that this process is not of: by their own group containers are lent their secrets.
     package let isReadableByOthers: Bool
 
     /// Refuses what is larger than `limit` bytes, which no configuration file of ours is.
@@ -13,10 +14,13 @@ package struct FileBytes: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
-        isReadableByOthers = status.st_mode & (S_IRGRP | S_IROTH) != 0
+        isReadableByOthers =
+            status.st_mode & S_IROTH != 0 || status.st_mode & S_IRGRP != 0 && !Self.isOwnGroup(status.st_gid)
         var all: [UInt8] = []
         all.reserveCapacity(min(max(Int(status.st_size), 0), limit))
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        // It may have held a secret.
+        defer { chunk.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         while true {
             let count = read(descriptor, &chunk, chunk.count)
             if count == 0 { break }
@@ -28,6 +32,16 @@ package struct FileBytes: Sendable {
             guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
         }
         bytes = all
+    }
+
+    /// Overwrites what was read, for files of secrets.
+    package mutating func wipe() { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+
+    private static func isOwnGroup(_ group: gid_t) -> Bool {
+        if group == getegid() { return true }
+        var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(max(0, Int(count))).contains(group)
     }
 }
 

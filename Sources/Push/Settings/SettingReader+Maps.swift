@@ -80,6 +80,7 @@ extension SettingReader {
         let value = read(&reader)
         reader.finish()
         problems += reader.problems
+        warnings += reader.warnings
         overrides = reader.overrides
         return (value, reader.effective)
     }

@@ -20,7 +20,8 @@ extension SettingProperty: CustomStringConvertible, CustomReflectable {
 
 extension SettingReader {
     /// All keys that nobody has asked for, `maps` aside, as scalars under their own names. Where a variable sets one,
-    /// `_` stands for the dot: `…_SESSION_TIMEOUT_MS` is `session.timeout.ms`.
+    /// `_` stands for the dot: `…_SESSION_TIMEOUT_MS` is `session.timeout.ms`. `…_FILE` at the end is `…-file`: where a
+    /// secret is.
     public mutating func properties(
         besides maps: [String] = [], defaults: [(name: String, value: String)] = [],
         format: (_ name: String) -> SettingFormat<String>
@@ -35,7 +36,8 @@ extension SettingReader {
             guard !known.contains("\(variable)_\(name)"), !mapVariables.contains(where: name.hasPrefix) else {
                 continue
             }
-            names.append(name.lowercased().replacing("_", with: "."))
+            let dotted = name.lowercased().replacing("_", with: ".")
+            names.append(dotted.hasSuffix(".file") ? dotted.dropLast(5) + "-file" : dotted)
         }
         return names.compactMap { name in
             let format = format(name)

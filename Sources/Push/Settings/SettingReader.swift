@@ -2,6 +2,8 @@
 /// stopping at the first; a result counts only if there were none.
 public struct SettingReader {
     public internal(set) var problems: [SettingProblem] = []
+    /// What is allowed, and hardly what is wanted.
+    public internal(set) var warnings: [SettingProblem] = []
     /// Where the map stands.
     public let place: Place
     /// The keys that lead to the map, such as `stages.decrypt`.
@@ -50,7 +52,12 @@ public struct SettingReader {
     public mutating func report(_ key: String, _ message: String) { report(at: [key], message) }
 
     /// Adds a problem with a key of a map inside; what is missing is told at the innermost map that is there.
-    public mutating func report(at keys: [String], _ message: String) {
+    public mutating func report(at keys: [String], _ message: String) { problems.append(problem(at: keys, message)) }
+
+    /// Adds a word of warning about a key, which keeps nothing from starting.
+    public mutating func warn(_ key: String, _ message: String) { warnings.append(problem(at: [key], message)) }
+
+    private mutating func problem(at keys: [String], _ message: String) -> SettingProblem {
         let names = keys.map(SettingOverrides.variableName)
         var found = Setting(place: place, value: .map(members))
         for key in keys {
@@ -61,7 +68,7 @@ public struct SettingReader {
         }
         let override = overrides.setting(([variable] + names).joined(separator: "_"))
         let path = ([self.path] + keys).filter { !$0.isEmpty }.joined(separator: ".")
-        problems.append(SettingProblem(place: (override ?? found).place, path: path, message: message))
+        return SettingProblem(place: (override ?? found).place, path: path, message: message)
     }
 
     /// Reports a key that has another name now.

@@ -13,6 +13,8 @@ public struct StageResources: Sendable {
 
     /// Opens a source of media.
     package let media: MediaOpener
+    /// Keys of examples are no keys.
+    package var refusesSamples = false
 
     package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
     package typealias MediaOpener = @Sendable (MediaSettings) throws -> any MediaSource

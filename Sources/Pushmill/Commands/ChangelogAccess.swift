@@ -65,10 +65,11 @@ struct ChangelogAccess {
 
     /// What running instances would undo is refused.
     func checkNobodyRuns() throws(ProgramError) {
-        let properties = ClientProperties(configuration.kafka.properties(for: .consumer))
+        let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
+        let producer = try configuration.plainProducer()
         do throws(KafkaError) {
-            let client = try Producer(configuration.plainProducer, log: { _, _, _ in })
+            let client = try Producer(producer, log: { _, _, _ in })
             let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience)
             guard let count else {
                 return console.error("warning: the brokers do not tell whether the group \(group) has members")
@@ -92,8 +93,9 @@ struct ChangelogAccess {
             ChangelogRecord.encode(state, into: &value)
             return ChangelogWriter.Change(partition: place.partition, key: key, value: value)
         }
+        let producer = try configuration.plainProducer()
         do throws(KafkaError) {
-            try ChangelogWriter(topic, configuration.plainProducer).write(changes)
+            try ChangelogWriter(topic, producer).write(changes)
         } catch {
             throw .internalFailure("\(place) cannot be written: \(error)")
         }

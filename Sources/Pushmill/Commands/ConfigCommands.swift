@@ -2,12 +2,14 @@ extension Command {
     static let configCheck = Command(
         "config check", "Finds every mistake in a configuration at once",
         details: """
-            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Files that
-            the configuration names are not opened.
+            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. What is
+            allowed and hardly wanted is a warning. Files that the configuration names are
+            not opened.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in
-        _ = try invocation.configuration()
+        let configuration = try invocation.configuration()
+        for warning in configuration.warnings { invocation.surroundings.console.error("warning: \(warning)") }
         invocation.surroundings.console.output("\(try invocation.required(.config)): ok")
         return .success
     }

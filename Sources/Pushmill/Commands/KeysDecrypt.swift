@@ -57,15 +57,13 @@ extension DecryptFailure {
         switch self {
         case .noKey: "the set has no key for it: none of the name that the ciphertext or --kid gives, or of the `alg`"
         case .authentication:
-            "the key is another one than it was encrypted with, or it was changed on its way; "
-                + "perhaps an openssl derivation differs (--digest, --iterations), or the first key of a set is not "
-                + "the one (--kid), or nonce, ciphertext and tag are of another cipher (FORMAT)"
+            "the key is another one than it was encrypted with, or it was changed on its way; perhaps an openssl "
+                + "passphrase or derivation differs (--digest, --iterations), or the first key of a set is not the "
+                + "one (--kid), or nonce, ciphertext and tag are of another cipher (FORMAT)"
         case .malformed: "it is in none of the formats: cut short, or its producer writes something else"
         case .unsupported: "it is well-formed, but not allowed here, or its alg, enc, crit or zip is not known"
         case .tooLarge: "it is over 64 KiB, which the service does not show"
-        case .notText:
-            "what comes out is not UTF-8; of openssl perhaps the passphrase or the derivation differs, "
-                + "because nothing in it tells"
+        case .notText: "what comes out is not UTF-8"
         case .notObject, .protectedMember: "it is not to be merged"
         }
     }

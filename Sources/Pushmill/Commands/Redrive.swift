@@ -28,9 +28,10 @@ extension Command {
         let redrive = try replaying { () throws(ReplayError) in
             try Redrive(source, inputs: configuration.topics.input, journal: path, settings: settings)
         }
+        let producer = try configuration.plainProducer()
         let tally: Redrive.Tally
         do throws(ReplayError) {
-            tally = try await redrive.run(configuration.plainProducer) {
+            tally = try await redrive.run(producer) {
                 console.output(line($0, $1))
             }
         } catch {

@@ -1,4 +1,5 @@
 import Glibc
+import Push
 import Telemetry
 
 extension Command {
@@ -12,6 +13,7 @@ extension Command {
         options: [.config]
     ) { invocation throws(ProgramError) in
         let configuration = try invocation.configuration()
+        configuration.process.apply()
         let signals = Signals.take([SIGTERM, SIGINT, SIGHUP])
         let log = Log(level: configuration.log.level)
         let writer: LogWriter
@@ -21,6 +23,9 @@ extension Command {
             throw .internalFailure("no log can be written: \(error)")
         }
         defer { writer.close() }
+        for warning in configuration.warnings {
+            log.warning("a setting is hardly what is wanted", [.setting(warning.path), .error(text: warning.message)])
+        }
         let rereading = Rereading(configuration)
         return try await Service(configuration, log: log).run(signals) {
             rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }

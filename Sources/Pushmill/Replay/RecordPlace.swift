@@ -25,8 +25,8 @@ struct RecordPlace {
 
 extension Configuration {
     /// For a command that writes: without the name of transactions, which would end what the service has open under it.
-    var plainProducer: ClientProperties {
-        var properties = ClientProperties(kafka.properties(for: .producer))
+    func plainProducer() throws(ProgramError) -> ClientProperties {
+        var properties = try kafka.client(.producer)
         properties["transactional.id"] = nil
         return properties
     }
@@ -36,9 +36,8 @@ extension Configuration {
             throw .unreadableConfiguration(
                 "the embedded broker lives in the service alone: name the brokers to read from")
         }
-        return try replaying { () throws(ReplayError) in
-            try TopicRecords(range, ClientProperties(kafka.properties(for: .consumer)))
-        }
+        let properties = try kafka.client(.consumer)
+        return try replaying { () throws(ReplayError) in try TopicRecords(range, properties) }
     }
 }
 

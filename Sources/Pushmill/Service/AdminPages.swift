@@ -11,17 +11,21 @@ struct AdminPages {
     private let registry: MetricRegistry
     private let log: Log
     private let engine: EngineHandle
+    private let watcher: FileWatcher
+    private let refusesSamples: Bool
     /// The latest notifications as JSON: content, which only a demo shows.
     private let notifications: (@Sendable () -> [UInt8])?
 
     init(
-        _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle,
-        notifications: (@Sendable () -> [UInt8])?
+        _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle, watcher: FileWatcher,
+        refusesSamples: Bool, notifications: (@Sendable () -> [UInt8])?
     ) {
         self.configuration = configuration
         self.registry = registry
         self.log = log
         self.engine = engine
+        self.watcher = watcher
+        self.refusesSamples = refusesSamples
         self.notifications = notifications
     }
 
@@ -36,7 +40,8 @@ struct AdminPages {
                 .configuration { effective }, .logs(log),
             ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
         let settings = configuration.admin
-        let router = Router(routes, token: try token(settings.tokenFile))
+        let token = try token(settings.tokenFile)
+        let router = token.map { file in Router(routes, currentToken: { file.value }) } ?? Router(routes)
         do throws(TelemetryError) {
             let server = try listen(router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
@@ -57,16 +62,28 @@ struct AdminPages {
         }
     }
 
-    private func token(_ path: String?) throws(ProgramError) -> AccessToken? {
+    /// Read again when the file changes: a token that has got about is replaced without a restart.
+    private func token(_ path: String?) throws(ProgramError) -> ReloadableFile<AccessToken>? {
         guard let path else { return nil }
         do {
-            let bytes = try FileBytes(path: path, limit: 4096).bytes
-            let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-            if words.count == 1, let token = AccessToken(String(words[0])) { return token }
+            let file = try ReloadableFile<AccessToken>(path: path) { [refusesSamples] path, _ in
+                let words = try SecretText.read(path).split(whereSeparator: \.isWhitespace)
+                guard words.count == 1, let token = AccessToken(String(words[0])) else {
+                    throw ProgramError.unreadableConfiguration("\(path) must hold one token and nothing else")
+                }
+                guard !refusesSamples || !SampleSecrets.tokens.contains(String(words[0])) else {
+                    throw ProgramError.unreadableConfiguration(
+                        "\(path) holds an example's token, known to everybody: make one with 'openssl rand -hex 32'")
+                }
+                return token
+            }
+            watcher.add(file)
+            return file
+        } catch ProgramError.unreadableConfiguration(let problem) {
+            throw .unreadableConfiguration("admin.token-file: \(problem)")
         } catch {
             throw .unreadableConfiguration("admin.token-file: \(error)")
         }
-        throw .unreadableConfiguration("admin.token-file: \(path) must hold one token and nothing else")
     }
 
     private var alive: Probe {

@@ -28,7 +28,7 @@ final class Service: Sendable {
     ) async throws(ProgramError) {
         self.log = log
         Startup.raiseDescriptorLimit()
-        var settings = EngineSettings(configuration)
+        var settings = try EngineSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
         if let broker {
             settings.consumer["bootstrap.servers"] = broker.bootstrapServers
@@ -39,9 +39,12 @@ final class Service: Sendable {
         let reloads = registry.addReloads()
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
-        let resources = StageResources(
+        var resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
             media: { settings in try MediaLibrary(settings) { Self.tell($0, $1, log) } })
+        // Only a demo has notifications to show.
+        let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
+        resources.refusesSamples = refusesSamples
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links)
         var chainSettings = Chain.Settings(configuration.delivery)
@@ -61,7 +64,8 @@ final class Service: Sendable {
         state = chain.counts || configuration.contactTopic != nil ? try Self.ownState(configuration) : nil
         let handle = EngineHandle()
         admin = try AdminPages(
-            configuration, registry: registry, log: log, engine: handle, notifications: notifications
+            configuration, registry: registry, log: log, engine: handle, watcher: watcher,
+            refusesSamples: refusesSamples, notifications: notifications
         ).open()
         let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
         try Startup.limitBatches(&settings)

@@ -9,10 +9,10 @@ extension EngineSettings {
     private static let queuedMessages = 100_000
     private static let queuedKilobytes = 1 << 20
 
-    init(_ configuration: Configuration) {
+    init(_ configuration: Configuration) throws(ProgramError) {
         self.init(
-            consumer: ClientProperties(configuration.kafka.properties(for: .consumer)),
-            producer: ClientProperties(configuration.kafka.properties(for: .producer)),
+            consumer: try configuration.kafka.client(.consumer),
+            producer: try configuration.kafka.client(.producer),
             input: configuration.topics.input, output: configuration.topics.output,
             deadLetters: configuration.topics.deadLetter)
         let delivery = configuration.delivery
@@ -98,10 +98,6 @@ enum Processors {
     private static func text(_ path: String) -> String? {
         (try? FileBytes(path: path, limit: 4096)).map { String(decoding: $0.bytes, as: UTF8.self) }
     }
-}
-
-extension ClientProperties {
-    init(_ properties: [SettingProperty]) { self.init(properties.map { ($0.name, $0.value) }) }
 }
 
 extension Chain.Settings {

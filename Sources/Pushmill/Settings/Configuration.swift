@@ -10,8 +10,11 @@ package struct Configuration: Sendable {
     package let stages: [ConfiguredStage]
     package let admin: AdminSettings
     package let log: LogSettings
+    package let process: ProcessSettings
     /// As it took effect: every default filled in, secrets hidden.
     package let effective: Setting
+    /// What is allowed, and hardly what is wanted.
+    package let warnings: [SettingProblem]
 
     /// Somebody's counts depend on the order of events, and have to survive. A stage of the user's own may count too.
     package var countsBadges: Bool { stages.contains { $0.name == "badge" } }
@@ -31,9 +34,11 @@ package struct Configuration: Sendable {
         delivery = settings.map("delivery", DeliverySettings.init)
         state = settings.map("state", StateSettings.init)
         stages = registry.read("stages", from: &settings)
+        process = settings.map("process", ProcessSettings.init)
         admin = settings.map("admin", AdminSettings.init)
         log = settings.map("log", LogSettings.init)
         effective = settings.effective
+        warnings = settings.warnings
         checkProperties(checkProperty, &settings)
         checkTopics(&settings)
         checkOrder(&settings)
@@ -54,9 +59,16 @@ extension Configuration {
         for (section, properties) in sections {
             for property in properties {
                 guard let place = property.place else { continue }
-                let message =
-                    ReservedProperties.refusal(of: property, delivery.guarantee)
-                    ?? check(section, property.name, property.value)
+                let message: String?
+                if let secret = KafkaSettings.secret(ofFile: property.name) {
+                    let isTwice = properties.contains { $0.name == secret }
+                    // The file is not opened here: any text will do.
+                    message = isTwice ? "\(secret) is there too: keep one of them" : check(section, secret, "-")
+                } else {
+                    message =
+                        ReservedProperties.refusal(of: property, delivery.guarantee)
+                        ?? check(section, property.name, property.value)
+                }
                 guard let message else { continue }
                 let path = "\(section.rawValue).\(property.name)"
                 settings.report(SettingProblem(place: place, path: path, message: message))

@@ -1,3 +1,4 @@
+import Kafka
 package import Push
 
 /// Properties for librdkafka by its own names, defaults included.
@@ -28,6 +29,36 @@ package struct KafkaSettings: Sendable {
         producer = read("producer", KafkaDefaults.producer)
     }
 
+    /// What a section's client is configured with, secrets read from their files.
+    func client(_ section: Section) throws(ProgramError) -> ClientProperties {
+        var entries: [(name: String, value: String)] = []
+        for property in properties(for: section) {
+            guard let secret = Self.secret(ofFile: property.name) else {
+                entries.append((property.name, property.value))
+                continue
+            }
+            do throws(SecretText.Problem) {
+                entries.append((secret, try SecretText.read(property.value)))
+            } catch {
+                throw .unreadableConfiguration("kafka.\(property.name): \(error)")
+            }
+        }
+        return ClientProperties(entries)
+    }
+
+    /// The secret property that a `…-file` stands for; nil where it is none.
+    static func secret(ofFile name: String) -> String? {
+        guard name.hasSuffix(fileSuffix) else { return nil }
+        let secret = String(name.dropLast(fileSuffix.count))
+        return isSecret(secret) ? secret : nil
+    }
+
+    private static let fileSuffix = "-file"
+
+    private static func isSecret(_ name: String) -> Bool {
+        ["password", "secret", ".pem", "oauthbearer.config"].contains(where: name.contains)
+    }
+
     /// What a section's client gets: the common properties, then its own, which may replace them.
     package func properties(for section: Section) -> [SettingProperty] {
         switch section {
@@ -44,8 +75,8 @@ package struct KafkaSettings: Sendable {
     }
 
     private static func format(_ name: String) -> SettingFormat<String> {
-        let secrets = ["password", "secret", ".pem", "oauthbearer.config"]
-        if secrets.contains(where: name.contains) { return .text.hidden }
+        if secret(ofFile: name) != nil { return .file }
+        if isSecret(name) { return .text.hidden }
         let isFile = name.hasSuffix(".location") || name.hasSuffix(".keytab")
         // `probe` makes librdkafka look where systems keep their certificates.
         return isFile ? .file(besides: ["probe"]) : .text

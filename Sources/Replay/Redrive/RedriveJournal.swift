@@ -30,7 +30,7 @@ final class RedriveJournal {
     /// What was added is on the disk when it returns.
     func flush() throws(ReplayError) {
         guard !waiting.isEmpty else { return }
-        if descriptor < 0 { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
+        if descriptor < 0 { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw failure }
         while !waiting.isEmpty {
             let count = waiting.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One connection to a SQLite file, for one thread at a time. Statements may outlive it.
 package struct Database: ~Copyable {
@@ -7,6 +8,10 @@ package struct Database: ~Copyable {
 
     /// Creates the file if it is not there. Every commit is on the disk when it returns (WAL, `synchronous=FULL`).
     package static func open(path: String) throws(StoreError) -> Database {
+        // For its owner only, whatever the process's mask is; what SQLite puts beside it has the same mode. Only a file that
+        // is not there yet is opened here: to close another one's descriptor would give up SQLite's locks.
+        let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if made >= 0 { close(made) }
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path, &handle, flags, nil)

@@ -10,7 +10,7 @@ struct FileLock: ~Copyable, Sendable {
 
     /// Throws `inUse` at once where another process holds it.
     init(for path: String) throws(StoreError) {
-        let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .unopened(path: path, message: String(cString: strerror(errno))) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let failure = errno

@@ -14,15 +14,18 @@ final class AdminLoop {
     private var nextRound: Int64 = 0
     private var openStreams = 0
     fileprivate var hasClosedConnection = false
+    fileprivate(set) var connections: Connections
     private var daemon: OpaquePointer?
 
     /// The daemon takes the socket over.
     init(_ socket: ListeningSocket, _ router: Router, _ limits: AdminLimits) throws(TelemetryError) {
         self.router = router
         self.limits = limits
+        connections = Connections(limits)
+        // Room for new ones while old ones, which are shut already, are not gone yet.
         daemon = mhd_start(
-            socket.descriptor, limits.connections, limits.connectionsOfOne, limits.idleSeconds, limits.headBytes,
-            handleRequest, completeRequest, noteConnection, Unmanaged.passUnretained(self).toOpaque())
+            socket.descriptor, limits.connections + 64, limits.idleSeconds, limits.headBytes, handleRequest,
+            completeRequest, noteConnection, Unmanaged.passUnretained(self).toOpaque())
         guard daemon != nil else { throw .cannotListen("\(socket.address)", errno) }
     }
 
@@ -45,6 +48,7 @@ final class AdminLoop {
             poll(&events, 2, timeout)
             if events[1].revents != 0 { break }
             let now = nanoseconds(of: CLOCK_MONOTONIC)
+            connections.shutOverdue(now)
             guard now >= nextRound else { continue }
             nextRound = now + Self.interval
             resumeStreams()
@@ -56,14 +60,22 @@ final class AdminLoop {
         daemon = nil
     }
 
-    /// In milliseconds, at most until the streams are to be asked again.
+    /// In milliseconds, at most until the streams are to be asked again, or a connection has used up its time.
     private var timeout: Int32 {
         var milliseconds: UInt64 = 0
         let daemons = MHD_get_timeout(daemon, &milliseconds) == .YES ? Int32(clamping: milliseconds) : -1
-        guard !waiting.isEmpty else { return daemons }
-        let left = Int32(clamping: max(0, nextRound - nanoseconds(of: CLOCK_MONOTONIC)) / 1_000_000 + 1)
+        let rounds = [waiting.isEmpty ? nil : nextRound, connections.nextEnd].compactMap(\.self)
+        guard let next = rounds.min() else { return daemons }
+        let left = Int32(clamping: max(0, next - nanoseconds(of: CLOCK_MONOTONIC)) / 1_000_000 + 1)
         return daemons < 0 ? left : min(left, daemons)
     }
+
+    /// An answer begins.
+    func answering(_ connection: OpaquePointer, isStream: Bool) {
+        connections.answering(connection, isStream: isStream, nanoseconds(of: CLOCK_MONOTONIC))
+    }
+
+    func ended(_ connection: OpaquePointer) { connections.ended(connection, nanoseconds(of: CLOCK_MONOTONIC)) }
 
     private func resumeStreams() {
         let now = nanoseconds(of: CLOCK_MONOTONIC)
@@ -94,11 +106,17 @@ final class AdminLoop {
     func closeStream() { openStreams -= 1 }
 }
 
-/// Called when a connection begins and, for what matters here, when it is gone.
+/// Called when a connection begins and when it is gone.
 private func noteConnection(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
 ) {
-    guard let context, code == .CONNECTION_NOTIFY_CLOSED else { return }
-    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().hasClosedConnection = true
+    guard let context, let connection else { return }
+    let loop = Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue()
+    if code == .CONNECTION_NOTIFY_CLOSED {
+        loop.hasClosedConnection = true
+        loop.connections.closed(connection)
+    } else {
+        loop.connections.opened(connection, nanoseconds(of: CLOCK_MONOTONIC))
+    }
 }

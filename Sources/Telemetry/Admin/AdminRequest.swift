@@ -7,18 +7,39 @@ package struct AdminRequest: Sendable {
     /// All `Accept` headers, joined by commas.
     package var accept: String?
     package var authorization: String?
+    package var host: String?
+    package var origin: String?
     package var body: [UInt8]
 
     package init(
         _ method: String, _ path: String, query: [(name: String, value: String)] = [], accept: String? = nil,
-        authorization: String? = nil, body: [UInt8] = []
+        authorization: String? = nil, host: String? = nil, origin: String? = nil, body: [UInt8] = []
     ) {
         self.method = method
         self.path = path
         self.query = query
         self.accept = accept
         self.authorization = authorization
+        self.host = host
+        self.origin = origin
         self.body = body
+    }
+
+    /// False where the client has asked for a name that may have come to be this machine's: a page of somebody else's,
+    /// whose name leads here, would be taken by a browser for one of ours. Programs of old name none.
+    var isForLoopback: Bool {
+        guard var name = host?.lowercased()[...] else { return true }
+        if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") { name = name[..<colon] }
+        if name.hasSuffix(".") { name.removeLast() }
+        if name == "localhost" || name.hasSuffix(".localhost") { return true }
+        return (try? ListenAddress("\(name):0"))?.isLoopback ?? false
+    }
+
+    /// False where a browser says that a page of another origin asks.
+    var isOfSameOrigin: Bool {
+        guard let origin else { return true }
+        guard let host else { return false }
+        return ["http://", "https://"].contains { origin.lowercased() == $0 + host.lowercased() }
     }
 
     package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }

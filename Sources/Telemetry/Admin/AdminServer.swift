@@ -3,17 +3,22 @@ import Synchronization
 /// What a client may cost.
 package struct AdminLimits: Sendable {
     package var connections: UInt32 = 256
-    /// Of one address, so that no client alone keeps the probes out.
-    package var connectionsOfOne: UInt32 = 192
     /// Streams at the same time, such as followers of the log.
     package var streams = 128
     /// A connection on which nothing moves for so long is closed; also one whose client does not read.
     package var idleSeconds: UInt32 = 30
+    /// How long a request may take to come, head and body, on a new connection or after an answer.
+    package var request = Duration.seconds(5)
+    /// How long an answer may take to be read, unless it is a stream.
+    package var answer = Duration.seconds(30)
     /// A request line with its headers.
     package var headBytes = 16 << 10
     package var bodyBytes = 1 << 10
 
     package init() {}
+
+    var requestNanoseconds: Int64 { Int64(request / .nanoseconds(1)) }
+    var answerNanoseconds: Int64 { Int64(answer / .nanoseconds(1)) }
 }
 
 /// The HTTP endpoint of the operators, on a thread of its own.

@@ -7,11 +7,15 @@ final class Exchange {
     /// Builds the request once its body is complete.
     fileprivate func request(_ connection: OpaquePointer, method: String, path: String) -> AdminRequest {
         let headers = values(.HEADER_KIND, of: connection)
-        let accept = headers.filter { $0.name.lowercased() == "accept" }.map(\.value)
+        // One that comes twice counts as one.
+        func value(_ name: String) -> String? {
+            let values = headers.filter { $0.name.lowercased() == name }.map(\.value)
+            return values.isEmpty ? nil : values.joined(separator: ",")
+        }
         return AdminRequest(
-            method, path, query: values(.GET_ARGUMENT_KIND, of: connection),
-            accept: accept.isEmpty ? nil : accept.joined(separator: ","),
-            authorization: headers.first { $0.name.lowercased() == "authorization" }?.value, body: body)
+            method, path, query: values(.GET_ARGUMENT_KIND, of: connection), accept: value("accept"),
+            authorization: headers.first { $0.name.lowercased() == "authorization" }?.value, host: value("host"),
+            origin: value("origin"), body: body)
     }
 }
 
@@ -46,7 +50,8 @@ func completeRequest(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
-    guard let slot, let known = slot.pointee else { return }
+    guard let context, let connection, let slot, let known = slot.pointee else { return }
+    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().ended(connection)
     slot.pointee = nil
     Unmanaged<Exchange>.fromOpaque(known).release()
 }

@@ -29,12 +29,19 @@ package struct AdminRoute: Sendable {
 /// Finds who answers a request.
 package struct Router: Sendable {
     private let routes: [AdminRoute]
-    private let token: AccessToken?
+    /// The one in force, which may change; nil where there is none.
+    private var token: (@Sendable () -> AccessToken)?
 
-    /// Without a token everyone is let in.
+    /// Without a token everyone on this machine is let in, but no page that a browser has from elsewhere.
     package init(_ routes: [AdminRoute], token: AccessToken? = nil) {
         self.routes = routes
-        self.token = token
+        if let token { self.token = { token } }
+    }
+
+    /// With a token that may change.
+    package init(_ routes: [AdminRoute], currentToken: @escaping @Sendable () -> AccessToken) {
+        self.routes = routes
+        token = currentToken
     }
 
     /// A `HEAD` is answered as a `GET`; the server leaves the body out.
@@ -43,10 +50,17 @@ package struct Router: Sendable {
         let here = routes.filter { $0.path == request.path }
         let isOpen = here.contains { $0.access == .open }
         // Asked before anything else, so that a stranger does not learn which paths there are.
-        if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
+        if !isOpen, let token, !token().admits(request.authorization) { return .unauthorized }
+        if token == nil, !request.isForLoopback {
+            return .text(
+                status: 403, "This is no name of this machine's own: ask for localhost or 127.0.0.1, or set a token.\n")
+        }
         guard !here.isEmpty else { return .text(status: 404, "There is nothing at this path.\n") }
         guard let route = here.first(where: { $0.method == method }) else {
             return .methodNotAllowed(here.map(\.method))
+        }
+        guard method == "GET" || request.isOfSameOrigin else {
+            return .text(status: 403, "A page of another origin may change nothing here.\n")
         }
         guard !route.offers.isEmpty else { return route.handler(request, 0) }
         guard let offer = Accept(request.accept).preferred(of: route.offers) else {

@@ -12,12 +12,14 @@ extension AdminLoop {
 
     func send(_ response: AdminResponse, to connection: OpaquePointer) -> MHD_Result {
         let body: OpaquePointer?
+        if case .bytes = response.body { answering(connection, isStream: false) }
         switch response.body {
         case .bytes(let bytes): body = Self.makeResponse(bytes)
         case .stream(let stream):
             guard openStream() else {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
             }
+            answering(connection, isStream: true)
             body = StreamBody(stream, connection: connection, loop: self).makeResponse()
         }
         guard let body else { return .NO }

@@ -62,7 +62,7 @@ final class CiphertextTarget: FuzzTarget {
                 try promise(!"\(error)".isEmpty, "refused without a reason")
                 return nil
             }
-            guard case .text(let plaintext) = opened else { return nil }
+            guard case .text(let plaintext, _) = opened else { return nil }
             return Array(plaintext)
         }
     }

@@ -40,7 +40,7 @@ final class SealingTarget: FuzzTarget {
                 draft
             }
         }
-        guard case .text(let plaintext) = opened else { throw DecryptFailure.noKey }
+        guard case .text(let plaintext, _) = opened else { throw DecryptFailure.noKey }
         return Array(plaintext)
     }
 }

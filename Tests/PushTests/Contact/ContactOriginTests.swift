@@ -15,7 +15,9 @@ struct ContactOriginTests {
     private func decrypt(_ fields: (from: String, to: DecryptOptions.Field.Target)...) throws -> DecryptStage {
         var options = DecryptOptions()
         options.formats = [.rot13]
-        options.fields = fields.map { DecryptOptions.Field(from: JSONPointer(member: $0.from), to: $0.to) }
+        options.fields = fields.map {
+            DecryptOptions.Field(from: JSONPointer(member: $0.from), to: $0.to, members: ["body", "from"])
+        }
         return DecryptStage(options, keys: nil)
     }
 

@@ -7,13 +7,13 @@ struct DecryptFieldTests {
     private typealias Field = DecryptOptions.Field
 
     private func fixture(
-        _ fields: [(from: String, to: String)], isRequired: Bool = false
+        _ fields: [(from: String, to: String)], isRequired: Bool = false, members: [String] = Field.standardMembers
     ) throws -> DecryptFixture {
         try DecryptFixture(keys: DecryptKeys.text) { options in
             options.isRequired = isRequired
             options.fields = fields.compactMap { from, to in
                 guard let from = JSONPointer(from) else { return nil }
-                guard let target = JSONPointer(to) else { return Field(from: from, to: .merge) }
+                guard let target = JSONPointer(to) else { return Field(from: from, to: .merge, members: members) }
                 return Field(from: from, to: .member(target))
             }
         }
@@ -29,8 +29,12 @@ struct DecryptFieldTests {
         return (published?.stages, published?.value)
     }
 
-    private func merged(_ plaintext: String) async throws -> (stages: String?, payload: String?) {
-        try await publish(["e": try DecryptKeys.direct(content: Array(plaintext.utf8))], try fixture([("/e", "merge")]))
+    private func merged(
+        _ plaintext: String, _ members: [String] = Field.standardMembers
+    ) async throws -> (stages: String?, payload: String?) {
+        try await publish(
+            ["e": try DecryptKeys.direct(content: Array(plaintext.utf8))],
+            try fixture([("/e", "merge")], members: members))
     }
 
     @Test("Several fields, each in its place")
@@ -92,11 +96,29 @@ struct DecryptFieldTests {
 
     @Test("An object is merged, as it is spelled")
     func merge() async throws {
-        let result = try await merged(#"{"title":"a\u00e9", "n": [1e2,{"x":null}], "subtitle":"S","n\u0032":3,"n":4}"#)
+        let result = try await merged(
+            #"{"title":"a\u00e9", "n": [1e2,{"x":null}], "subtitle":"S","n\u0032":3,"n":4}"#,
+            ["title", "subtitle", "n", "n2"])
         #expect(result.stages == "decrypt=ok")
         #expect(
             result.payload
                 == #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n":4,"n2":3}"#)
+    }
+
+    // (trust 3)
+    @Test("Of an object only the listed members are merged, and its texts unless others are listed")
+    func listed() async throws {
+        let plaintext = #"{"access_token":"T0","title":"S","chat":{"id":7},"body":"B","token\u005f":1,"subtitle":"U"}"#
+        let standard = try await merged(plaintext)
+        #expect(standard.stages == "decrypt=ok")
+        #expect(
+            standard.payload == #"{"aps":{"alert":{"title":"S","body":"B","subtitle":"U"},"mutable-content":1}}"#)
+        let named = try await merged(plaintext, ["body", "chat", "token_"])
+        #expect(
+            named.payload
+                == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1},"chat":{"id":7},"token_":1}"#)
+        // A text that is not listed may be anything.
+        #expect(try await merged(#"{"title":1,"chat":2}"#, ["chat"]).stages == "decrypt=ok")
     }
 
     @Test(

@@ -12,6 +12,7 @@ struct DecryptFixture {
     /// `keys` is the text of a JWK Set.
     init(keys text: String, _ change: (inout DecryptOptions) -> Void = { _ in }) throws {
         var options = DecryptOptions()
+        options.formats.append(.openSSL)
         change(&options)
         folder = try TemporaryFolder()
         let path = try folder.write(text, to: "keys.jwks.json")

@@ -20,7 +20,9 @@ struct DecryptSettingsTests {
             "keys": "k.json", "formats": ["jwe", "openssl", "aes-gcm", "chacha20-poly1305", "webpush"],
             "openssl": ["digest": "sha256", "iterations": "10000"], "webpush": ["dh-from": "/k", "salt-from": "/s"],
             "key-id-from": ["/ENCRYPTION_KEY_ID", "header:encryption-key-id", "recipient"], "required": "true",
-            "fields": [["from": "/a", "to": "merge"], ["from": "/b", "to": "/aps/alert/title"]],
+            "fields": [
+                ["from": "/a", "to": "merge", "members": ["body", "chat"]], ["from": "/b", "to": "/aps/alert/title"],
+            ],
             "placeholder": "(Verschlüsselt)",
         ]
         #expect(read(settings).messages == [])
@@ -42,6 +44,39 @@ struct DecryptSettingsTests {
             "keys": "k.json", "formats": key == "formats" ? [] : ["jwe"], "fields": key == "fields" ? [] : nil,
         ]
         #expect(read(setting).messages == ["stages.decrypt.\(key): \(why)"])
+    }
+
+    // (trust 2)
+    @Test("Keys that are named after recipients and not bound to them are worth a warning")
+    func binding() {
+        func warnings(_ settings: Setting) -> [String] {
+            read(settings).effective.warnings.map { "\($0.path): \($0.message)" }
+        }
+        let named: Setting = ["/id", "recipient"]
+        #expect(warnings(["keys": "k.json"]) == [])
+        #expect(warnings(["keys": "k.json", "key-id-from": named, "key-binding": "recipient"]) == [])
+        #expect(warnings(["keys": "k.json", "key-id-from": ["/id"]]) == [])
+        let all = warnings(["keys": "k.json", "key-id-from": named])
+        #expect(all.count == 1)
+        #expect(all.first?.hasPrefix("stages.decrypt.key-binding: ") == true)
+    }
+
+    // (trust 3)
+    @Test("Members are of objects that are merged, and never aps")
+    func members() {
+        let settings: Setting = [
+            "keys": "k.json",
+            "fields": [
+                ["from": "/a", "members": ["body"]], ["from": "/b", "to": "merge", "members": ["body", "aps"]],
+                ["from": "/c", "to": "merge", "members": []],
+            ],
+        ]
+        #expect(
+            read(settings).messages == [
+                "stages.decrypt.fields[0].members: goes with `to: merge` alone",
+                "stages.decrypt.fields[1].members: `aps` is never taken: an object that has it is refused",
+                "stages.decrypt.fields[2].members: nothing of the object is taken",
+            ])
     }
 
     @Test("Every mistake is found")

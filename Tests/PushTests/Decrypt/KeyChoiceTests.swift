@@ -80,6 +80,31 @@ struct KeyChoiceTests {
         #expect(try await stages(text) == "decrypt=failed:authentication")
     }
 
+    // (trust 2)
+    @Test("A key that is bound opens for its recipient alone, whatever the ciphertext and the message say")
+    func bound() async throws {
+        let names = ["bob", "mallory"]
+        let keys = try names.flatMap { name in
+            try [KeyUse.direct, .gcm256, .webPush, .passphrase].map { try KeyGenerator.generate($0, name: name) }
+        }
+        let text = "{\"keys\":[\(keys.joined(separator: ","))]}"
+        let fixture = try DecryptFixture(keys: text) { $0.bindsKeys = true }
+        let ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
+        for form in [SealingForm.jwe, .aesGCM, .webPush, .openSSL] {
+            let text = try Sealer().seal(Array("for bob".utf8), as: form, ring, keyName: "bob").text
+            func stages(_ recipient: String?, _ members: String = "") async throws -> String? {
+                try await fixture.publish(DecryptFixture.message(text, members: members, key: recipient)).stages
+            }
+            #expect(try await stages("bob") == "decrypt=ok")
+            #expect(try await stages("bob", #","ENCRYPTION_KEY_ID":"mallory""#) == "decrypt=ok")
+            let failed = "decrypt=failed:authentication"
+            #expect(try await stages("mallory") == failed, "\(form)")
+            #expect(try await stages("mallory", #","ENCRYPTION_KEY_ID":"bob""#) == failed, "\(form)")
+            #expect(try await stages("carol", #","ENCRYPTION_KEY_ID":"bob""#) == "decrypt=failed:no-key")
+            #expect(try await stages(nil) == "decrypt=failed:no-key")
+        }
+    }
+
     @Test("Ten thousand names are each found")
     func many() throws {
         let secret = SecretBytes([UInt8](repeating: 1, count: 32))

@@ -74,6 +74,44 @@ struct KeyRotationTests {
         #expect(fixture.keys.version == 100)
     }
 
+    // (trust 7)
+    @Test("A key that was removed opens nothing where it is revoked, or where there is no grace")
+    func revoked() async throws {
+        let generations = try (0...1).map { try Generation($0 * 2) }
+        let keys = String(generations[1].text.dropLast(2))
+        let revocation = #",{"kid":"k0","revoked":true}]}"#
+        func stages(_ fixture: DecryptFixture, _ ciphertext: Int) async throws -> String? {
+            try await fixture.publish(generations[0].ciphertexts[ciphertext]).stages
+        }
+        let fixture = try DecryptFixture(keys: generations[0].text)
+        for text in [generations[1].text, keys + revocation] {
+            #expect(try await stages(fixture, 0) == "decrypt=ok")
+            try fixture.folder.write(text, to: "keys.jwks.json")
+            #expect(fixture.keys.reload(.request) == .reloaded)
+        }
+        #expect(try await stages(fixture, 0) == "decrypt=failed:no-key")
+        #expect(try await stages(fixture, 1) == "decrypt=failed:authentication")
+        #expect(try await fixture.publish(generations[1].ciphertexts[0]).stages == "decrypt=ok")
+
+        // At once with the change, by its bytes, and where nothing is left.
+        let hexed = try #require(generations[0].text.firstMatch(of: /"alg":"dir","k":"[^"]*"/)).output
+        for text in [
+            keys + revocation, keys + #",{"revoked":true,\#(hexed)}]}"#, #"{"keys":[{"kid":"k0","revoked":true}]}"#,
+        ] {
+            let fixture = try DecryptFixture(keys: generations[0].text)
+            try fixture.folder.write(text, to: "keys.jwks.json")
+            #expect(fixture.keys.reload(.request) == .reloaded)
+            #expect(try await stages(fixture, 0) == "decrypt=failed:no-key")
+        }
+
+        let folder = try TemporaryFolder()
+        let path = try folder.write(generations[0].text, to: "keys.json")
+        let file = try KeySetFile.open(path, StageResources { _, _ in }, grace: .zero)
+        try folder.write(generations[1].text, to: "keys.json")
+        #expect(file.reload(.request) == .reloaded)
+        #expect(file.value.former == nil)
+    }
+
     @Test("An unreadable set leaves the old one in force, and says so")
     func unreadable() async throws {
         let generation = try Generation(0)
@@ -108,7 +146,8 @@ struct KeyRotationTests {
     }
 
     @Test(
-        "Keys that others can read are warned of", arguments: [(0o600, 0), (0o640, 1), (0o644, 1)] as [(mode_t, Int)])
+        "Keys that others can read are warned of, but not those of the process's own group (trust 7)",
+        arguments: [(0o600, 0), (0o640, 0), (0o644, 1)] as [(mode_t, Int)])
     func permissions(mode: mode_t, warnings: Int) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(DecryptKeys.text, to: "keys", mode: mode)

@@ -46,7 +46,8 @@ struct MutatedRecordTests {
         ])
         let ring = DecryptKeys.ring
         var options = DecryptOptions()
-        options.fields = [.init(), .init(from: JSONPointer(member: "sealed"), to: .merge)]
+        options.formats.append(.openSSL)
+        options.fields = [.init(), .init(from: JSONPointer(member: "sealed"), to: .merge, members: ["body", "chat"])]
         let chain = Chain(
             [
                 ChainLink(DecryptStage(options, keys: try ReloadableFile(path: "keys") { _, _ in ring })),

@@ -77,10 +77,24 @@ struct ReloadableFileTests {
         #expect(FileFingerprint(of: folder.path) != before)
     }
 
-    @Test("Permissions are told", arguments: [(0o600, false), (0o640, true), (0o604, true)] as [(mode_t, Bool)])
+    // (trust 7)
+    @Test(
+        "Permissions are told; the process's own group is no other",
+        arguments: [(0o600, false), (0o640, false), (0o604, true)] as [(mode_t, Bool)])
     func permissions(mode: mode_t, isReadable: Bool) throws {
         let path = try folder.write("one", to: "a", mode: mode)
         #expect(try FileBytes(path: path).isReadableByOthers == isReadable)
+        guard geteuid() == 0, mode == 0o640 else { return }
+        try #require(chown(path, 0, 54_321) == 0)
+        #expect(try FileBytes(path: path).isReadableByOthers)
+    }
+
+    // (trust 7)
+    @Test("What was read is wiped")
+    func wiped() throws {
+        var file = try FileBytes(path: try folder.write("geheim", to: "a"))
+        file.wipe()
+        #expect(file.bytes == [0, 0, 0, 0, 0, 0])
     }
 
     @Test("A file over the limit is refused")

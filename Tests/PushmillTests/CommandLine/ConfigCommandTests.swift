@@ -14,6 +14,16 @@ struct ConfigCommandTests {
         #expect(terminal.error == "")
     }
 
+    // (trust 2)
+    @Test("config check warns of what is allowed and hardly wanted, and says ok") func warning() async throws {
+        let folder = try ConfigurationFolder("stages: [{ decrypt: { keys: k, key-id-from: [recipient] } }]\n")
+        let terminal = Terminal()
+        #expect(await terminal.run(Program.commands, "config check --config \(folder.file)") == .success)
+        #expect(terminal.output == "\(folder.file): ok")
+        #expect(terminal.error.hasPrefix("warning: \(folder.file):1:"))
+        #expect(terminal.error.contains(": stages.decrypt.key-binding: "))
+    }
+
     @Test("config check prints every mistake with its place and exits with 78") func mistakes() async throws {
         let folder = try ConfigurationFolder("log: { level: loud }\nstaet: {}\n")
         let terminal = Terminal()

@@ -76,7 +76,7 @@ struct KeyCommandTests {
     func warning() async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl")
-        try #require(chmod(keys.keys, 0o640) == 0)
+        try #require(chmod(keys.keys, 0o644) == 0)
         let terminal = Terminal(input: "x")
         let code = await terminal.run(Program.commands, "keys encrypt openssl --keys \(keys.keys)")
         #expect(code == .success)

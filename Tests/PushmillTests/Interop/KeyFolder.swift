@@ -10,8 +10,8 @@ struct KeyFolder {
     var keys: String { "\(folder.path)/keys.json" }
 
     /// `settings` are those of the stage, beside its keys.
-    init(_ settings: String = "") throws {
-        folder = try ConfigurationFolder("stages: [{ decrypt: { keys: keys.json\(settings) } }]")
+    init(_ settings: String = "formats: [jwe, aes-gcm, chacha20-poly1305, webpush, openssl]") throws {
+        folder = try ConfigurationFolder("stages: [{ decrypt: { keys: keys.json, \(settings) } }]")
     }
 
     @discardableResult

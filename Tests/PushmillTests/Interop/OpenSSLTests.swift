@@ -30,7 +30,7 @@ struct OpenSSLTests {
 
     @Test("What openssl writes is read, in one line or in several", arguments: derivations, ["-A", ""])
     func theirs(derivation: Derivation, lines: String) async throws {
-        let keys = try KeyFolder(", openssl: { \(derivation.setting) }")
+        let keys = try KeyFolder("formats: [openssl], openssl: { \(derivation.setting) }")
         try await keys.generate("openssl --kid pw")
         try keys.folder.write("plain", Self.text)
         let sealed = try Tool.run(

@@ -1,4 +1,6 @@
+import Kafka
 import Push
+import TestSupport
 import Testing
 
 @testable import Pushmill
@@ -29,6 +31,57 @@ struct EnvironmentTests {
         let shown = YAMLText.render(configuration.effective)
         #expect(shown.contains("keys: /k\n"))
         #expect(shown.contains("digest: md5\n"))
+    }
+
+    // (trust 6)
+    @Test("A secret of Kafka's is read from its file, which the file or a variable names")
+    func secretFiles() throws {
+        let folder = try TemporaryFolder()
+        let password = try folder.write("geheim \n", to: "password")
+        let secret = try folder.write("client\r\n", to: "client")
+        let key = try folder.write("-----BEGIN\nKEY\n", to: "key.pem")
+        let reading = Reading(
+            "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key), ssl.key.password: x } }",
+            environment: [
+                "PUSHMILL_KAFKA_CONSUMER_SASL_OAUTHBEARER_CLIENT_SECRET_FILE": secret,
+                "PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD_FILE": "none",
+            ])
+        #expect(reading.problems == [])
+        let configuration = try #require(reading.configuration)
+        let shown = YAMLText.render(configuration.effective)
+        #expect(shown.contains("sasl.password-file: \(password)\n"))
+        #expect(!shown.contains("geheim"))
+        #expect(shown.contains("ssl.keystore.password-file: /etc/pushmill/none\n"))
+        do {
+            _ = try configuration.kafka.client(.consumer)
+            Issue.record("a file that is not there was read")
+        } catch {
+            #expect(
+                "\(error)" == "pushmill: kafka.ssl.keystore.password-file: cannot read /etc/pushmill/none: "
+                    + "No such file or directory")
+        }
+        let sound = try #require(
+            Reading(
+                "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key) }, "
+                    + "consumer: { sasl.oauthbearer.client.secret-file: \(secret) } }"
+            ).configuration)
+        #expect(try sound.kafka.client(.consumer)["sasl.password"] == "geheim ")
+        #expect(try sound.kafka.client(.consumer)["sasl.oauthbearer.client.secret"] == "client")
+        #expect(try sound.kafka.client(.consumer)["sasl.password-file"] == nil)
+        #expect(try sound.kafka.client(.producer)["ssl.key.pem"] == "-----BEGIN\nKEY")
+    }
+
+    // (trust 6)
+    @Test("A file for what is no secret, or beside the secret itself, is a mistake")
+    func wrongFiles() {
+        let problems = Reading(
+            "kafka: { linger.ms-file: a, sasl.password-file: b, sasl.password: c, my.password-file: d }",
+            checkProperty: KafkaProperties.problem
+        ).problems
+        #expect(problems.count == 3)
+        #expect(problems.first?.contains("kafka.linger.ms-file: librdkafka has no such property") == true)
+        #expect(problems.dropFirst().first?.hasSuffix("sasl.password is there too: keep one of them") == true)
+        #expect(problems.last?.contains("kafka.my.password-file: librdkafka has no such property") == true)
     }
 
     @Test(

@@ -51,6 +51,7 @@ struct YAMLTextTests {
                       budget:
                       formats: [jwe, openssl]
                       keys: /etc/pushmill/k.json
+                      key-grace: 5m
                       openssl:
                         digest: sha256
                         iterations:
@@ -58,10 +59,12 @@ struct YAMLTextTests {
                         dh-from: /k
                         salt-from: /s
                       key-id-from: [/ENCRYPTION_KEY_ID, header:encryption-key-id, recipient]
+                      key-binding: none
                       required: false
                       fields:
                         - from: /ENCRYPTED_DATA
                           to: /aps/alert/body
+                          members: []
                       placeholder: "a: b"
                   - badge:
 

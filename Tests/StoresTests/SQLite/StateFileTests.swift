@@ -9,6 +9,21 @@ struct StateFileTests {
 
     init() throws { folder = try TemporaryFolder() }
 
+    // (trust 7)
+    @Test("What is in the state is its owner's alone, whatever the process's mask is")
+    func modes() throws {
+        let mask = umask(0)
+        defer { umask(mask) }
+        let state = try StateFile(path: folder.stateFile, access: .alone)
+        let database = try state.connect()
+        try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        for name in ["", "-wal", "-shm", ".lock"] {
+            var status = stat()
+            try #require(stat(folder.stateFile + name, &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+        }
+    }
+
     @Test("Who comes second to a file that one process has alone is told so")
     func secondProcess() throws {
         let first = try StateFile(path: folder.stateFile, access: .alone)

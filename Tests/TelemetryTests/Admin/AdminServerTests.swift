@@ -17,6 +17,21 @@ import Testing
         #expect(try test.ask("GET /metrics", headers: "Accept: image/png\r\n").contains(" 406 "))
     }
 
+    // (trust 5)
+    @Test("A page whose name was made to lead here reads and changes nothing")
+    func rebound() throws {
+        let test = try TestServer()
+        for request in ["GET /config", "GET /metrics", "PUT /log-level"] {
+            let client = try test.connect()
+            client.send(
+                "\(request) HTTP/1.1\r\nHost: evil.example:9464\r\nConnection: close\r\nContent-Length: 4\r\n\r\ninfo")
+            #expect(client.readToEnd().hasPrefix("HTTP/1.1 403 "), "\(request)")
+        }
+        let foreign = try test.ask("PUT /log-level", headers: "Origin: http://evil.example\r\n", body: "info")
+        #expect(foreign.hasPrefix("HTTP/1.1 403 "))
+        #expect(test.log.level == .debug)
+    }
+
     @Test("Two Accept headers count as one")
     func acceptTwice() throws {
         let test = try TestServer()

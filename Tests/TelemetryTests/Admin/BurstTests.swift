@@ -18,7 +18,9 @@ import Testing
             for _ in 0..<20 {
                 // They all wait at once.
                 let clients = try (0..<50).map { _ in try test.connect() }
-                for client in clients { client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") }
+                for client in clients {
+                    client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                }
                 for client in clients { #expect(client.readToEnd().contains("test_renderings 1.0\n")) }
             }
         }

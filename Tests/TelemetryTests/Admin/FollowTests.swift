@@ -4,7 +4,7 @@ import Testing
 @testable import Telemetry
 
 @Suite struct FollowTests {
-    private let follow = "GET /logs?follow=1&limit=1 HTTP/1.1\r\nHost: x\r\n\r\n"
+    private let follow = "GET /logs?follow=1&limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     @Test("A follower gets recent lines and then those to come, until the server ends")
     func following() throws {

@@ -10,15 +10,16 @@ import Testing
         arguments: [
             "\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n",
             "GET /metrics HTTP/9.9\r\n\r\n", "GET /metrics HTTP/1.1\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
-            "GET /%zz%00%ff?%=%&&= HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://other/metrics HTTP/1.1\r\nHost: x\r\n\r\n",
-            "GET /logs?level=%00&contains=%ff%fe&limit=%31 HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /%zz%00%ff?%=%&&= HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "GET http://other/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "GET /logs?level=%00&contains=%ff%fe&limit=%31 HTTP/1.1\r\nHost: localhost\r\n\r\n",
             "GET /metrics HTTP/1.1\r\nHost x\r\n\r\n", "GET /metrics HTTP/1.1\r\n: x\r\n\r\n",
-            "GET /metrics HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", "GET /metrics HTTP/1.1\nHost: x\n\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-            "PUT /log-level HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
-            "GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n", "GET /metrics HTTP/1.1\nHost: localhost\n\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
         ])
     func malformed(_ request: String) throws {
         // What it takes for the beginning of a request waits for the rest.
@@ -37,7 +38,8 @@ import Testing
         let test = try TestServer()
         var random = SeededGenerator(seed: 7)
         let request = Array(
-            "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: x\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo".utf8)
+            "PUT /log-level?a=b%20c HTTP/1.1\r\nHost: localhost\r\nAccept: */*;q=1\r\nContent-Length: 4\r\n\r\ninfo"
+                .utf8)
         for round in 0..<300 {
             var bytes =
                 round.isMultiple(of: 3) ? (0..<200).map { _ in UInt8.random(in: 0...255, using: &random) } : request
@@ -61,7 +63,7 @@ import Testing
         let chunked = "Transfer-Encoding: chunked\r\n"
         let body = "500\r\n\(long.prefix(0x500))\r\n0\r\n\r\n"
         let client = try test.connect()
-        client.send("PUT /log-level HTTP/1.1\r\nHost: x\r\n\(chunked)\r\n\(body)")
+        client.send("PUT /log-level HTTP/1.1\r\nHost: localhost\r\n\(chunked)\r\n\(body)")
         #expect(!client.readToEnd().contains(" 200 "))
         #expect(test.log.level == .debug)
     }
@@ -70,7 +72,7 @@ import Testing
     func slowWriter() throws {
         let test = try TestServer()
         let slow = try test.connect()
-        for byte in "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8 {
+        for byte in "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8 {
             slow.send([byte])
             #expect(try test.ask("HEAD /healthz").contains(" 200 OK"))
         }
@@ -89,38 +91,50 @@ import Testing
         #expect(!half.readToEnd().contains(" 200 "))
     }
 
-    @Test("Beyond the limit connections wait, and are served once others have gone")
-    func connections() throws {
+    // (trust 4)
+    @Test("A request that drips has a total time, however steadily its bytes come")
+    func dripping() throws {
         var limits = AdminLimits()
-        limits.connections = 4
-        limits.idleSeconds = 120
+        limits.request = .milliseconds(300)
         let test = try TestServer(limits: limits)
-        var held = try (0..<4).map { _ in try test.connect() }
-        let answered = held[0]
-        answered.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        #expect(answered.read(through: "}\n").contains(" 200 OK"))
-        let waiting = try test.connect()
-        waiting.send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        #expect(!isReadable(waiting.descriptor))
-        held.removeLast(3)
-        #expect(waiting.readToEnd().contains(" 200 OK"))
+        for start in ["", "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"] {
+            let slow = try test.connect()
+            slow.send(start)
+            let end = ContinuousClock.now + .seconds(20)
+            while slow.send("x"), .now < end { usleep(20_000) }
+            #expect(.now < end)
+        }
+        // Nor is an answer before it a reason to wait for ever.
+        let kept = try test.connect()
+        kept.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(kept.readToEnd().contains(" 200 OK"))
     }
 
-    @Test("One address has no more than its share of the connections")
-    func connectionsOfOne() throws {
+    // (trust 4)
+    @Test("However many connections are held, a new one is answered at once; streams stay")
+    func held() throws {
         var limits = AdminLimits()
-        limits.connectionsOfOne = 2
+        limits.connections = 8
+        limits.streams = 4
         limits.idleSeconds = 120
+        limits.request = .seconds(120)
         let test = try TestServer(limits: limits)
-        var held = try (0..<2).map { _ in try test.connect() }
-        for client in held {
-            client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-            #expect(client.read(through: "}\n").contains(" 200 OK"))
+        let follower = try test.connect()
+        follower.send("GET /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        test.log.info("Begun")
+        #expect(follower.read(through: "Begun").contains(" 200 OK"))
+        let held = try (0..<40).map { number in
+            let client = try test.connect()
+            // Some say nothing, some something, some have had an answer.
+            client.send(
+                ["", "GET /metrics HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"][number % 3])
+            return client
         }
-        #expect(try !test.ask("GET /healthz").contains(" 200 OK"))
-        held.removeLast()
-        // It is counted until the server has seen it go.
-        let end = ContinuousClock.now + .seconds(30)
-        while try !test.ask("GET /healthz").contains(" 200 OK") { try #require(.now < end) }
+        for _ in 0..<20 {
+            #expect(try ProbeRequest(test.address, patience: 1).get("/healthz").status == 200)
+        }
+        test.log.info("Still")
+        #expect(follower.read(through: "Still").contains("Still"))
+        withExtendedLifetime(held) {}
     }
 }

@@ -29,6 +29,41 @@ import Testing
         #expect(router().respond(to: AdminRequest(method, path)).status == expected)
     }
 
+    // (trust 5)
+    @Test(
+        "Without a token only names of this machine's own are answered, at every path",
+        arguments: [
+            ("localhost", true), ("LOCALHOST:9464", true), ("pushmill.localhost:9464", true), ("localhost.", true),
+            ("127.0.0.1:9464", true), ("127.9.9.9", true), ("[::1]:9464", true), ("[::1]", true),
+            ("evil.example:9464", false), ("127.0.0.1.evil.example", false), ("localhost.evil.example", false),
+            ("10.0.0.1:9464", false), ("[::2]:9464", false), ("0.0.0.0:9464", false), ("", false), (":9464", false),
+            ("localhost,evil.example", false), ("evil.example,localhost", false), ("[localhost", false),
+        ])
+    func host(_ host: String, _ isAnswered: Bool) {
+        for path in ["/thing", "/open", "/nothing"] {
+            let expected = !isAnswered ? 403 : path == "/nothing" ? 404 : 200
+            #expect(router().respond(to: AdminRequest("GET", path, host: host)).status == expected, "\(path)")
+        }
+        let known = AdminRequest("GET", "/thing", authorization: "Bearer s3cret", host: host)
+        #expect(router(token: "s3cret").respond(to: known).status == 200)
+    }
+
+    // (trust 5)
+    @Test("A page of another origin changes nothing, and may look")
+    func origin() {
+        func status(_ method: String, _ origin: String?) -> Int {
+            router().respond(to: AdminRequest(method, "/thing", host: "localhost:9464", origin: origin)).status
+        }
+        #expect(status("PUT", nil) == 200)
+        #expect(status("PUT", "http://localhost:9464") == 200)
+        for origin in [
+            "http://localhost:9465", "http://evil.example", "null", "", "http://localhost:9464.evil.example",
+        ] {
+            #expect(status("PUT", origin) == 403, "\(origin)")
+            #expect(status("GET", origin) == 200)
+        }
+    }
+
     @Test("A method that is not allowed is told which are")
     func allow() {
         #expect(header("Allow", of: router().respond(to: AdminRequest("POST", "/thing"))) == "GET, HEAD, PUT")

@@ -17,7 +17,8 @@ struct TestServer {
             [
                 .metrics(registry), .probe("/healthz", alive), .configuration { "log:\n  level: info\n" }, .logs(log),
             ] + AdminRoute.logLevel(log)
-        server = try AdminServer(ListenAddress(listen), Router(routes, token: AccessToken(token)), limits: limits)
+        server = try AdminServer(
+            ListenAddress(listen), Router(routes, token: AccessToken(token)), limits: limits)
     }
 
     func connect() throws -> Client { try Client(server) }
@@ -26,7 +27,7 @@ struct TestServer {
     func ask(_ head: String, headers: String = "", body: String = "") throws -> String {
         let client = try connect()
         let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
-        client.send("\(head) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(length)\(headers)\r\n\(body)")
+        client.send("\(head) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(length)\(headers)\r\n\(body)")
         return client.readToEnd()
     }
 }

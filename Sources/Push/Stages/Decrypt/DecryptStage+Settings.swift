@@ -2,7 +2,8 @@ extension DecryptStage {
     static let entry = StageEntry("decrypt") { settings in
         guard let (options, keys) = read(&settings) else { return nil }
         return { resources in
-            DecryptStage(options, keys: try keys.map { try KeySetFile.open($0, resources) })
+            DecryptStage(
+                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) })
         }
     }
 
@@ -18,6 +19,7 @@ extension DecryptStage {
             settings.report("formats", "no form of ciphertext is allowed")
         }
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
+        options.keyGrace = settings.value("key-grace", .duration(.zero ... .seconds(86_400)), default: options.keyGrace)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
             (
@@ -25,17 +27,39 @@ extension DecryptStage {
                 settings.value("salt-from", .pointer, default: options.draft.salt)
             )
         }
-        options.keyNames = settings.list("key-id-from", .source, default: options.keyNames)
+        let standard = options.keyNames
+        options.keyNames = settings.list("key-id-from", .source, default: standard)
+        options.bindsKeys = settings.value("key-binding", .binding, default: false)
+        if options.keyNames != standard, options.keyNames.contains(.recipient), !options.bindsKeys {
+            settings.warn(
+                "key-binding",
+                "keys are named after recipients, and a ciphertext may name another's: `recipient` binds them")
+        }
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in
             let standard = DecryptOptions.Field()
-            return DecryptOptions.Field(
-                from: settings.value("from", .pointer, default: standard.from),
-                to: settings.value("to", .target, default: standard.target))
+            let from = settings.value("from", .pointer, default: standard.from)
+            let target = settings.value("to", .target, default: standard.target)
+            return DecryptOptions.Field(from: from, to: target, members: members(of: target, &settings))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
         options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
         return (options, keys)
+    }
+
+    /// What is taken of an object that is merged.
+    private static func members(of target: DecryptOptions.Field.Target, _ settings: inout SettingReader) -> [String] {
+        guard case .merge = target else {
+            let members = settings.list("members", .name)
+            if !members.isEmpty { settings.report("members", "goes with `to: merge` alone") }
+            return []
+        }
+        let members = settings.list("members", .name, default: DecryptOptions.Field.standardMembers)
+        if members.isEmpty { settings.report("members", "nothing of the object is taken") }
+        if members.contains("aps") {
+            settings.report("members", "`aps` is never taken: an object that has it is refused")
+        }
+        return members
     }
 }
 
@@ -50,6 +74,11 @@ extension PassphraseDerivation {
             self = .sha256
         }
     }
+}
+
+extension SettingFormat where Value == Bool {
+    /// `none`, or whose name the key has to have.
+    fileprivate static var binding: Self { .choice([false, true]) { $0 ? "recipient" : "none" } }
 }
 
 extension SettingFormat where Value == DecryptOptions.Field.Target {

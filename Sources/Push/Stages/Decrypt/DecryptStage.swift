@@ -11,7 +11,7 @@ package final class DecryptStage: Stage {
     package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
         self.options = options
         self.keys = keys
-        decryptor = Decryptor(options.formats, options.derivation)
+        decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
 
     /// Only PBKDF2 takes so long that it is waited for.
@@ -77,7 +77,12 @@ package final class DecryptStage: Stage {
                 }
                 switch opened {
                 case .underived(let derivation)?: return derivation
-                case .text(let plaintext)?: try field.put(plaintext, into: &content, &scratch)
+                case .text(let plaintext, let isAuthenticated)?:
+                    do throws(DecryptFailure) {
+                        try field.put(plaintext, into: &content, &scratch)
+                    } catch {
+                        throw isAuthenticated ? error : .authentication
+                    }
                 case nil: throw .malformed
                 }
                 turn.opened(field)
@@ -93,6 +98,13 @@ package final class DecryptStage: Stage {
     private func key(
         for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
+        if options.bindsKeys {
+            let own = ValueSource.recipient.withBytes(content, context) {
+                ring.key(named: UnsafeRawBufferPointer($0), for: need)
+            }
+            guard let key = own ?? nil else { throw .noKey }
+            return key
+        }
         for name in options.keyNames {
             let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
             guard let named else { continue }

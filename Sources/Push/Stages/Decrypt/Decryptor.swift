@@ -2,11 +2,13 @@
 struct Decryptor: Sendable {
     let forms: AllowedForms
     let derivation: PassphraseDerivation
+    /// A ciphertext that names a key is not asked.
+    private let bindsKeys: Bool
     private let derivedKeys = DerivedKeys()
 
     enum Opened {
         /// In the scratch, good until that is used again; always UTF-8.
-        case text(UnsafeMutableRawBufferPointer)
+        case text(UnsafeMutableRawBufferPointer, isAuthenticated: Bool)
         /// A key must be derived first; then open again with it.
         case underived(Derivation)
     }
@@ -14,8 +16,9 @@ struct Decryptor: Sendable {
     typealias DerivedKey = (identity: Derivation.Identity, key: SecretBytes)
     typealias DraftSource = () -> WebPushForm.Draft?
 
-    init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
+    init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation, bindsKeys: Bool = false) {
         forms = AllowedForms(formats)
+        self.bindsKeys = bindsKeys
         self.derivation = derivation
     }
 
@@ -52,27 +55,29 @@ struct Decryptor: Sendable {
         let plain: UnsafeMutableRawBufferPointer
         switch try forms.recognise(text, in: &scratch) {
         case .rot13:
+            guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
             scratch.buffer.reserve(text.count)
-            plain = scratch.buffer[0..<text.count]
+            let plain = scratch.buffer[0..<text.count]
             Rot13.turn(text, into: plain)
+            guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
+            return .text(plain, isAuthenticated: false)
         case .jwe:
-            plain = try JWEForm.open(text, &scratch, ring, choose)
+            plain = try JWEForm.open(text, &scratch, ring, choose, mayNameKey: !bindsKeys)
         case .openSSL(let data):
             let form = try OpenSSLForm(data)
             let key = try choose(KeyNeed(.passphrase), ring)
             if case .iterated(let iterations) = derivation {
                 let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
                 guard let key = find(wanted, derived) else { return .underived(wanted) }
-                plain = try form.open(key, &scratch)
-            } else {
-                plain = try form.open(key.secret, derivation, &scratch)
+                return .text(try form.open(key, &scratch), isAuthenticated: false)
             }
+            return .text(try form.open(key.secret, derivation, &scratch), isAuthenticated: false)
         case .binary(let data):
             plain = try openBinary(data, &scratch, ring, choose, draft)
         }
         guard plain.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
         guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .notText }
-        return .text(plain)
+        return .text(plain, isAuthenticated: true)
     }
 
     private func find(_ wanted: Derivation, _ derived: [DerivedKey]) -> SecretBytes? {

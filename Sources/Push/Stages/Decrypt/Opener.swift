@@ -37,7 +37,7 @@ package struct Opener: Sendable {
                 }
             }
             switch opened {
-            case .text(let plaintext): return Array(plaintext)
+            case .text(let plaintext, _): return Array(plaintext)
             case .underived(let derivation): derived.append((derivation.identity, try derivation.compute()))
             }
         }

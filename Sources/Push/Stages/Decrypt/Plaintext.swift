@@ -51,6 +51,10 @@ extension DecryptOptions.Field {
         _ member: JSONNode, of object: JSONDocument, into content: inout NotificationContent
     ) throws(DecryptFailure) {
         guard !object.isNamed("aps", member) else { throw .protectedMember }
+        let isListed = object.withName(of: member) { name in
+            name.withUnsafeBytes { name in members.contains { $0.withUnsafeBytes(name.hasBytes) } }
+        }
+        guard isListed == true else { return }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
             let isSet: Void? = object.withText(of: member) { content.setDecrypted(text, to: $0) }
             guard isSet != nil else { throw .malformed }

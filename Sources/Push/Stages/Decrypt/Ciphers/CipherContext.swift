@@ -42,13 +42,30 @@ final class CipherContext {
         try check(EVP_CipherFinal_ex(context, &end, &count))
     }
 
-    /// Decrypts blocks in place and takes the padding off; returns how much is left.
+    /// Decrypts blocks in place and takes the padding off; returns how much is left. Where the padding is wrong, that is
+    /// all, and takes as long: where nothing authenticates the text, nobody is to learn which it was.
     func openBlocks(
         _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
-    ) throws(DecryptFailure) -> Int {
-        guard let output = text.baseAddress, text.count % Cipher.blockCount == 0 else { throw .malformed }
+    ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {
+        guard let output = text.baseAddress, text.count >= Cipher.blockCount, text.count % Cipher.blockCount == 0
+        else { throw .authentication }
         try start(cipher, key, iv, isEncrypting: false)
-        return try finishBlocks(UnsafeRawBufferPointer(text), into: output)
+        EVP_CIPHER_CTX_set_padding(context, 0)
+        _ = try finishBlocks(UnsafeRawBufferPointer(text), into: output)
+        return Self.unpad(text)
+    }
+
+    /// PKCS #7, without a branch that the text decides.
+    private static func unpad(_ text: UnsafeMutableRawBufferPointer) -> (count: Int, isPadded: Bool) {
+        let length = Int(text[text.count - 1])
+        // Shifted so far, a negative number is all ones and any other zero.
+        let sign = Int.bitWidth - 1
+        var wrong = (length - 1) >> sign | (Cipher.blockCount - length) >> sign
+        for index in 0..<Cipher.blockCount {
+            wrong |= (index - length) >> sign & (Int(text[text.count - 1 - index]) ^ length)
+        }
+        let isRight = ~((wrong | -wrong) >> sign)
+        return (text.count - length & isRight, isRight != 0)
     }
 
     /// Unwraps a key (RFC 3394) into `output`, which has room for as much as `wrapped`; returns its length.
@@ -82,6 +99,7 @@ final class CipherContext {
         into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
         try start(cipher, key, iv, isEncrypting: true)
+        EVP_CIPHER_CTX_set_padding(context, 1)
         return try finishBlocks(text, into: output)
     }
 

@@ -5,8 +5,8 @@ extension JWEForm {
         KeyNeed(header.algorithm.use, count: header.algorithm == .direct ? header.encryption.keyCount : nil)
     }
 
-    func key(_ ring: KeyRing, _ choose: KeyChoice) throws(DecryptFailure) -> DecryptionKey {
-        guard let name = header.keyName else { return try choose(need, ring) }
+    func key(_ ring: KeyRing, _ choose: KeyChoice, mayNameKey: Bool) throws(DecryptFailure) -> DecryptionKey {
+        guard mayNameKey, let name = header.keyName else { return try choose(need, ring) }
         guard let key = name.span.withUnsafeBytes({ ring.key(named: $0, for: need) }) else { throw .noKey }
         return key
     }

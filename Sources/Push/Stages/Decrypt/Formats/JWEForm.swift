@@ -6,10 +6,11 @@ struct JWEForm {
 
     /// Decrypts the text. The plaintext is in the scratch, good until that is used again.
     static func open(
-        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice
+        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
+        mayNameKey: Bool
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let form = try JWEForm(text, &scratch)
-        let key = try form.key(ring, choose)
+        let key = try form.key(ring, choose, mayNameKey: mayNameKey)
         // The cipher's key may be this key's own bytes.
         let content = try withExtendedLifetime(key) { () throws(DecryptFailure) in
             try form.openContent(form.contentKey(key, &scratch), &scratch)
@@ -64,7 +65,9 @@ struct JWEForm {
         try withUnsafeBytes(of: bits) { (bits) throws(DecryptFailure) in try digest.add(bits) }
         try digest.end(expecting: parts.tag, room: scratch.secrets[.code])
         let textKey = CipherKey(UnsafeRawBufferPointer(rebasing: key.bytes[middle...]), serial: key.serial)
-        let count = try scratch.ciphers[cipher, textKey].openBlocks(cipher, textKey, iv: iv, parts.content)
+        let (count, isPadded) = try scratch.ciphers[cipher, textKey].openBlocks(
+            cipher, textKey, iv: iv, parts.content)
+        guard isPadded else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: parts.content[..<count])
     }
 

@@ -1,7 +1,11 @@
-/// What `openssl enc -aes-256-cbc` writes: `Salted__`, a salt, blocks. Nothing authenticates it.
+/// What `openssl enc -aes-256-cbc` writes: `Salted__`, a salt, blocks. Nothing authenticates it, so that it fails in one
+/// way only: who can try ciphertexts would decrypt by the difference.
 struct OpenSSLForm {
     static let magic: StaticString = "Salted__"
     static let headerCount = 8 + PassphraseDerivation.saltCount
+
+    /// What no text that may be shown needs.
+    private static let limit = headerCount + DecryptScratch.plaintextLimit + Cipher.blockCount
 
     private let data: UnsafeMutableRawBufferPointer
 
@@ -10,7 +14,8 @@ struct OpenSSLForm {
     }
 
     init(_ data: UnsafeMutableRawBufferPointer) throws(DecryptFailure) {
-        guard data.count > Self.headerCount, data.count % Cipher.blockCount == 0 else { throw .malformed }
+        guard data.count > Self.headerCount, data.count % Cipher.blockCount == 0 else { throw .authentication }
+        guard data.count <= Self.limit else { throw .tooLarge }
         self.data = data
     }
 
@@ -30,17 +35,22 @@ struct OpenSSLForm {
     func open(
         _ derived: SecretBytes, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        guard let start = derived.bytes.baseAddress else { throw .malformed }
+        guard let start = derived.bytes.baseAddress else { throw .authentication }
         return try withExtendedLifetime(derived) { () throws(DecryptFailure) in try open(start, &scratch) }
     }
 
+    /// Gives UTF-8.
     private func open(
         _ derived: UnsafeRawPointer, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let key = CipherKey(UnsafeRawBufferPointer(start: derived, count: PassphraseDerivation.keyCount))
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Self.headerCount...])
-        let count = try scratch.ciphers[.aes256CBC, key].openBlocks(
+        let (count, isPadded) = try scratch.ciphers[.aes256CBC, key].openBlocks(
             .aes256CBC, key, iv: derived + PassphraseDerivation.keyCount, text)
-        return UnsafeMutableRawBufferPointer(rebasing: text[..<count])
+        let plain = UnsafeMutableRawBufferPointer(rebasing: text[..<count])
+        // Looked at whether the padding is right or wrong, so that both take as long.
+        let isText = UTF8Scalar.isText(UnsafeRawBufferPointer(plain))
+        guard isText, isPadded, count <= DecryptScratch.plaintextLimit else { throw .authentication }
+        return plain
     }
 }

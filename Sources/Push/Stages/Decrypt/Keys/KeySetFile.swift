@@ -1,13 +1,19 @@
 /// The file of a key set, read again when it changes.
 package enum KeySetFile {
-    /// How long a replaced set still serves messages that were encrypted before the change.
+    /// How long a replaced set still serves messages that were encrypted before the change, unless it is set.
     static let grace = Duration.seconds(300)
 
-    static func open(_ path: String, _ resources: StageResources) throws -> ReloadableFile<KeyRing> {
+    static func open(
+        _ path: String, _ resources: StageResources, grace: Duration = KeySetFile.grace
+    ) throws -> ReloadableFile<KeyRing> {
         let log = resources.log
         let file = try ReloadableFile<KeyRing>(path: path) { path, before in
-            let keys = try keys(path) { log(.warning, $0) }
-            return KeyRing.of(keys, replacing: before, until: .now + grace)
+            let reader = try set(path) { log(.warning, $0) }
+            if resources.refusesSamples, let position = reader.keys.firstIndex(where: SampleKeys.contains) {
+                throw KeySetError.sample("key \(reader.keys[position].name ?? "\(position + 1)")")
+            }
+            return KeyRing.of(
+                reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
         }
         resources.watcher.add(file)
         return file
@@ -15,27 +21,37 @@ package enum KeySetFile {
 
     /// Reads a set once. Throws what the file system says, or a `KeySetError`.
     package static func read(_ path: String, warn: (String) -> Void) throws -> KeyRing {
-        KeyRing(try keys(path, warn))
+        KeyRing(try set(path, warn).keys)
     }
 
-    private static func keys(_ path: String, _ warn: (String) -> Void) throws -> [DecryptionKey] {
-        let file = try FileBytes(path: path)
+    private static func set(_ path: String, _ warn: (String) -> Void) throws -> KeySetReader {
+        var file = try FileBytes(path: path)
+        defer { file.wipe() }
         if file.isReadableByOthers { warn("\(path) holds keys and can be read by others than its owner") }
         let reader = try KeySetReader(file.bytes)
         for key in reader.passedOver { warn("\(path): \(key)") }
-        return reader.keys
+        return reader
     }
 }
 
 extension KeyRing {
-    /// Keeps the ring before as the former one, unless it has the same keys.
+    /// Keeps the ring before as the former one, unless it has the same keys; without those that are revoked.
     static func of(
-        _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant
+        _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant?,
+        revoked: [RevokedKey] = []
     ) -> KeyRing {
         let ring = KeyRing(keys)
         guard let before else { return ring }
-        if ring.hasSameKeys(as: before) { return before }
+        if ring.hasSameKeys(as: before) {
+            guard let former = before.former, !revoked.isEmpty else { return before }
+            return KeyRing(before.keys, former: Former(ring: former.ring.without(revoked), until: former.until))
+        }
+        guard let until else { return ring }
         // Only one generation is kept.
-        return KeyRing(keys, former: Former(ring: KeyRing(before.keys), until: until))
+        return KeyRing(keys, former: Former(ring: KeyRing(before.keys).without(revoked), until: until))
+    }
+
+    private func without(_ revoked: [RevokedKey]) -> KeyRing {
+        KeyRing(keys.filter { key in !revoked.contains { $0.covers(key) } })
     }
 }

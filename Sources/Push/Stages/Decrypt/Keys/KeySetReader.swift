@@ -3,9 +3,16 @@ package struct KeySetReader {
     package private(set) var keys: [DecryptionKey] = []
     /// Keys that are sound but not for us, and why.
     package private(set) var passedOver: [String] = []
+    /// Keys that are not to open anything any more.
+    private(set) var revoked: [RevokedKey] = []
 
     package init(_ json: [UInt8]) throws(KeySetError) {
         var document = JSONDocument()
+        // A document reads into the memory of the one before: nothing of the keys' text is left.
+        defer {
+            let blank = [UInt8(ascii: "0")] + [UInt8](repeating: UInt8(ascii: " "), count: json.count)
+            try? blank.withUnsafeBytes { try document.read($0) }
+        }
         do throws(PayloadError) {
             try json.span.withUnsafeBytes { (json) throws(PayloadError) in try document.read(json) }
         } catch {
@@ -19,13 +26,18 @@ package struct KeySetReader {
             position += 1
             try read(KeyMembers(document: document, node: node, position: position))
         }
-        guard !keys.isEmpty else {
+        guard !keys.isEmpty || !revoked.isEmpty else {
             let why = passedOver.isEmpty ? "it is empty" : passedOver.joined(separator: "; ")
             throw .notAKeySet("no key in it can be used: \(why)")
         }
     }
 
     private mutating func read(_ members: KeyMembers) throws(KeySetError) {
+        if try members.isTrue("revoked") {
+            let key = RevokedKey(name: try members.text("kid"), secret: try members.secret("k"))
+            guard key.name != nil || key.secret != nil else { throw members.error("`revoked` needs `kid` or `k`") }
+            return revoked.append(key)
+        }
         let key: DecryptionKey
         switch try members.text("kty") {
         case "oct"?:
@@ -86,6 +98,18 @@ package struct KeySetReader {
     }
 }
 
+/// A key that is marked `"revoked": true`: all of its name, or of its bytes.
+struct RevokedKey {
+    let name: String?
+    let secret: SecretBytes?
+
+    func covers(_ key: DecryptionKey) -> Bool {
+        if let name, name == key.name { return true }
+        guard let secret else { return false }
+        return secret.bytes.elementsEqual(key.secret.bytes)
+    }
+}
+
 /// The members of one key.
 private struct KeyMembers {
     let document: JSONDocument
@@ -104,6 +128,16 @@ private struct KeyMembers {
         guard let member = find(name) else { return nil }
         guard let text = document.string(of: member) else { throw error("`\(name)` is not a string") }
         return text
+    }
+
+    /// False where it is missing.
+    func isTrue(_ name: String) throws(KeySetError) -> Bool {
+        guard let member = find(name) else { return false }
+        switch document.kind(of: member) {
+        case .true: return true
+        case .false: return false
+        default: throw error("`\(name)` is neither true nor false")
+        }
     }
 
     func secret(_ name: String) throws(KeySetError) -> SecretBytes? {

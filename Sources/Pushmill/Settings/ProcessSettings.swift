@@ -1,0 +1,20 @@
+import CProcess
+import Push
+
+/// What the system may do with the process.
+package struct ProcessSettings: Sendable {
+    /// Core files and debuggers see keys and texts.
+    package let dumpsCore: Bool
+    /// The secrets of examples do, also where others can reach the service.
+    package let allowsSamples: Bool
+
+    init(from settings: inout SettingReader) {
+        dumpsCore = settings.value("core-dumps", .bool, default: false)
+        allowsSamples = settings.value("sample-secrets", .bool, default: false)
+    }
+
+    /// Before anything secret is read.
+    func apply() {
+        if !dumpsCore { _ = pushmill_hide_memory() }
+    }
+}

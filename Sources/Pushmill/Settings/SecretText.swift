@@ -1,0 +1,32 @@
+import Push
+
+/// A secret that has a file of its own, as mounted secrets do.
+enum SecretText {
+    enum Problem: Error, CustomStringConvertible {
+        case unreadable(FileUnreadable)
+        case empty(String)
+
+        var description: String {
+            switch self {
+            case .unreadable(let error): "\(error)"
+            case .empty(let path): "\(path) is empty, or not UTF-8"
+            }
+        }
+    }
+
+    private static let limit = 1 << 20
+
+    /// All of it but the line end that an editor leaves behind it.
+    static func read(_ path: String) throws(Problem) -> String {
+        let bytes: [UInt8]
+        do throws(FileUnreadable) {
+            bytes = try FileBytes(path: path, limit: limit).bytes
+        } catch {
+            throw .unreadable(error)
+        }
+        guard var text = String(validating: bytes, as: UTF8.self) else { throw .empty(path) }
+        if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
+        guard !text.isEmpty else { throw .empty(path) }
+        return text
+    }
+}

@@ -1,0 +1,73 @@
+import CMicrohttpd
+import Glibc
+
+/// The open connections and what each is at. A whole request, head and body, has to come within a time, however steadily
+/// its bytes drip; and where there are as many connections as there may be, a new one takes the place of that which has
+/// kept its own for longest. Whoever asks at once, such as a probe, is so always answered.
+struct Connections {
+    private enum Phase {
+        /// Its request, or its next one, is not complete.
+        case asking
+        case answered
+        /// Of which there are only so many, each for as long as the client stays.
+        case streaming
+    }
+
+    private struct Entry {
+        var phase = Phase.asking
+        /// When that began.
+        var since: Int64
+        var isShut = false
+    }
+
+    private let limits: AdminLimits
+    private var entries: [OpaquePointer: Entry] = [:]
+
+    init(_ limits: AdminLimits) { self.limits = limits }
+
+    mutating func opened(_ connection: OpaquePointer, _ now: Int64) {
+        entries[connection] = Entry(since: now)
+        let open = entries.filter { !$0.value.isShut }
+        guard open.count > Int(limits.connections) else { return }
+        let held = open.filter { $0.value.phase != .streaming && $0.key != connection }
+        guard let oldest = held.min(by: { $0.value.since < $1.value.since }) else { return }
+        shut(oldest.key)
+    }
+
+    mutating func closed(_ connection: OpaquePointer) { entries[connection] = nil }
+
+    /// An answer begins: the request is complete, or refused.
+    mutating func answering(_ connection: OpaquePointer, isStream: Bool, _ now: Int64) {
+        entries[connection]?.phase = isStream ? .streaming : .answered
+        entries[connection]?.since = now
+    }
+
+    /// The answer has been sent: another request may come.
+    mutating func ended(_ connection: OpaquePointer, _ now: Int64) {
+        entries[connection]?.phase = .asking
+        entries[connection]?.since = now
+    }
+
+    /// When the next connection has used up its time; nil where none will.
+    var nextEnd: Int64? { entries.values.compactMap(end(of:)).min() }
+
+    mutating func shutOverdue(_ now: Int64) {
+        for (connection, entry) in entries where end(of: entry) ?? .max <= now { shut(connection) }
+    }
+
+    private func end(of entry: Entry) -> Int64? {
+        guard !entry.isShut else { return nil }
+        return switch entry.phase {
+        case .asking: entry.since + limits.requestNanoseconds
+        case .answered: entry.since + limits.answerNanoseconds
+        case .streaming: nil
+        }
+    }
+
+    /// The library sees the end of it and lets go of the connection.
+    private mutating func shut(_ connection: OpaquePointer) {
+        entries[connection]?.isShut = true
+        let descriptor = mhd_connection_descriptor(connection)
+        if descriptor >= 0 { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+}

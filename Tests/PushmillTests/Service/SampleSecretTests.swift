@@ -1,0 +1,68 @@
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Push
+@testable import Pushmill
+
+/// (trust 8) The secrets of examples, which everybody knows.
+struct SampleSecretTests {
+    private static let root = String(#filePath.split(separator: "/Tests/")[0])
+
+    @Test(
+        "They do on one machine only",
+        arguments: [
+            ("kafka: { bootstrap.servers: embedded }", false),
+            ("kafka: { bootstrap.servers: 'localhost:9092' }", false),
+            ("kafka: { bootstrap.servers: 'PLAINTEXT://127.0.0.1:1, [::1]:2' }", false),
+            ("kafka: { bootstrap.servers: 'kafka:9092' }", true),
+            ("kafka: { bootstrap.servers: 'localhost:9092,kafka:9092' }", true),
+            ("kafka: { bootstrap.servers: 'localhost.example:9092' }", true),
+            ("kafka: { bootstrap.servers: embedded }\nadmin: { listen: ':9464', token-file: t }", true),
+            ("process: { sample-secrets: true }", false),
+        ])
+    func places(yaml: String, areRefused: Bool) throws {
+        let configuration = try #require(Reading(yaml).configuration)
+        #expect(SampleSecrets.areRefused(configuration) == areRefused)
+    }
+
+    @Test(
+        "Every example's keys are refused, and it is said how to make others",
+        arguments: ["sample/keys.jwks.json", "regression/keys.jwks.json", "kubernetes/secret.yaml"])
+    func keys(file: String) throws {
+        let text = String(decoding: try FileBytes(path: "\(Self.root)/deploy/\(file)").bytes, as: UTF8.self)
+        let start = try #require(text.firstRange(of: "{\"keys\"")?.lowerBound)
+        let folder = try TemporaryFolder()
+        let path = try folder.write(String(text[start...]), to: "keys.json")
+        var resources = StageResources { _, _ in }
+        _ = try KeySetFile.open(path, resources)
+        resources.refusesSamples = true
+        #expect {
+            try KeySetFile.open(path, resources)
+        } throws: { error in
+            "\(error)".contains(
+                "is an example's, known to everybody: make one of your own with 'pushmill keys generate'")
+        }
+    }
+
+    @Test("A service beyond loopback does not start with an example's token", arguments: SampleSecrets.tokens)
+    func token(token: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("\(token)\n", to: "token")
+        let yaml = "kafka: { bootstrap.servers: embedded }\nadmin: { listen: '0.0.0.0:0', token-file: \(path) }"
+        let configuration = try #require(Reading(yaml).configuration)
+        let error = await #expect(throws: ProgramError.self) {
+            _ = try await Service(configuration, log: Log(level: .error))
+        }
+        #expect("\(try #require(error))".contains("\(path) holds an example's token, known to everybody: make one"))
+    }
+
+    @Test("The examples' tokens are known")
+    func tokens() throws {
+        let secret = String(
+            decoding: try FileBytes(path: "\(Self.root)/deploy/kubernetes/secret.yaml").bytes, as: UTF8.self)
+        #expect(secret.contains("admin-token: \(SampleSecrets.tokens[0])\n"))
+        let compose = try FileBytes(path: "\(Self.root)/deploy/compose/admin-token").bytes
+        #expect(String(decoding: compose, as: UTF8.self) == SampleSecrets.tokens[1] + "\n")
+    }
+}

@@ -1,0 +1,35 @@
+import Push
+import Testing
+
+@testable import Pushmill
+
+/// (trust 9) What machines without containers start the service by.
+struct SystemdUnitTests {
+    private let lines: [Substring]
+
+    init() throws {
+        let file = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/systemd/pushmill.service"
+        lines = String(decoding: try FileBytes(path: file).bytes, as: UTF8.self).split(separator: "\n")
+    }
+
+    private func values(_ name: String) -> [Substring] {
+        lines.filter { $0.hasPrefix("\(name)=") }.map { $0.dropFirst(name.utf8.count + 1) }
+    }
+
+    @Test("A dynamic user gets its secrets as credentials, which the configuration can name")
+    func credentials() throws {
+        #expect(values("DynamicUser") == ["yes"])
+        let names = values("LoadCredential").compactMap { $0.split(separator: ":").first }
+        #expect(names == ["keys.jwks.json", "admin-token"])
+        for name in names {
+            #expect(lines.contains { $0.contains("/run/credentials/pushmill.service/\(name)") }, "\(name)")
+        }
+    }
+
+    @Test("No number of quick ends is the last one")
+    func restarts() {
+        #expect(values("Restart") == ["on-failure"])
+        #expect(values("StartLimitIntervalSec") == ["0"])
+        #expect(values("StartLimitBurst") == [])
+    }
+}
