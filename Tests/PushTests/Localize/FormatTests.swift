@@ -93,17 +93,26 @@ struct FormatTests {
     }
 
     @Test(
-        "Too few, too many or wrong arguments leave the key to the device",
+        "Too few or wrong arguments leave the key to the device",
         arguments: [
-            ("%@ %@", ["a"]), ("%@", []), ("%@", ["a", "b"]), ("plain", ["a"]), ("%3$@", ["a", "b"]), ("%d", ["many"]),
+            ("%@ %@", ["a"]), ("%@", []), ("%3$@", ["a", "b"]), ("%d", ["many"]), ("%d", ["many", "1"]),
             ("%d", ["1.5"]), ("%d", [""]), ("%d", ["-"]), ("%d", ["1 "]), ("%d", ["0x1F"]), ("%f", ["nan"]),
             ("%f", ["inf"]),
             ("%f", ["1e999"]), ("%d", ["99999999999999999999"]), ("%x", ["1"]), ("%c", ["a"]), ("%*d", ["1", "2"]),
             ("%s", ["a"]),
-            ("%@", [String](repeating: "a", count: 40)),
         ])
     func wrongArguments(format: String, arguments: [String]) throws {
         #expect(try text(format, arguments) == "[arguments]")
+    }
+
+    @Test(
+        "What a translation does not use is ignored, whatever it is",
+        arguments: [
+            ("%@", ["a", "b"], "a"), ("plain", ["a"], "plain"), ("%2$@", ["a", "b", "c"], "b"),
+            ("%d", ["1", "many"], "1"), ("%@", [String](repeating: "a", count: 40), "a"),
+        ])
+    func surplus(format: String, arguments: [String], expected: String) throws {
+        #expect(try text(format, arguments) == expected)
     }
 
     @Test("Thirty-two arguments are the most")

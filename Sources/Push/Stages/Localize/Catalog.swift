@@ -59,6 +59,6 @@ enum Localization {
     case ok
     /// No locale that counts here has the key.
     case missing
-    /// Too few, too many, or not the numbers that the translation needs.
+    /// Too few, or not the numbers that the translation needs.
     case wrongArguments
 }

@@ -18,11 +18,12 @@ final class LocaleTable: Sendable {
         index.find(key, hash: hash, in: renderer.programs.text).map { index.entries[$0] }
     }
 
-    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs.
+    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs. What
+    /// it does not need is ignored: translations of one key use different numbers of them.
     func append(
         _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
     ) -> Bool {
-        arguments.count == entry.signature.count
+        arguments.count >= entry.signature.count
             && renderer.append(program: entry.program, arguments, to: &output)
     }
 

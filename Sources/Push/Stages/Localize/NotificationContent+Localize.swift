@@ -51,29 +51,34 @@ extension NotificationContent {
         return isFound
     }
 
-    /// Nil where they are not a list of strings and numbers, or too many.
+    /// Those up to the first that is neither a string nor a number, and no more than a format can name. Nil where there
+    /// is no list.
     private func withArguments<R>(
         of text: AlertText, _ body: (UnsafeBufferPointer<FormatArgument>?) -> R
     ) -> R {
         guard let alert, let list = document.member(text.argumentsMember, of: alert) else {
             return body(UnsafeBufferPointer(start: nil, count: 0))
         }
-        let count = document.childCount(of: list)
-        guard document.kind(of: list) == .array, count <= FormatArgument.maximumCount else { return body(nil) }
+        guard document.kind(of: list) == .array else { return body(nil) }
+        let count = min(document.childCount(of: list), FormatArgument.maximumCount)
         // No text is longer than it is spelled.
         let capacity = document.renderedByteCount(of: list)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
             withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: count) { arguments in
                 var texts = FormatOutput(memory)
                 var filled = 0
+                var isOver = false
                 document.forEachChild(of: list) { child in
                     let start = texts.text.count
-                    guard document.appendText(of: child, to: &texts) else { return }
+                    guard !isOver, filled < count, document.appendText(of: child, to: &texts) else {
+                        isOver = true
+                        return
+                    }
                     let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
                     arguments.initializeElement(at: filled, to: FormatArgument(bytes: bytes))
                     filled += 1
                 }
-                return body(filled == count ? UnsafeBufferPointer(arguments) : nil)
+                return body(UnsafeBufferPointer(rebasing: arguments[..<filled]))
             }
         }
     }
