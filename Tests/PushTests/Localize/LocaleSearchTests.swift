@@ -17,7 +17,7 @@ struct LocaleSearchTests {
     }
 
     @Test(
-        "The recipient's list is matched as ICU does",
+        "The recipient's list is matched as iOS does",
         arguments: [
             ("en-IN", "gb x"), ("en", "en x"), ("zh-TW", "繁 x"), ("zh", "简 x"), ("pt-AO", "pt-PT x"), ("pt-BR", "pt x"),
             ("xx, pt;q=0.8, en;q=0.5", "pt x"), ("en_GB", "gb x"),

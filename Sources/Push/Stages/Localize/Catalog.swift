@@ -38,7 +38,7 @@ package final class Catalog: Sendable {
     func table(for wishes: UnsafeBufferPointer<UInt8>) -> Int {
         // No person's list is longer.
         guard !wishes.isEmpty, wishes.count <= 512 else { return defaultTable }
-        return matcher.bestMatch(for: wishes) ?? defaultTable
+        return matcher.bestMatch(for: wishes)?.index ?? defaultTable
     }
 
     /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
