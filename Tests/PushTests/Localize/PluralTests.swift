@@ -63,6 +63,16 @@ struct PluralTests {
         #expect(catalog.text("PHOTOS", ["Bob", number], locale) == expected)
     }
 
+    @Test("A language has the rules of the name that it goes by now", arguments: ["kmr", "ku", "kmr-TR"])
+    func aliases(tag: String) throws {
+        let forms = [("one", "%d one"), ("other", "%d other")]
+        let file = Self.stringsdict(Self.entry("K", "%#@n@", Self.variable("n", forms)))
+        let catalog = try CatalogFixture(["\(tag).lproj/Localizable.stringsdict": file]).catalog(defaultLocale: tag)
+        #expect(catalog.text("K", ["1"], "") == "1 one")
+        #expect(catalog.text("K", ["2"], "") == "2 other")
+        #expect(catalog.text("K", ["1"], "ku-TR") == "1 one")
+    }
+
     @Test("A form for zero serves 0 even where the language has none")
     func zero() {
         #expect(catalog.text("PHOTOS", ["Bob", "0"]) == "Bob sent no photos")

@@ -7,7 +7,7 @@ package final class Catalog: Sendable {
     /// For each table those to ask in turn: itself, its truncations, the default.
     private let searches: [[LocaleTable]]
     /// Whose wishes cannot be served gets this one.
-    let defaultTable: Int
+    let defaultChoice: LocaleChoice
 
     /// Reads a folder; throws everything that is wrong with it.
     package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
@@ -22,7 +22,7 @@ package final class Catalog: Sendable {
             throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
         }
         self.tables = tables
-        self.defaultTable = defaultTable
+        defaultChoice = LocaleChoice(table: defaultTable)
         matcher = LocaleMatcher(tables.map(\.locale))
         searches = tables.map { table in
             let truncations = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
@@ -34,22 +34,24 @@ package final class Catalog: Sendable {
         pushmill_allocations_give_back()
     }
 
-    /// The table for a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
-    func table(for wishes: UnsafeBufferPointer<UInt8>) -> Int {
+    /// What serves a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
+    func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // No person's list is longer.
-        guard !wishes.isEmpty, wishes.count <= 512 else { return defaultTable }
-        return matcher.bestMatch(for: wishes)?.index ?? defaultTable
+        guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {
+            return defaultChoice
+        }
+        return LocaleChoice(table: match.index, wish: match.wish)
     }
 
     /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
     func localize(
-        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>, table: Int,
-        to output: inout FormatOutput
+        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
+        for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         let hash = KeyIndex.hash(key)
-        for table in searches[table] {
+        for table in searches[choice.table] {
             guard let entry = table.entry(key, hash: hash) else { continue }
-            return table.append(entry, arguments, to: &output) ? .ok : .wrongArguments
+            return table.append(entry, arguments, for: choice, to: &output) ? .ok : .wrongArguments
         }
         return .missing
     }

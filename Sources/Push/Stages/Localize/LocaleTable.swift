@@ -3,11 +3,13 @@ final class LocaleTable: Sendable {
     let locale: LocaleName
     private let index: KeyIndex
     private let renderer: FormatRenderer
+    private let numbers: NumberSymbols
 
-    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer) {
+    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer, numbers: NumberSymbols) {
         self.locale = locale
         self.index = index
         self.renderer = renderer
+        self.numbers = numbers
     }
 
     var rules: PluralRules { renderer.rules }
@@ -21,10 +23,12 @@ final class LocaleTable: Sendable {
     /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs. What
     /// it does not need is ignored: translations of one key use different numbers of them.
     func append(
-        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
+        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, for choice: LocaleChoice,
+        to output: inout FormatOutput
     ) -> Bool {
         arguments.count >= entry.signature.count
-            && renderer.append(program: entry.program, arguments, to: &output)
+            && renderer.append(
+                program: entry.program, arguments, choice.numbers(in: locale) ?? numbers, to: &output)
     }
 
     // MARK: - For reports

@@ -12,13 +12,13 @@ extension NotificationContent {
     }
 
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
-    mutating func localize(_ text: AlertText, with catalog: Catalog, table: Int) -> Localization {
+    mutating func localize(_ text: AlertText, with catalog: Catalog, for choice: LocaleChoice) -> Localization {
         // The first attempt is on the stack.
         var capacity = 1024
         while capacity <= maximumTextCount {
             let result: Localization? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                let result = translate(text, with: catalog, table: table, to: &output)
+                let result = translate(text, with: catalog, for: choice, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
                     set(
@@ -34,12 +34,12 @@ extension NotificationContent {
     }
 
     private func translate(
-        _ text: AlertText, with catalog: Catalog, table: Int, to output: inout FormatOutput
+        _ text: AlertText, with catalog: Catalog, for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         withArguments(of: text) { arguments in
             guard let arguments else { return .wrongArguments }
             return withLocalizationKey(of: text) { key in
-                key.withUnsafeBufferPointer { catalog.localize($0, arguments, table: table, to: &output) }
+                key.withUnsafeBufferPointer { catalog.localize($0, arguments, for: choice, to: &output) }
             } ?? .missing
         }
     }

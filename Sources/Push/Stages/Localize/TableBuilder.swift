@@ -33,6 +33,6 @@ struct TableBuilder {
         programs.trim()
         index.trim()
         return LocaleTable(
-            locale: locale, index: index, renderer: FormatRenderer(programs: programs, numbers: numbers, rules: rules))
+            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules), numbers: numbers)
     }
 }

@@ -1,13 +1,13 @@
 /// Runs compiled formats.
 struct FormatRenderer {
     let programs: FormatPrograms
-    let numbers: NumberSymbols
     let rules: PluralRules
 
-    /// Appends the text. False, with only a part appended, where an argument is not of the kind that the format needs;
+    /// Appends the text, with numbers as `numbers` writes them. False, with only a part appended, where an argument is not of the kind that the format needs;
     /// there must be as many arguments as the format's signature says.
     func append(
-        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
+        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ numbers: NumberSymbols,
+        to output: inout FormatOutput
     ) -> Bool {
         var at = Int(program)
         while true {
@@ -32,7 +32,7 @@ struct FormatRenderer {
                 numbers.append(number.value, piece.layout, to: &output)
             case .plural:
                 guard let number = arguments[Int(piece.argument)].number,
-                    append(program: form(for: number, from: Int(piece.start)), arguments, to: &output)
+                    append(program: form(for: number, from: Int(piece.start)), arguments, numbers, to: &output)
                 else { return false }
             case .unservable:
                 return false
