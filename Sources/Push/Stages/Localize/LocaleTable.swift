@@ -43,6 +43,15 @@ final class LocaleTable: Sendable {
 
     /// The categories that each plural of a translation has forms for.
     func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
-        renderer.programs.pluralForms(from: entry.program)
+        pieces(of: entry).filter { $0.kind == .plural }.map { Set(renderer.programs.forms(of: $0).map(\.category)) }
+    }
+
+    /// The arguments that a translation uses in this way, from 0.
+    func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
+        Set(pieces(of: entry).filter { $0.kind == kind }.map(\.argument))
+    }
+
+    private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
+        renderer.programs.allPieces(from: entry.program)
     }
 }
