@@ -8,20 +8,24 @@ package final class Catalog: Sendable {
     private let searches: [[LocaleTable]]
     /// Whose wishes cannot be served gets this one.
     let defaultChoice: LocaleChoice
+    let warnings: [CatalogProblem]
 
     /// Reads a folder; throws everything that is wrong with it.
     package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
-        let (tables, problems) = CatalogReader.read(folder: folder)
-        guard problems.isEmpty else { throw CatalogError(problems: problems) }
-        try self.init(tables, of: folder, defaultLocale: defaultLocale)
+        let read = CatalogReader.read(folder: folder, base: defaultLocale)
+        guard read.problems.isEmpty else { throw CatalogError(problems: read.problems) }
+        try self.init(read.tables, of: folder, defaultLocale: defaultLocale, warnings: read.warnings)
     }
 
-    init(_ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName) throws(CatalogError) {
+    init(
+        _ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName, warnings: [CatalogProblem] = []
+    ) throws(CatalogError) {
         guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
             let message = "nothing in the default locale \(defaultLocale)"
             throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
         }
         self.tables = tables
+        self.warnings = warnings
         defaultChoice = LocaleChoice(table: defaultTable)
         matcher = LocaleMatcher(tables.map(\.locale))
         searches = tables.map { table in

@@ -19,10 +19,14 @@ package struct CatalogReport: Sendable {
 
     /// What cannot be read. Where there is something, the locales are told without it.
     package let problems: [CatalogProblem]
+    /// What serves, and should be mended all the same.
+    package let warnings: [CatalogProblem]
     package let locales: [Locale]
 
     package init(folder: String, development: LocaleName) {
-        let (tables, problems) = CatalogReader.read(folder: folder)
+        let read = CatalogReader.read(folder: folder, base: development)
+        let (tables, problems) = (read.tables, read.problems)
+        warnings = read.warnings
         guard let base = tables.first(where: { $0.locale == development }) else {
             let message = "nothing in the development language \(development)"
             self.problems = problems + [CatalogProblem(file: folder, message: message)]

@@ -105,7 +105,14 @@ extension StageEntry {
         guard let folder else { return nil }
         return { resources in
             let catalog = try ReloadableFile(path: folder) { path, _ in
-                try Catalog(folder: path, defaultLocale: defaultLocale)
+                let catalog = try Catalog(folder: path, defaultLocale: defaultLocale)
+                let shown = catalog.warnings.prefix(10)
+                for warning in shown { resources.log(.warning, "\(warning)") }
+                if catalog.warnings.count > shown.count {
+                    let more = catalog.warnings.count - shown.count
+                    resources.log(.warning, "\(path): \(more) more warnings, which `pushmill catalog check` lists")
+                }
+                return catalog
             }
             resources.watcher.add(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
