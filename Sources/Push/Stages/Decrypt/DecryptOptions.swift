@@ -10,16 +10,20 @@ package struct DecryptOptions: Sendable {
 
         package let from: JSONPointer
         package let target: Target
+        /// Of the ciphertext.
+        let encoding: BinaryEncoding
         /// The text of the alert that the target is.
         let text: AlertText?
         /// The ciphertext gives its place to the plaintext.
         let isInPlace: Bool
 
         package init(
-            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body))
+            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body)),
+            encoding: BinaryEncoding = .auto
         ) {
             self.from = from
             self.target = target
+            self.encoding = encoding
             switch target {
             case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
             case .merge: (text, isInPlace) = (nil, false)
@@ -30,7 +34,7 @@ package struct DecryptOptions: Sendable {
     package var formats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
     /// Where web push's older form keeps the sender's public key and the salt.
-    package var draft = (point: JSONPointer(member: "k"), salt: JSONPointer(member: "s"))
+    package var draft = (point: DraftValue(member: "k"), salt: DraftValue(member: "s"))
     package var keyNames = [
         ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
         .recipient,
@@ -41,4 +45,17 @@ package struct DecryptOptions: Sendable {
     package var isRequired = false
 
     package init() {}
+}
+
+/// One of the two values that come beside the ciphertext in web push's older form.
+package struct DraftValue: Sendable {
+    var from: JSONPointer
+    var encoding = BinaryEncoding.auto
+
+    init(member: String) { from = JSONPointer(member: member) }
+
+    /// Nil where there is none.
+    func bytes(_ content: NotificationContent) -> [UInt8]? {
+        content.withText(at: from) { BinaryText.bytes($0, as: encoding) }
+    }
 }

@@ -21,8 +21,8 @@ extension DecryptStage {
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
             (
-                settings.value("dh-from", .pointer, default: options.draft.point),
-                settings.value("salt-from", .pointer, default: options.draft.salt)
+                DraftValue(&settings, "dh", default: options.draft.point),
+                DraftValue(&settings, "salt", default: options.draft.salt)
             )
         }
         options.keyNames = settings.list("key-id-from", .source, default: options.keyNames)
@@ -31,11 +31,20 @@ extension DecryptStage {
             let standard = DecryptOptions.Field()
             return DecryptOptions.Field(
                 from: settings.value("from", .pointer, default: standard.from),
-                to: settings.value("to", .target, default: standard.target))
+                to: settings.value("to", .target, default: standard.target),
+                encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
         options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
         return (options, keys)
+    }
+}
+
+extension DraftValue {
+    fileprivate init(_ settings: inout SettingReader, _ name: String, default standard: DraftValue) {
+        self = standard
+        from = settings.value("\(name)-from", .pointer, default: from)
+        encoding = settings.value("\(name)-encoding", .choice(BinaryEncoding.self), default: encoding)
     }
 }
 

@@ -68,7 +68,8 @@ package final class DecryptStage: Stage {
                 let ring = try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys) } ?? .empty
                 let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
                     try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                        try decryptor.open(text, &scratch, ring, turn.derived) { (need, ring) throws(DecryptFailure) in
+                        try decryptor.open(text, as: field.encoding, &scratch, ring, turn.derived) {
+                            (need, ring) throws(DecryptFailure) in
                             try key(for: need, in: ring, content, context)
                         } draft: {
                             draft(content)
@@ -104,9 +105,9 @@ package final class DecryptStage: Stage {
     }
 
     private func draft(_ content: NotificationContent) -> WebPushForm.Draft? {
-        guard let point = content.withText(at: options.draft.point, BinaryText.bytes),
-            let salt = content.withText(at: options.draft.salt, BinaryText.bytes)
-        else { return nil }
+        guard let point = options.draft.point.bytes(content), let salt = options.draft.salt.bytes(content) else {
+            return nil
+        }
         return WebPushForm.Draft(point: point, salt: salt)
     }
 }
