@@ -19,7 +19,10 @@ struct DecryptSettingsTests {
         let settings: Setting = [
             "keys": "k.json", "formats": ["jwe", "openssl", "aes-gcm", "chacha20-poly1305", "webpush"],
             "openssl": ["digest": "sha256", "iterations": "10000"],
-            "webpush": ["dh-from": "/k", "salt-from": "/s", "dh-encoding": "z85", "salt-encoding": "hex"],
+            "webpush": [
+                "dh-from": "/k", "salt-from": "header:encryption", "dh-encoding": "z85", "salt-encoding": "hex",
+                "header-lines": "true",
+            ],
             "key-id-from": ["/ENCRYPTION_KEY_ID", "header:encryption-key-id", "recipient"], "required": "true",
             "fields": [["from": "/a", "to": "merge", "encoding": "z85"], ["from": "/b", "to": "/aps/alert/title"]],
             "placeholder": "(Verschlüsselt)",

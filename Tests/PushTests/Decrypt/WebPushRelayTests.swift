@@ -84,4 +84,60 @@ struct WebPushRelayTests {
         let broken = try await fixture.publish(Message(payload(["p": "\(text)~"])))
         #expect(broken.stages == "decrypt=failed:malformed")
     }
+
+    private static let inHeaders = { @Sendable (options: inout DecryptOptions) in
+        options.draft.point.isInHeader = true
+        options.draft.salt.isInHeader = true
+    }
+
+    @Test(
+        "The headers of the older form, as they came",
+        arguments: [
+            ("dh=DH;p256ecdsa=BAAA", "salt=SALT"), ("p256ecdsa=BAAA;dh=DH", "keyid=p256dh;salt=SALT"),
+            ("keyid=a; DH=\\\"DH\\\" , p256ecdsa=x", "rs=4096; Salt=\\\"SALT\\\""), ("dh=DH,dh=x", "salt=SALT=="),
+        ])
+    func headerLines(point: String, salt: String) async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text, Self.inHeaders)
+        let sealed = try Sealed("hello")
+        let point = point.replacing("=DH", with: "=" + Base64.urlText(sealed.point))
+            .replacing("\"DH", with: "\"" + Base64.urlText(sealed.point))
+        let salt = salt.replacing("SALT", with: Base64.urlText(sealed.salt))
+        let text = SealedText(sealed.text).text
+        let result = try await fixture.publish(
+            Message(payload(["ENCRYPTED_DATA": text, "k": point, "s": salt])))
+        #expect(result.stages == "decrypt=ok", "\(point) \(salt)")
+        #expect(result.body == "hello")
+    }
+
+    @Test("They may be headers of the record; a line without the value is none")
+    func recordHeaders() async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text) {
+            Self.inHeaders(&$0)
+            $0.draft.point.from = .header(Array("crypto-key".utf8))
+            $0.draft.salt.from = .header(Array("encryption".utf8))
+        }
+        let sealed = try Sealed("hello")
+        let value = payload(["ENCRYPTED_DATA": SealedText(sealed.text).text])
+        let (point, salt) = (Base64.urlText(sealed.point), Base64.urlText(sealed.salt))
+        let headers: KeyValuePairs = ["crypto-key": "dh=\(point);p256ecdsa=BAAA", "encryption": "salt=\(salt)"]
+        #expect(try await fixture.publish(Message(value, headers)).body == "hello")
+        for line in ["salts=\(salt)", "salt", "salt=", "=;,=", "\(salt)", ";"] {
+            let headers: KeyValuePairs = ["crypto-key": "dh=\(point)", "encryption": line]
+            let result = try await fixture.publish(Message(value, headers))
+            #expect(result.stages?.hasPrefix("decrypt=failed:") == true, "\(line)")
+        }
+    }
+
+    @Test("What is in the headers may be in z85 as well")
+    func z85Headers() async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text) {
+            Self.relay(&$0)
+            Self.inHeaders(&$0)
+        }
+        let sealed = try Sealed("hello")
+        let members: KeyValuePairs = [
+            "p": Z85.text(sealed.text), "k": "dh=\(Z85.text(sealed.point))", "s": "salt=\(Z85.text(sealed.salt))",
+        ]
+        #expect(try await fixture.publish(Message(payload(members))).body == "hello")
+    }
 }

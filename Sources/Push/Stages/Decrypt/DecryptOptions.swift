@@ -34,7 +34,7 @@ package struct DecryptOptions: Sendable {
     package var formats: [CiphertextFormat] = [.jwe, .openSSL, .aesGCM, .chaCha20, .webPush]
     package var derivation = PassphraseDerivation.sha256
     /// Where web push's older form keeps the sender's public key and the salt.
-    package var draft = (point: DraftValue(member: "k"), salt: DraftValue(member: "s"))
+    package var draft = (point: DraftValue("dh", member: "k"), salt: DraftValue("salt", member: "s"))
     package var keyNames = [
         ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
         .recipient,
@@ -49,13 +49,46 @@ package struct DecryptOptions: Sendable {
 
 /// One of the two values that come beside the ciphertext in web push's older form.
 package struct DraftValue: Sendable {
-    var from: JSONPointer
+    var from: ValueSource
     var encoding = BinaryEncoding.auto
+    /// What it is called in the draft's headers, `Crypto-Key` and `Encryption`.
+    let parameter: StaticString
+    /// The text is such a header as it came.
+    var isInHeader = false
 
-    init(member: String) { from = JSONPointer(member: member) }
+    init(_ parameter: StaticString, member: String) {
+        self.parameter = parameter
+        from = .member(JSONPointer(member: member))
+    }
 
     /// Nil where there is none.
-    func bytes(_ content: NotificationContent) -> [UInt8]? {
-        content.withText(at: from) { BinaryText.bytes($0, as: encoding) }
+    func bytes(_ content: NotificationContent, _ context: StageContext) -> [UInt8]? {
+        let bytes = from.withBytes(content, context) { text -> [UInt8]? in
+            guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }
+            return Self.value(of: parameter, in: text).map { BinaryText.bytes($0.span, as: encoding) }
+        }
+        return bytes ?? nil
+    }
+
+    /// The value in a line such as `keyid=p256dh;dh="BN…",p256ecdsa=…`; the first, where there are several.
+    private static func value(
+        of parameter: StaticString, in line: UnsafeBufferPointer<UInt8>
+    ) -> UnsafeBufferPointer<UInt8>? {
+        let name = UnsafeBufferPointer(start: parameter.utf8Start, count: parameter.utf8CodeUnitCount)
+        for part in line.split(whereSeparator: { ";,".utf8.contains($0) }) {
+            guard let end = part.firstIndex(of: UInt8(ascii: "=")),
+                trim(part[..<end], " \t").elementsEqual(name, by: { $0 | 0x20 == $1 })
+            else { continue }
+            return UnsafeBufferPointer(rebasing: trim(trim(part[(end + 1)...], " \t"), "\""))
+        }
+        return nil
+    }
+
+    private static func trim(
+        _ text: Slice<UnsafeBufferPointer<UInt8>>, _ bytes: String
+    ) -> Slice<UnsafeBufferPointer<UInt8>> {
+        var text = text.drop { bytes.utf8.contains($0) }
+        while let last = text.last, bytes.utf8.contains(last) { text.removeLast() }
+        return text
     }
 }

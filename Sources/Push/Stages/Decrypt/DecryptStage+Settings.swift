@@ -20,9 +20,10 @@ extension DecryptStage {
         let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
-            (
-                DraftValue(&settings, "dh", default: options.draft.point),
-                DraftValue(&settings, "salt", default: options.draft.salt)
+            let areInHeaders = settings.value("header-lines", .bool, default: false)
+            return (
+                DraftValue(&settings, "dh", areInHeaders, default: options.draft.point),
+                DraftValue(&settings, "salt", areInHeaders, default: options.draft.salt)
             )
         }
         options.keyNames = settings.list("key-id-from", .source, default: options.keyNames)
@@ -41,9 +42,12 @@ extension DecryptStage {
 }
 
 extension DraftValue {
-    fileprivate init(_ settings: inout SettingReader, _ name: String, default standard: DraftValue) {
+    fileprivate init(
+        _ settings: inout SettingReader, _ name: String, _ isInHeader: Bool, default standard: DraftValue
+    ) {
         self = standard
-        from = settings.value("\(name)-from", .pointer, default: from)
+        self.isInHeader = isInHeader
+        from = settings.value("\(name)-from", .source, default: from)
         encoding = settings.value("\(name)-encoding", .choice(BinaryEncoding.self), default: encoding)
     }
 }

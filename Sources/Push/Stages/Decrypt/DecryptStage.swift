@@ -72,7 +72,7 @@ package final class DecryptStage: Stage {
                             (need, ring) throws(DecryptFailure) in
                             try key(for: need, in: ring, content, context)
                         } draft: {
-                            draft(content)
+                            draft(content, context)
                         }
                     }
                 }
@@ -104,10 +104,10 @@ package final class DecryptStage: Stage {
         return key
     }
 
-    private func draft(_ content: NotificationContent) -> WebPushForm.Draft? {
-        guard let point = options.draft.point.bytes(content), let salt = options.draft.salt.bytes(content) else {
-            return nil
-        }
+    private func draft(_ content: NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
+        guard let point = options.draft.point.bytes(content, context),
+            let salt = options.draft.salt.bytes(content, context)
+        else { return nil }
         return WebPushForm.Draft(point: point, salt: salt)
     }
 }
