@@ -24,7 +24,10 @@ struct DecryptSettingsTests {
                 "header-lines": "true",
             ],
             "key-id-from": ["/ENCRYPTION_KEY_ID", "header:encryption-key-id", "recipient"], "required": "true",
-            "fields": [["from": "/a", "to": "merge", "encoding": "z85"], ["from": "/b", "to": "/aps/alert/title"]],
+            "fields": [
+                ["from": "/a", "to": "merge", "encoding": "z85", "html-entities": "true"],
+                ["from": "/b", "to": "/aps/alert/title"],
+            ],
             "placeholder": "(Verschlüsselt)",
         ]
         #expect(read(settings).messages == [])

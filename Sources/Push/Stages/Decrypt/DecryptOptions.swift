@@ -12,6 +12,8 @@ package struct DecryptOptions: Sendable {
         package let target: Target
         /// Of the ciphertext.
         let encoding: BinaryEncoding
+        /// The texts are written as in HTML.
+        let hasEntities: Bool
         /// The text of the alert that the target is.
         let text: AlertText?
         /// The ciphertext gives its place to the plaintext.
@@ -19,11 +21,12 @@ package struct DecryptOptions: Sendable {
 
         package init(
             from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body)),
-            encoding: BinaryEncoding = .auto
+            encoding: BinaryEncoding = .auto, hasEntities: Bool = false
         ) {
             self.from = from
             self.target = target
             self.encoding = encoding
+            self.hasEntities = hasEntities
             switch target {
             case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
             case .merge: (text, isInPlace) = (nil, false)

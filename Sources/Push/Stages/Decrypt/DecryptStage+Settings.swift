@@ -33,7 +33,8 @@ extension DecryptStage {
             return DecryptOptions.Field(
                 from: settings.value("from", .pointer, default: standard.from),
                 to: settings.value("to", .target, default: standard.target),
-                encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding))
+                encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding),
+                hasEntities: settings.value("html-entities", .bool, default: standard.hasEntities))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
         options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
