@@ -43,7 +43,9 @@ package struct DecryptOptions: Sendable {
         .recipient,
     ]
     package var fields = [Field()]
-    package var placeholder = "(Encrypted)"
+    /// What is shown of a text that cannot be read: the catalog's text of this key, or else the words themselves. Nil
+    /// leaves the alert as it came.
+    package var placeholder: String? = "(Encrypted)"
     /// A message without the ciphertext is not to be taken for one that had it.
     package var isRequired = false
 

@@ -2,7 +2,8 @@ extension DecryptStage {
     static let entry = StageEntry("decrypt") { settings in
         guard let (options, keys) = read(&settings) else { return nil }
         return { resources in
-            DecryptStage(options, keys: try keys.map { try KeySetFile.open($0, resources) })
+            DecryptStage(
+                options, keys: try keys.map { try KeySetFile.open($0, resources) }, texts: resources.texts)
         }
     }
 
@@ -37,7 +38,8 @@ extension DecryptStage {
                 hasEntities: settings.value("html-entities", .bool, default: standard.hasEntities))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
-        options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
+        let placeholder = settings.value("placeholder", .name, default: "(Encrypted)")
+        options.placeholder = placeholder == "none" ? nil : placeholder
         return (options, keys)
     }
 }
