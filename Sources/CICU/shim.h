@@ -2,10 +2,10 @@
 // ICU renames its functions by macro (u_errorName_72), which Swift does not import: what is used of it is wrapped here,
 // with UTF-8 in the place of UTF-16. Texts are cut by no call: one that does not fit is a failure in `status`.
 #include <unicode/uchar.h>
-#include <unicode/uenum.h>
 #include <unicode/uloc.h>
 #include <unicode/unum.h>
 #include <unicode/upluralrules.h>
+#include <unicode/ures.h>
 #include <unicode/ustring.h>
 #include <unicode/utypes.h>
 
@@ -27,16 +27,24 @@ static inline int32_t pushmill_icu_locale(const char *tag, int32_t length, char 
     return U_SUCCESS(*status) && parsed == length && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
-/// The one of `names` that serves best the wishes of an Accept-Language list; 0 if none does.
-static inline int32_t pushmill_icu_accept_language(
-    const char *wishes, const char *const names[], int32_t nameCount, char *name, UErrorCode *status
-) {
-    UEnumeration *available = uenum_openCharStringsEnumeration(names, nameCount, status);
-    UAcceptResult result = ULOC_ACCEPT_FAILED;
-    int32_t count =
-        uloc_acceptLanguageFromHTTP(name, ULOC_FULLNAME_CAPACITY, &result, wishes, available, status);
-    uenum_close(available);
-    return U_SUCCESS(*status) && result != ULOC_ACCEPT_FAILED && count < ULOC_FULLNAME_CAPACITY ? count : 0;
+/// What is written for a language that has another name by now (`kmr` is `ku`, `sh` is `sr_Latn`); 0 if it has none.
+static inline int32_t pushmill_icu_language_alias(const char *language, char *name) {
+    static const char *const path[] = {"alias", "language"};
+    UErrorCode status = U_ZERO_ERROR;
+    UResourceBundle *table = ures_openDirect(NULL, "metadata", &status);
+    for (int i = 0; i < 2; i++) table = ures_getByKey(table, path[i], table, &status);
+    UResourceBundle *alias = ures_getByKey(table, language, NULL, &status);
+    int32_t count = ULOC_FULLNAME_CAPACITY;
+    ures_getUTF8StringByKey(alias, "replacement", name, &count, 1, &status);
+    ures_close(alias);
+    ures_close(table);
+    return U_SUCCESS(status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
+}
+
+/// Completes a name by the script and the region that are the likely ones.
+static inline int32_t pushmill_icu_likely(const char *name, char *likely, UErrorCode *status) {
+    int32_t count = uloc_addLikelySubtags(name, likely, ULOC_FULLNAME_CAPACITY, status);
+    return U_SUCCESS(*status) && count < ULOC_FULLNAME_CAPACITY ? count : 0;
 }
 
 // Plural rules

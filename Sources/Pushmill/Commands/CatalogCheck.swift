@@ -18,6 +18,7 @@ extension Command {
         let development = try invocation.value(language, .locale) ?? .english
         let report = CatalogReport(folder: try invocation.required(folder), development: development)
         for problem in report.problems { console.output("\(problem)") }
+        for warning in report.warnings { console.output("\(warning)") }
         for locale in report.locales {
             for finding in locale.findings { console.output("\(locale.name): \(finding)") }
             console.output("\(locale.name): keys: \(locale.keyCount), findings: \(locale.findings.count)")

@@ -6,11 +6,13 @@ import Testing
 
 @Suite("Binary as text")
 struct BinaryTextTests {
-    private func decode(_ text: String) -> [UInt8]? {
+    private func decode(_ text: String, as encoding: BinaryEncoding = .auto) -> [UInt8]? {
         let text = Array(text.utf8)
         let output = UnsafeMutableRawPointer.allocate(byteCount: text.count + 1, alignment: 1)
         defer { output.deallocate() }
-        guard let count = text.withUnsafeBytes({ try? BinaryText.decode($0, into: output) }) else { return nil }
+        guard let count = text.withUnsafeBytes({ try? BinaryText.decode($0, as: encoding, into: output) }) else {
+            return nil
+        }
         return Array(UnsafeRawBufferPointer(start: output, count: count))
     }
 
@@ -28,6 +30,10 @@ struct BinaryTextTests {
                 guard count > 8 || text != bare && text != base64 else { continue }
                 #expect(decode(text) == bytes, "\(text)")
             }
+            #expect(decode(hex, as: .hex) == bytes)
+            #expect(decode(base64, as: .base64) == bytes)
+            #expect(decode(bare, as: .base64url) == bytes)
+            #expect(decode(Z85.text(bytes), as: .z85) == bytes)
             #expect(try BinaryText.bytes(ofBare: bare) == bytes)
             #expect(SealedText(bytes).text == base64)
         }
@@ -40,6 +46,24 @@ struct BinaryTextTests {
             "AAAA\0", "AAA.", "zz\u{7F}z",
         ])
     func malformed(text: String) { #expect(decode(text) == nil) }
+
+    @Test(
+        "What another encoding writes is none of the one that is named",
+        arguments: [
+            ("abc", BinaryEncoding.hex), ("abcg", .hex), ("-_8=", .base64), ("+/8", .base64url), ("AAA.", .base64),
+            ("A", .z85), ("HelloW", .z85), ("Hello World", .z85), ("#####", .z85), ("%nSc1", .z85), ("31", .z85),
+            ("\"abc\"", .z85), ("é000", .z85),
+        ])
+    func misnamed(text: String, encoding: BinaryEncoding) { #expect(decode(text, as: encoding) == nil) }
+
+    @Test(
+        "z85 as ZeroMQ has it, and what is left over at the end",
+        arguments: [
+            ("HelloWorld", [0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B]), ("%nSc0", [0xFF, 0xFF, 0xFF, 0xFF]),
+            ("", []),
+            ("30", [0xFF]), ("960", [0xFF, 0xFF]), ("0000002", [0, 0, 0, 0, 2]),
+        ] as [(String, [UInt8])])
+    func z85(text: String, bytes: [UInt8]) { #expect(decode(text, as: .z85) == bytes) }
 
     @Test("Parts of a JWE have neither padding nor line breaks", arguments: ["AA==", "AAAA\n", "AA\nAA", "AAAA="])
     func bare(text: String) { #expect(throws: DecryptFailure.malformed) { try BinaryText.bytes(ofBare: text) } }

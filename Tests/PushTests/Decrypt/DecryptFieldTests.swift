@@ -7,14 +7,17 @@ struct DecryptFieldTests {
     private typealias Field = DecryptOptions.Field
 
     private func fixture(
-        _ fields: [(from: String, to: String)], isRequired: Bool = false, members: [String] = Field.standardMembers
+        _ fields: [(from: String, to: String)], isRequired: Bool = false, members: [String] = Field.standardMembers,
+        hasEntities: Bool = false
     ) throws -> DecryptFixture {
         try DecryptFixture(keys: DecryptKeys.text) { options in
             options.isRequired = isRequired
             options.fields = fields.compactMap { from, to in
                 guard let from = JSONPointer(from) else { return nil }
-                guard let target = JSONPointer(to) else { return Field(from: from, to: .merge, members: members) }
-                return Field(from: from, to: .member(target))
+                guard let target = JSONPointer(to) else {
+                    return Field(from: from, to: .merge, members: members, hasEntities: hasEntities)
+                }
+                return Field(from: from, to: .member(target), hasEntities: hasEntities)
             }
         }
     }
@@ -135,6 +138,30 @@ struct DecryptFieldTests {
             result.payload?.hasPrefix(
                 #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"e":"ey"#)
                 == true)
+    }
+
+    @Test(
+        "Entities of HTML are shown as their characters where the field says so",
+        arguments: [
+            ("a &amp; b &lt;3 &gt; &quot;q&quot; &apos;&#39;&#x27;&#X27;", "a & b <3 > \"q\" ''''"),
+            ("&amp;lt; &amp;#39;", "&lt; &#39;"), ("&#128075;&#x1F44B;&eacute;&euro;&nbsp;", "👋👋&eacute;€\u{A0}"),
+            ("& &; &#; &#x; &amp &nope; &#0; &#xD800; &#1114112; &#99999999999; &AMP;", nil), ("&", nil),
+            ("&#12a; &#-5; &am&amp;", "&#12a; &#-5; &am&"),
+        ] as [(String, String?)])
+    func entities(escaped: String, expected: String?) async throws {
+        let sealed = try DecryptKeys.direct(content: Array(escaped.utf8))
+        let quoted = escaped.replacing("\"", with: "\\\"")
+        let object = try DecryptKeys.direct(content: Array(#"{"title":"\#(quoted)","n":"&amp;"}"#.utf8))
+        for hasEntities in [true, false] {
+            let expected = hasEntities ? expected ?? escaped : escaped
+            let fixture = try fixture([("/e", "/aps/alert/body"), ("/o", "merge")], hasEntities: hasEntities)
+            let (stages, payload) = try await publish(["e": sealed, "o": object], fixture)
+            let content = try NotificationContent(try #require(payload))
+            #expect(stages == "decrypt=ok")
+            #expect(content.body == expected)
+            #expect(content.title == expected)
+            #expect(content.string(at: JSONPointer(member: "n")) == "&amp;")
+        }
     }
 
     @Test("Nothing to decrypt is skipped, unless it is required")

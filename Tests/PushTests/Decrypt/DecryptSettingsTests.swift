@@ -18,10 +18,18 @@ struct DecryptSettingsTests {
     func all() {
         let settings: Setting = [
             "keys": "k.json", "formats": ["jwe", "openssl", "aes-gcm", "chacha20-poly1305", "webpush"],
-            "openssl": ["digest": "sha256", "iterations": "10000"], "webpush": ["dh-from": "/k", "salt-from": "/s"],
+            "openssl": ["digest": "sha256", "iterations": "10000"],
+            "webpush": [
+                "dh-from": "/k", "salt-from": "header:encryption", "dh-encoding": "z85", "salt-encoding": "hex",
+                "header-lines": "true",
+            ],
             "key-id-from": ["/ENCRYPTION_KEY_ID", "header:encryption-key-id", "recipient"], "required": "true",
             "fields": [
-                ["from": "/a", "to": "merge", "members": ["body", "chat"]], ["from": "/b", "to": "/aps/alert/title"],
+                [
+                    "from": "/a", "to": "merge", "members": ["body", "chat"], "encoding": "z85",
+                    "html-entities": "true",
+                ],
+                ["from": "/b", "to": "/aps/alert/title"],
             ],
             "placeholder": "(Verschlüsselt)",
         ]
@@ -83,7 +91,7 @@ struct DecryptSettingsTests {
     func mistakes() {
         let settings: Setting = [
             "formats": ["jwee"], "openssl": ["digest": "md5", "iterations": "5"], "key-id-from": ["nobody"],
-            "fields": [["from": "x", "to": "aps"]], "placeholder": "", "webpush": ["dh": "/k"],
+            "fields": [["from": "x", "to": "aps", "encoding": "base85"]], "placeholder": "", "webpush": ["dh": "/k"],
         ]
         #expect(
             read(settings).messages == [
@@ -97,6 +105,8 @@ struct DecryptSettingsTests {
                 "stages.decrypt.fields[0].from: expected a JSON Pointer such as /aps/alert/body, found \"x\"",
                 "stages.decrypt.fields[0].to: expected a JSON Pointer such as /aps/alert/body, or merge, "
                     + "found \"aps\"",
+                "stages.decrypt.fields[0].encoding: expected auto, base64, base64url, hex or z85, found \"base85\"; "
+                    + "did you mean \"base64\"?",
                 "stages.decrypt.placeholder: expected some text, found \"\"",
             ])
     }

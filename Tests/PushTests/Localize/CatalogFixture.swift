@@ -58,7 +58,7 @@ struct NoLocale: Error { let tag: String }
 extension Catalog {
     /// The translation for a recipient, or in brackets why there is none.
     func text(_ key: String, _ arguments: [String] = [], _ wishes: String = "en") -> String {
-        let table = Array(wishes.utf8).withUnsafeBufferPointer { self.table(for: $0) }
+        let choice = Array(wishes.utf8).withUnsafeBufferPointer { self.choice(for: $0) }
         let texts = arguments.map { text in
             let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
             _ = copy.initialize(from: text.utf8)
@@ -69,7 +69,7 @@ extension Catalog {
             var output = FormatOutput(memory)
             let result = texts.map { FormatArgument(bytes: UnsafeBufferPointer($0)) }.withUnsafeBufferPointer {
                 arguments in
-                Array(key.utf8).withUnsafeBufferPointer { localize($0, arguments, table: table, to: &output) }
+                Array(key.utf8).withUnsafeBufferPointer { localize($0, arguments, for: choice, to: &output) }
             }
             switch result {
             case .ok: return output.isFull ? "[full]" : String(decoding: output.text, as: UTF8.self)

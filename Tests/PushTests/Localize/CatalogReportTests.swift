@@ -51,6 +51,19 @@ struct CatalogReportTests {
             ])
     }
 
+    @Test("A text where another language chooses by a number is told")
+    func textForPlural() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.stringsdict": Self.plural("N", ["one", "other"]),
+                "de.lproj/Localizable.strings": "N = \"%@ Fotos\"; M = m;",
+                "ja.lproj/Localizable.strings": "N = \"写真%d枚\";",
+            ]) == [
+                #"de: "N" takes %1$@, in the development language %1$d"#,
+                #"de: "N" takes %1$@ as text, but it chooses the plural form in en"#,
+            ])
+    }
+
     @Test("Plural forms that the language needs for counts are told")
     func forms() throws {
         #expect(

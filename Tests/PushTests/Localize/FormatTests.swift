@@ -93,17 +93,55 @@ struct FormatTests {
     }
 
     @Test(
-        "Too few, too many or wrong arguments leave the key to the device",
+        "They look as the recipient's region writes them, where its language is the text's",
         arguments: [
-            ("%@ %@", ["a"]), ("%@", []), ("%@", ["a", "b"]), ("plain", ["a"]), ("%3$@", ["a", "b"]), ("%d", ["many"]),
+            ("es-MX", "es 12,345.5"), ("es-ES", "es 12.345,5"), ("es", "es 12.345,5"), ("ar-MA", "ar 12.345,5"),
+            ("ar-EG", "ar ١٢٬٣٤٥٫٥"), ("de-CH", "de 12’345.5"), ("de-AT", "de 12\u{A0}345,5"), ("de-DE", "de 12.345,5"),
+            ("en-IN", "en 12,345.5"), ("fr-CH", "en 12,345.5"), ("en-DE", "en 12.345,5"), ("xx, de-CH", "de 12’345.5"),
+            ("ku-TR", "ku 12.345,5"), ("kmr-TR", "ku 12.345,5"),
+        ])
+    func regionalNumbers(wishes: String, expected: String) throws {
+        let files = ["en", "de", "es", "ar", "ku"].map { ("\($0).lproj/Localizable.strings", "K = \"\($0) %d|%.1f\";") }
+        let catalog = try CatalogFixture(Dictionary(uniqueKeysWithValues: files)).catalog()
+        let text = catalog.text("K", ["12345", "12345.5"], wishes)
+        #expect(text.split(separator: "|").last.map { expected.hasSuffix($0) } == true, "\(text)")
+        #expect(text.hasPrefix(expected.prefix(2)))
+    }
+
+    @Test("Groups follow the region too, and another language's text keeps its own")
+    func regionalGroups() throws {
+        let catalog = try CatalogFixture([
+            "en-GB.lproj/Localizable.strings": "K = \"%d\";", "en.lproj/Localizable.strings": "K = \"%d\"; L = \"%d\";",
+            "de.lproj/Localizable.strings": "K = \"%d\";", "en-CH.lproj/Localizable.strings": "K = \"%d\";",
+        ]).catalog()
+        #expect(catalog.text("K", ["1234567"], "en-IN") == "12,34,567")
+        #expect(catalog.text("L", ["1234567"], "en-IN") == "12,34,567")
+        #expect(catalog.text("L", ["1234567"], "de-CH") == "1,234,567")
+        #expect(catalog.text("K", ["1234567"], "de-CH") == "1’234’567")
+        #expect(catalog.text("K", ["1234567"], "en-CH") == "1’234’567")
+    }
+
+    @Test(
+        "Too few or wrong arguments leave the key to the device",
+        arguments: [
+            ("%@ %@", ["a"]), ("%@", []), ("%3$@", ["a", "b"]), ("%d", ["many"]), ("%d", ["many", "1"]),
             ("%d", ["1.5"]), ("%d", [""]), ("%d", ["-"]), ("%d", ["1 "]), ("%d", ["0x1F"]), ("%f", ["nan"]),
             ("%f", ["inf"]),
             ("%f", ["1e999"]), ("%d", ["99999999999999999999"]), ("%x", ["1"]), ("%c", ["a"]), ("%*d", ["1", "2"]),
             ("%s", ["a"]),
-            ("%@", [String](repeating: "a", count: 40)),
         ])
     func wrongArguments(format: String, arguments: [String]) throws {
         #expect(try text(format, arguments) == "[arguments]")
+    }
+
+    @Test(
+        "What a translation does not use is ignored, whatever it is",
+        arguments: [
+            ("%@", ["a", "b"], "a"), ("plain", ["a"], "plain"), ("%2$@", ["a", "b", "c"], "b"),
+            ("%d", ["1", "many"], "1"), ("%@", [String](repeating: "a", count: 40), "a"),
+        ])
+    func surplus(format: String, arguments: [String], expected: String) throws {
+        #expect(try text(format, arguments) == expected)
     }
 
     @Test("Thirty-two arguments are the most")

@@ -4,8 +4,6 @@ import Glibc
 /// What other implementations say: made by `Tests/interop/localize_reference.py`.
 struct LocalizeReference: Decodable {
     let plurals: [String: [String: String]]
-    let catalog: [String]
-    let choices: [String: String?]
     let numbers: [String: [String: String]]
 
     private static let repository = URL(filePath: #filePath).appending(path: "../../../..").standardized.path

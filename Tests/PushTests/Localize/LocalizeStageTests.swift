@@ -55,7 +55,7 @@ struct LocalizeStageTests {
             (#""loc-key":"NOWHERE","loc-args":["x"]"#, "missing"), (#""loc-key":"""#, "skipped"),
             (#""loc-key":5,"body":"b""#, "skipped"),
             (#""body":"b""#, "skipped"), (#""loc-key":"IN","loc-args":["x"]"#, "failed:arguments"),
-            (#""loc-key":"NEWS","loc-args":["x"]"#, "failed:arguments"), (#""loc-key":"FROM""#, "failed:arguments"),
+            (#""loc-key":"FROM""#, "failed:arguments"), (#""loc-key":"IN","loc-args":["x",null]"#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":"x""#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":[["x"]]"#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":[null]"#, "failed:arguments"),
@@ -66,6 +66,20 @@ struct LocalizeStageTests {
         let published = await Message(payload(#""title":"t","# + alert), ["locale": "de"]).publish(chain())
         #expect(published?.value == payload(#""title":"t","# + alert))
         #expect(published?.stages == "localize=\(result)")
+    }
+
+    @Test(
+        "One list of arguments serves languages that use more of them or fewer",
+        arguments: [
+            ("en", #""NEWS","loc-args":[3]"#, "You have news"), ("de", #""COUNT","loc-args":[3,"x"]"#, "3 Stück"),
+            ("de", #""COUNT","loc-args":[3,null,["x"]]"#, "3 Stück"),
+            ("en", #""NEWS","loc-args":[true]"#, "You have news"),
+            ("en", #""FROM","loc-args":["x"\#(String(repeating: ",1", count: 40))]"#, "Message from x"),
+        ])
+    func surplus(locale: String, key: String, expected: String) async {
+        let published = await Message(payload(#""loc-key":"# + key), ["locale": locale]).publish(chain())
+        #expect(published?.value == payload(#""body":"\#(expected)""#))
+        #expect(published?.stages == "localize=ok")
     }
 
     @Test("Each text is on its own, and the worst of them is told")

@@ -28,17 +28,18 @@ struct AllowedForms: Sendable {
         case binary(UnsafeMutableRawBufferPointer)
     }
 
-    func recognise(_ text: UnsafeRawBufferPointer, in scratch: inout DecryptScratch) throws(DecryptFailure)
-        -> Recognised
-    {
+    /// With an encoding that is named, a text is no JWE, whatever it looks like.
+    func recognise(
+        _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding, in scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> Recognised {
         if rot13 { return .rot13 }
         guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
-        if memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
+        if encoding == .auto, memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
             if jwe { return .jwe }
             throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed
         }
         scratch.buffer.reserve(text.count)
-        let count = try BinaryText.decode(text, into: scratch.buffer.base)
+        let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)
         let data = scratch.buffer[0..<count]
         guard OpenSSLForm.isLike(data) else { return .binary(data) }
         guard openSSL else { throw .unsupported }

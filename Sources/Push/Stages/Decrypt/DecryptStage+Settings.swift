@@ -3,7 +3,8 @@ extension DecryptStage {
         guard let (options, keys) = read(&settings) else { return nil }
         return { resources in
             DecryptStage(
-                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) })
+                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) },
+                texts: resources.texts)
         }
     }
 
@@ -22,9 +23,10 @@ extension DecryptStage {
         options.keyGrace = settings.value("key-grace", .duration(.zero ... .seconds(86_400)), default: options.keyGrace)
         options.derivation = settings.map("openssl", PassphraseDerivation.init)
         options.draft = settings.map("webpush") { settings in
-            (
-                settings.value("dh-from", .pointer, default: options.draft.point),
-                settings.value("salt-from", .pointer, default: options.draft.salt)
+            let areInHeaders = settings.value("header-lines", .bool, default: false)
+            return (
+                DraftValue(&settings, "dh", areInHeaders, default: options.draft.point),
+                DraftValue(&settings, "salt", areInHeaders, default: options.draft.salt)
             )
         }
         let standard = options.keyNames
@@ -40,10 +42,14 @@ extension DecryptStage {
             let standard = DecryptOptions.Field()
             let from = settings.value("from", .pointer, default: standard.from)
             let target = settings.value("to", .target, default: standard.target)
-            return DecryptOptions.Field(from: from, to: target, members: members(of: target, &settings))
+            return DecryptOptions.Field(
+                from: from, to: target, members: members(of: target, &settings),
+                encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding),
+                hasEntities: settings.value("html-entities", .bool, default: standard.hasEntities))
         }
         if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
-        options.placeholder = settings.value("placeholder", .name, default: options.placeholder)
+        let placeholder = settings.value("placeholder", .name, default: "(Encrypted)")
+        options.placeholder = placeholder == "none" ? nil : placeholder
         return (options, keys)
     }
 
@@ -60,6 +66,17 @@ extension DecryptStage {
             settings.report("members", "`aps` is never taken: an object that has it is refused")
         }
         return members
+    }
+}
+
+extension DraftValue {
+    fileprivate init(
+        _ settings: inout SettingReader, _ name: String, _ isInHeader: Bool, default standard: DraftValue
+    ) {
+        self = standard
+        self.isInHeader = isInHeader
+        from = settings.value("\(name)-from", .source, default: from)
+        encoding = settings.value("\(name)-encoding", .choice(BinaryEncoding.self), default: encoding)
     }
 }
 

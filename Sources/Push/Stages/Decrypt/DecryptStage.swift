@@ -6,11 +6,14 @@ package final class DecryptStage: Stage {
     private let decryptor: Decryptor
     /// Nil for a cipher without keys.
     private let keys: ReloadableFile<KeyRing>?
+    private let texts: SharedTexts
     private let pool = ScratchPool()
 
-    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?) {
+    /// `texts` may have the placeholder in the recipient's language.
+    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?, texts: SharedTexts = SharedTexts()) {
         self.options = options
         self.keys = keys
+        self.texts = texts
         decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
 
@@ -37,8 +40,7 @@ package final class DecryptStage: Stage {
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         if options.isRequired || options.fields.contains(where: { content.node(at: $0.from) != nil }) {
-            content.setText(.subtitle, to: options.placeholder)
-            content.setText(.body, to: "")
+            if showPlaceholder(in: [.subtitle], of: &content, context) { content.setText(.body, to: "") }
         }
         return .expired
     }
@@ -51,8 +53,23 @@ package final class DecryptStage: Stage {
             if let derivation = open(options.fields[turn.position], &turn, &content, context) { return derivation }
             turn.position += 1
         }
-        turn.showPlaceholder(options.placeholder, in: &content)
+        showPlaceholder(in: turn.missingTexts, of: &content, context)
         return nil
+    }
+
+    /// False where none is wanted, and the alert stays as it came.
+    @discardableResult
+    private func showPlaceholder(
+        in missing: [AlertText], of content: inout NotificationContent, _ context: StageContext
+    ) -> Bool {
+        guard let placeholder = options.placeholder else { return false }
+        guard !missing.isEmpty else { return true }
+        var shown = Array(placeholder.utf8)
+        _ = texts.withText(of: Array(placeholder.utf8).span, content, context) { text in
+            shown = text.withUnsafeBufferPointer { Array($0) }
+        }
+        for text in missing { content.setText(text, to: shown.span) }
+        return true
     }
 
     private func open(
@@ -68,10 +85,11 @@ package final class DecryptStage: Stage {
                 let ring = try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys) } ?? .empty
                 let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
                     try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                        try decryptor.open(text, &scratch, ring, turn.derived) { (need, ring) throws(DecryptFailure) in
+                        try decryptor.open(text, as: field.encoding, &scratch, ring, turn.derived) {
+                            (need, ring) throws(DecryptFailure) in
                             try key(for: need, in: ring, content, context)
                         } draft: {
-                            draft(content)
+                            draft(content, context)
                         }
                     }
                 }
@@ -115,9 +133,9 @@ package final class DecryptStage: Stage {
         return key
     }
 
-    private func draft(_ content: NotificationContent) -> WebPushForm.Draft? {
-        guard let point = content.withText(at: options.draft.point, BinaryText.bytes),
-            let salt = content.withText(at: options.draft.salt, BinaryText.bytes)
+    private func draft(_ content: NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
+        guard let point = options.draft.point.bytes(content, context),
+            let salt = options.draft.salt.bytes(content, context)
         else { return nil }
         return WebPushForm.Draft(point: point, salt: salt)
     }

@@ -25,11 +25,8 @@ struct DecryptTurn {
         return hasOpened ? .ok : .skipped
     }
 
-    /// Shows it where a text is missing. What is missing elsewhere is shown in the body, unless that has its text.
-    func showPlaceholder(_ placeholder: String, in content: inout NotificationContent) {
-        for field in missing {
-            guard field.text != nil || !isBodyOpened else { continue }
-            content.setText(field.text ?? .body, to: placeholder)
-        }
+    /// The texts that are missing. What is missing elsewhere is told in the body, unless that has its text.
+    var missingTexts: [AlertText] {
+        missing.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
     }
 }

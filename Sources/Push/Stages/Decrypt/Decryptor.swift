@@ -34,26 +34,26 @@ struct Decryptor: Sendable {
     /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. A set
     /// that was replaced a short while ago gets its turn where the one in force does not help.
     func open(
-        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ derived: [DerivedKey],
-        choose: KeyChoice, draft: DraftSource
+        _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding = .auto, _ scratch: inout DecryptScratch,
+        _ ring: KeyRing, _ derived: [DerivedKey], choose: KeyChoice, draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         do throws(DecryptFailure) {
-            return try openText(text, &scratch, ring, derived, choose, draft)
+            return try openText(text, encoding, &scratch, ring, derived, choose, draft)
         } catch {
             guard error.mayBeOfTheKey, let former = ring.former, former.until > .now,
-                let opened = try? openText(text, &scratch, former.ring, derived, choose, draft)
+                let opened = try? openText(text, encoding, &scratch, former.ring, derived, choose, draft)
             else { throw error }
             return opened
         }
     }
 
     private func openText(
-        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ derived: [DerivedKey],
-        _ choose: KeyChoice, _ draft: DraftSource
+        _ text: UnsafeRawBufferPointer, _ encoding: BinaryEncoding, _ scratch: inout DecryptScratch, _ ring: KeyRing,
+        _ derived: [DerivedKey], _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
         let plain: UnsafeMutableRawBufferPointer
-        switch try forms.recognise(text, in: &scratch) {
+        switch try forms.recognise(text, as: encoding, in: &scratch) {
         case .rot13:
             guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
             scratch.buffer.reserve(text.count)

@@ -10,7 +10,8 @@ extension DecryptOptions.Field {
     ) throws(DecryptFailure) {
         switch target {
         case .member(let pointer):
-            let text = plaintext.bindMemory(to: UInt8.self)
+            var text = plaintext.bindMemory(to: UInt8.self)
+            if hasEntities { text = HTMLText.unescape(text) }
             if let alertText = self.text {
                 content.setDecrypted(alertText, to: text.span)
             } else {
@@ -56,7 +57,13 @@ extension DecryptOptions.Field {
         }
         guard isListed == true else { return }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
-            let isSet: Void? = object.withText(of: member) { content.setDecrypted(text, to: $0) }
+            let isSet: Void? = object.withText(of: member) { value in
+                guard hasEntities else { return content.setDecrypted(text, to: value) }
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: value.count) { copy in
+                    _ = value.withUnsafeBufferPointer { copy.initialize(from: $0) }
+                    content.setDecrypted(text, to: HTMLText.unescape(copy).span)
+                }
+            }
             guard isSet != nil else { throw .malformed }
         } else {
             guard content.copyMember(member, of: object) else { throw .malformed }

@@ -7,22 +7,26 @@ package final class Catalog: Sendable {
     /// For each table those to ask in turn: itself, its truncations, the default.
     private let searches: [[LocaleTable]]
     /// Whose wishes cannot be served gets this one.
-    let defaultTable: Int
+    let defaultChoice: LocaleChoice
+    let warnings: [CatalogProblem]
 
     /// Reads a folder; throws everything that is wrong with it.
     package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
-        let (tables, problems) = CatalogReader.read(folder: folder)
-        guard problems.isEmpty else { throw CatalogError(problems: problems) }
-        try self.init(tables, of: folder, defaultLocale: defaultLocale)
+        let read = CatalogReader.read(folder: folder, base: defaultLocale)
+        guard read.problems.isEmpty else { throw CatalogError(problems: read.problems) }
+        try self.init(read.tables, of: folder, defaultLocale: defaultLocale, warnings: read.warnings)
     }
 
-    init(_ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName) throws(CatalogError) {
+    init(
+        _ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName, warnings: [CatalogProblem] = []
+    ) throws(CatalogError) {
         guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
             let message = "nothing in the default locale \(defaultLocale)"
             throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
         }
         self.tables = tables
-        self.defaultTable = defaultTable
+        self.warnings = warnings
+        defaultChoice = LocaleChoice(table: defaultTable)
         matcher = LocaleMatcher(tables.map(\.locale))
         searches = tables.map { table in
             let truncations = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
@@ -34,22 +38,24 @@ package final class Catalog: Sendable {
         pushmill_allocations_give_back()
     }
 
-    /// The table for a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
-    func table(for wishes: UnsafeBufferPointer<UInt8>) -> Int {
+    /// What serves a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
+    func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // No person's list is longer.
-        guard !wishes.isEmpty, wishes.count <= 512 else { return defaultTable }
-        return matcher.bestMatch(for: wishes) ?? defaultTable
+        guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {
+            return defaultChoice
+        }
+        return LocaleChoice(table: match.index, wish: match.wish)
     }
 
     /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
     func localize(
-        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>, table: Int,
-        to output: inout FormatOutput
+        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
+        for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         let hash = KeyIndex.hash(key)
-        for table in searches[table] {
+        for table in searches[choice.table] {
             guard let entry = table.entry(key, hash: hash) else { continue }
-            return table.append(entry, arguments, to: &output) ? .ok : .wrongArguments
+            return table.append(entry, arguments, for: choice, to: &output) ? .ok : .wrongArguments
         }
         return .missing
     }
@@ -59,6 +65,6 @@ enum Localization {
     case ok
     /// No locale that counts here has the key.
     case missing
-    /// Too few, too many, or not the numbers that the translation needs.
+    /// Too few, or not the numbers that the translation needs.
     case wrongArguments
 }

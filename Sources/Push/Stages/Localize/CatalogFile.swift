@@ -22,21 +22,36 @@ struct CatalogFile {
     }
 
     /// All files of a folder, those that count first in front. What cannot be looked at is a problem.
-    static func files(in folder: String, problems: inout [CatalogProblem]) -> [CatalogFile] {
+    static func files(
+        in folder: String, base: LocaleName, problems: inout [CatalogProblem]
+    ) -> [CatalogFile] {
         var files: [CatalogFile] = []
+        var baseFiles: [CatalogFile] = []
         for name in names(in: folder, &problems) {
             if let file = CatalogFile(name, in: folder, locale: nil) { files.append(file) }
-            // Base.lproj holds interfaces and is no language.
-            guard name.hasSuffix(".lproj"), name != "Base.lproj" else { continue }
+            guard name.hasSuffix(".lproj") else { continue }
             let path = "\(folder)/\(name)"
-            guard let locale = LocaleName(name.dropLast(".lproj".count)) else {
+            let tag = String(name.dropLast(".lproj".count))
+            let isBase = tag == "Base"
+            guard let locale = isBase ? base : LocaleName(formerNames[tag.lowercased()] ?? tag) else {
                 problems.append(CatalogProblem(file: path, message: "the folder's name is no language tag"))
                 continue
             }
-            files += names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
+            let found = names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
+            if isBase { baseFiles += found } else { files += found }
         }
+        // Where the language has files of its own, Base.lproj holds interfaces.
+        if !files.contains(where: { $0.locale == nil || $0.locale == base }) { files += baseFiles }
         return files.sorted { $0.rank < $1.rank }
     }
+
+    /// What folders of old projects are called.
+    private static let formerNames = [
+        "arabic": "ar", "chinese": "zh-Hans", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
+        "french": "fr", "german": "de", "italian": "it", "japanese": "ja", "korean": "ko", "norwegian": "nb",
+        "polish": "pl", "portuguese": "pt", "russian": "ru", "spanish": "es", "swedish": "sv", "thai": "th",
+        "turkish": "tr",
+    ]
 
     /// The table that a loc-key means comes first, the others by name.
     private var rank: (String, Int) {

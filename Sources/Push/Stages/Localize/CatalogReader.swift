@@ -1,15 +1,24 @@
 /// Makes tables of catalog files, and goes on after what is wrong.
 struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
+    /// What is not as it should be, and serves all the same.
+    private(set) var warnings: [CatalogProblem] = []
     private var builders: [LocaleName: TableBuilder] = [:]
     private var locales: [String: LocaleName] = [:]
     private var fileCount = 0
 
-    static func read(folder: String) -> (tables: [LocaleTable], problems: [CatalogProblem]) {
+    struct Result {
+        let tables: [LocaleTable]
+        let problems: [CatalogProblem]
+        let warnings: [CatalogProblem]
+    }
+
+    /// What `Base.lproj` holds is in the base language.
+    static func read(folder: String, base: LocaleName) -> Result {
         var reader = CatalogReader()
-        for file in CatalogFile.files(in: folder, problems: &reader.problems) { reader.read(file) }
+        for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) { reader.read(file) }
         let tables = reader.finish(folder)
-        return (tables, reader.problems)
+        return Result(tables: tables, problems: reader.problems, warnings: reader.warnings)
     }
 
     /// The first file that has a key counts.
@@ -51,7 +60,8 @@ struct CatalogReader {
     }
 
     private mutating func readProperties(_ source: SourceText, _ locale: LocaleName) throws(CatalogProblem) {
-        let templates = PropertyTemplates(source: source)
+        var templates = PropertyTemplates(source: source)
+        defer { warnings += templates.warnings }
         let root = try PropertyTemplates.tree(source).root
         guard root.kind == .dictionary else { throw source.problem(at: root.offset, "expected a dictionary") }
         for (key, value) in root.members {
@@ -93,7 +103,11 @@ struct CatalogReader {
     private mutating func add(
         _ template: Template, _ key: SourceString, _ locale: LocaleName, _ source: SourceText
     ) throws(CatalogProblem) {
-        try builders[locale, default: TableBuilder()].add(template, for: key, from: source, number: fileCount)
+        let isAgain = try builders[locale, default: TableBuilder()]
+            .add(template, for: key, from: source, number: fileCount)
+        if isAgain {
+            warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" comes twice; the last counts"))
+        }
     }
 
     /// A large catalog names each of its languages thousands of times.

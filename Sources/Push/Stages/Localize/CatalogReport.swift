@@ -4,6 +4,8 @@ package struct CatalogReport: Sendable {
         /// Neither the locale nor a truncation of it has the key.
         case missing(key: String)
         case otherArguments(key: String, here: FormatSignature, there: FormatSignature)
+        /// The argument, from 1, chooses a plural form in the other locale: what is text takes `other` there.
+        case textForPlural(key: String, argument: Int, LocaleName)
         /// For the counts that people meet, the language needs these forms too.
         case lacksForms(key: String, [PluralCategory])
     }
@@ -17,10 +19,14 @@ package struct CatalogReport: Sendable {
 
     /// What cannot be read. Where there is something, the locales are told without it.
     package let problems: [CatalogProblem]
+    /// What serves, and should be mended all the same.
+    package let warnings: [CatalogProblem]
     package let locales: [Locale]
 
     package init(folder: String, development: LocaleName) {
-        let (tables, problems) = CatalogReader.read(folder: folder)
+        let read = CatalogReader.read(folder: folder, base: development)
+        let (tables, problems) = (read.tables, read.problems)
+        warnings = read.warnings
         guard let base = tables.first(where: { $0.locale == development }) else {
             let message = "nothing in the development language \(development)"
             self.problems = problems + [CatalogProblem(file: folder, message: message)]
@@ -30,7 +36,9 @@ package struct CatalogReport: Sendable {
         self.problems = problems
         locales = tables.map { table in
             let shorter = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
-            let findings = Self.missing(from: [table] + shorter, base) + Self.differences(table, base)
+            let findings =
+                Self.missing(from: [table] + shorter, base) + Self.differences(table, base)
+                + Self.textsForPlurals(table, tables)
             return Locale(name: table.locale, keyCount: table.count, findings: findings.sorted { $0.key < $1.key })
         }
     }
@@ -39,6 +47,21 @@ package struct CatalogReport: Sendable {
         base.keys.compactMap { key, _ in
             let isThere = tables.contains { $0.entry(key) != nil }
             return isThere ? nil : .missing(key: String(decoding: key, as: UTF8.self))
+        }
+    }
+
+    private static func textsForPlurals(_ table: LocaleTable, _ tables: [LocaleTable]) -> [Finding] {
+        table.keys.flatMap { key, entry -> [Finding] in
+            let texts = table.arguments(of: entry, .text)
+            guard !texts.isEmpty else { return [] }
+            return texts.sorted().compactMap { argument in
+                let other = tables.first { other in
+                    other.entry(key).map { other.arguments(of: $0, .plural).contains(argument) } ?? false
+                }
+                guard let other else { return nil }
+                let name = String(decoding: key, as: UTF8.self)
+                return .textForPlural(key: name, argument: Int(argument) + 1, other.locale)
+            }
         }
     }
 
@@ -63,7 +86,8 @@ package struct CatalogReport: Sendable {
 extension CatalogReport.Finding: CustomStringConvertible {
     package var key: String {
         switch self {
-        case .missing(let key), .otherArguments(let key, _, _), .lacksForms(let key, _): key
+        case .missing(let key), .otherArguments(let key, _, _), .textForPlural(let key, _, _), .lacksForms(let key, _):
+            key
         }
     }
 
@@ -73,6 +97,8 @@ extension CatalogReport.Finding: CustomStringConvertible {
             "\"\(key)\" is missing"
         case .otherArguments(let key, let here, let there):
             "\"\(key)\" takes \(here), in the development language \(there)"
+        case .textForPlural(let key, let argument, let other):
+            "\"\(key)\" takes %\(argument)$@ as text, but it chooses the plural form in \(other)"
         case .lacksForms(let key, let categories):
             "\"\(key)\" lacks the plural form \(categories.map { "\($0.name)" }.joined(separator: ", "))"
         }

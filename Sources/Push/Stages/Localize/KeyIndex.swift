@@ -4,8 +4,8 @@ struct KeyIndex {
         /// In the text of the table.
         let keyStart: UInt32
         let keyCount: UInt32
-        let program: UInt32
-        let signature: FormatSignature
+        var program: UInt32
+        var signature: FormatSignature
     }
 
     private(set) var entries: [Entry] = []
@@ -34,6 +34,11 @@ struct KeyIndex {
         } else {
             place(entries.count, hash: hash)
         }
+    }
+
+    mutating func replace(_ place: Int, program: UInt32, signature: FormatSignature) {
+        entries[place].program = program
+        entries[place].signature = signature
     }
 
     /// Gives back what growing has set aside.

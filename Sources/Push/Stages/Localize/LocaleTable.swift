@@ -3,11 +3,13 @@ final class LocaleTable: Sendable {
     let locale: LocaleName
     private let index: KeyIndex
     private let renderer: FormatRenderer
+    private let numbers: NumberSymbols
 
-    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer) {
+    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer, numbers: NumberSymbols) {
         self.locale = locale
         self.index = index
         self.renderer = renderer
+        self.numbers = numbers
     }
 
     var rules: PluralRules { renderer.rules }
@@ -18,12 +20,15 @@ final class LocaleTable: Sendable {
         index.find(key, hash: hash, in: renderer.programs.text).map { index.entries[$0] }
     }
 
-    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs.
+    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs. What
+    /// it does not need is ignored: translations of one key use different numbers of them.
     func append(
-        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
+        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, for choice: LocaleChoice,
+        to output: inout FormatOutput
     ) -> Bool {
-        arguments.count == entry.signature.count
-            && renderer.append(program: entry.program, arguments, to: &output)
+        arguments.count >= entry.signature.count
+            && renderer.append(
+                program: entry.program, arguments, choice.numbers(in: locale) ?? numbers, to: &output)
     }
 
     // MARK: - For reports
@@ -38,6 +43,15 @@ final class LocaleTable: Sendable {
 
     /// The categories that each plural of a translation has forms for.
     func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
-        renderer.programs.pluralForms(from: entry.program)
+        pieces(of: entry).filter { $0.kind == .plural }.map { Set(renderer.programs.forms(of: $0).map(\.category)) }
+    }
+
+    /// The arguments that a translation uses in this way, from 0.
+    func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
+        Set(pieces(of: entry).filter { $0.kind == kind }.map(\.argument))
+    }
+
+    private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
+        renderer.programs.allPieces(from: entry.program)
     }
 }

@@ -30,13 +30,13 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        var choice: (catalog: Catalog, table: Int)?
+        var choice: (catalog: Catalog, locale: LocaleChoice)?
         var hasWrongArguments = false
         var isMissing = false
         for text in AlertText.allCases where content.hasLocalizationKey(of: text) {
-            let (catalog, table) = choice ?? choose(for: content, context)
-            choice = (catalog, table)
-            switch content.localize(text, with: catalog, table: table) {
+            let (catalog, locale) = choice ?? choose(for: content, context)
+            choice = (catalog, locale)
+            switch content.localize(text, with: catalog, for: locale) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
@@ -47,25 +47,25 @@ package final class LocalizeStage: ImmediateStage {
         return isMissing ? .word("missing") : .ok
     }
 
-    private func choose(for content: NotificationContent, _ context: StageContext) -> (Catalog, table: Int) {
+    private func choose(for content: NotificationContent, _ context: StageContext) -> (Catalog, LocaleChoice) {
         for source in localeSources {
             if let choice = source.withBytes(content, context, choose) { return choice }
         }
         let catalog = catalog()
-        return (catalog, catalog.defaultTable)
+        return (catalog, catalog.defaultChoice)
     }
 
-    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> (Catalog, table: Int) {
+    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> (Catalog, LocaleChoice) {
         let (catalog, known) = current.withLock { current in
             refresh(&current)
-            return (current.catalog, current.choices.table(for: wishes))
+            return (current.catalog, current.choices.choice(for: wishes))
         }
         if let known { return (catalog, known) }
-        let table = catalog.table(for: wishes)
+        let choice = catalog.choice(for: wishes)
         current.withLock { current in
-            if current.catalog === catalog { current.choices.remember(table, for: wishes) }
+            if current.catalog === catalog { current.choices.remember(choice, for: wishes) }
         }
-        return (catalog, table)
+        return (catalog, choice)
     }
 
     private func catalog() -> Catalog {
@@ -84,11 +84,11 @@ extension LocalizeStage: LocalizedTexts {
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
-        let (catalog, table) = choose(for: content, context)
+        let (catalog, choice) = choose(for: content, context)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
             var output = FormatOutput(memory)
             let result = key.withUnsafeBufferPointer {
-                catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), table: table, to: &output)
+                catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
             }
             guard result == .ok, !output.isFull else { return false }
             body(output.text.span)
@@ -105,7 +105,14 @@ extension StageEntry {
         guard let folder else { return nil }
         return { resources in
             let catalog = try ReloadableFile(path: folder) { path, _ in
-                try Catalog(folder: path, defaultLocale: defaultLocale)
+                let catalog = try Catalog(folder: path, defaultLocale: defaultLocale)
+                let shown = catalog.warnings.prefix(10)
+                for warning in shown { resources.log(.warning, "\(warning)") }
+                if catalog.warnings.count > shown.count {
+                    let more = catalog.warnings.count - shown.count
+                    resources.log(.warning, "\(path): \(more) more warnings, which `pushmill catalog check` lists")
+                }
+                return catalog
             }
             resources.watcher.add(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)

@@ -12,13 +12,13 @@ extension NotificationContent {
     }
 
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
-    mutating func localize(_ text: AlertText, with catalog: Catalog, table: Int) -> Localization {
+    mutating func localize(_ text: AlertText, with catalog: Catalog, for choice: LocaleChoice) -> Localization {
         // The first attempt is on the stack.
         var capacity = 1024
         while capacity <= maximumTextCount {
             let result: Localization? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                let result = translate(text, with: catalog, table: table, to: &output)
+                let result = translate(text, with: catalog, for: choice, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
                     set(
@@ -34,12 +34,12 @@ extension NotificationContent {
     }
 
     private func translate(
-        _ text: AlertText, with catalog: Catalog, table: Int, to output: inout FormatOutput
+        _ text: AlertText, with catalog: Catalog, for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         withArguments(of: text) { arguments in
             guard let arguments else { return .wrongArguments }
             return withLocalizationKey(of: text) { key in
-                key.withUnsafeBufferPointer { catalog.localize($0, arguments, table: table, to: &output) }
+                key.withUnsafeBufferPointer { catalog.localize($0, arguments, for: choice, to: &output) }
             } ?? .missing
         }
     }
@@ -51,29 +51,34 @@ extension NotificationContent {
         return isFound
     }
 
-    /// Nil where they are not a list of strings and numbers, or too many.
+    /// Those up to the first that is neither a string nor a number, and no more than a format can name. Nil where there
+    /// is no list.
     private func withArguments<R>(
         of text: AlertText, _ body: (UnsafeBufferPointer<FormatArgument>?) -> R
     ) -> R {
         guard let alert, let list = document.member(text.argumentsMember, of: alert) else {
             return body(UnsafeBufferPointer(start: nil, count: 0))
         }
-        let count = document.childCount(of: list)
-        guard document.kind(of: list) == .array, count <= FormatArgument.maximumCount else { return body(nil) }
+        guard document.kind(of: list) == .array else { return body(nil) }
+        let count = min(document.childCount(of: list), FormatArgument.maximumCount)
         // No text is longer than it is spelled.
         let capacity = document.renderedByteCount(of: list)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
             withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: count) { arguments in
                 var texts = FormatOutput(memory)
                 var filled = 0
+                var isOver = false
                 document.forEachChild(of: list) { child in
                     let start = texts.text.count
-                    guard document.appendText(of: child, to: &texts) else { return }
+                    guard !isOver, filled < count, document.appendText(of: child, to: &texts) else {
+                        isOver = true
+                        return
+                    }
                     let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
                     arguments.initializeElement(at: filled, to: FormatArgument(bytes: bytes))
                     filled += 1
                 }
-                return body(filled == count ? UnsafeBufferPointer(arguments) : nil)
+                return body(UnsafeBufferPointer(rebasing: arguments[..<filled]))
             }
         }
     }

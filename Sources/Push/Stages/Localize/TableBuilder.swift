@@ -5,26 +5,28 @@ struct TableBuilder {
     /// Which file each entry is from.
     private var origins: [Int] = []
 
-    /// Compiles a translation. An earlier file's comes first; that a file has a key twice is a mistake.
+    /// Compiles a translation. An earlier file's comes first; where a file has a key twice, the last counts, and the
+    /// answer is true.
     mutating func add(
         _ template: Template, for key: SourceString, from source: SourceText, number file: Int
-    ) throws(CatalogProblem) {
+    ) throws(CatalogProblem) -> Bool {
         let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
-        if let place = key.bytes.withUnsafeBufferPointer({ index.find($0, hash: hash, in: programs.text) }) {
-            guard origins[place] != file else {
-                throw source.problem(at: key.offset, "the key \"\(key.string)\" comes twice")
-            }
-            return
-        }
+        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
+        if let place, origins[place] != file { return false }
         let (program, signature) = try FormatCompiler.compile(template, from: source, into: &programs)
         guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
             throw CatalogProblem(file: source.file, message: "more text than a locale may have")
+        }
+        if let place {
+            index.replace(place, program: program, signature: signature)
+            return true
         }
         let start = programs.append(key.bytes)
         let entry = KeyIndex.Entry(
             keyStart: start, keyCount: UInt32(key.bytes.count), program: program, signature: signature)
         index.insert(entry, hash: hash, in: programs.text)
         origins.append(file)
+        return false
     }
 
     /// Nil only if ICU does not work.
@@ -33,6 +35,6 @@ struct TableBuilder {
         programs.trim()
         index.trim()
         return LocaleTable(
-            locale: locale, index: index, renderer: FormatRenderer(programs: programs, numbers: numbers, rules: rules))
+            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules), numbers: numbers)
     }
 }

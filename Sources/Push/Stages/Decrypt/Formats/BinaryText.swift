@@ -1,12 +1,28 @@
+/// How binary is written as text.
+package enum BinaryEncoding: String, CaseIterable, Sendable {
+    /// Hex, base64 or base64url, which can be told apart.
+    case auto
+    case base64, base64url, hex
+    /// ZeroMQ's base 85. One to three bytes that are left over at the end take a digit more than they are.
+    case z85
+}
+
 /// Binary written as text. Every text has one meaning or none: what no encoder writes is malformed.
 enum BinaryText {
-    /// Reads hex, base64 and base64url, padded or not; base64 may be broken into lines, as `openssl` does. `output` has
-    /// room for `text.count` bytes; returns how many were written.
+    /// Base64 may be padded or not, and be broken into lines, as `openssl` does. `output` has room for `text.count`
+    /// bytes; returns how many were written.
     static func decode(
-        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+        _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
-        if text.count & 1 == 0, text.allSatisfy({ hexDigits[Int($0)] != none }) {
-            return decodeHex(text, into: output)
+        switch encoding {
+        case .auto, .hex:
+            if text.count & 1 == 0, text.allSatisfy({ hexDigits[Int($0)] != none }) {
+                return decodeHex(text, into: output)
+            }
+            guard encoding == .auto else { throw .malformed }
+        case .base64: guard !text.contains(where: { "-_".utf8.contains($0) }) else { throw .malformed }
+        case .base64url: guard !text.contains(where: { "+/".utf8.contains($0) }) else { throw .malformed }
+        case .z85: return try decodeZ85(text, into: output)
         }
         return try decodeBase64(text, into: output, isBare: false)
     }
@@ -19,11 +35,11 @@ enum BinaryText {
     }
 
     /// Reads as `decode` does; empty if it is malformed.
-    static func bytes(_ text: Span<UInt8>) -> [UInt8] {
+    static func bytes(_ text: Span<UInt8>, as encoding: BinaryEncoding = .auto) -> [UInt8] {
         text.withUnsafeBytes { text in
             [UInt8](unsafeUninitializedCapacity: text.count + 1) { bytes, count in
                 guard let base = bytes.baseAddress else { return }
-                count = (try? decode(text, into: base)) ?? 0
+                count = (try? decode(text, as: encoding, into: base)) ?? 0
             }
         }
     }
@@ -47,6 +63,30 @@ enum BinaryText {
         for index in 0..<count {
             let byte = hexDigits[Int(text[index &* 2])] << 4 | hexDigits[Int(text[index &* 2 &+ 1])]
             output.storeBytes(of: byte, toByteOffset: index, as: UInt8.self)
+        }
+        return count
+    }
+
+    private static func decodeZ85(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        var count = 0
+        var index = 0
+        while index < text.count {
+            let digits = min(5, text.count - index)
+            var value: UInt64 = 0
+            for byte in text[index..<index + digits] {
+                guard z85Digits[Int(byte)] != none else { throw .malformed }
+                value = value * 85 + UInt64(z85Digits[Int(byte)])
+            }
+            let bytes = digits - 1
+            guard bytes > 0, value >> UInt64(8 * bytes) == 0 else { throw .malformed }
+            for place in 0..<bytes {
+                let byte = UInt8(truncatingIfNeeded: value >> UInt64(8 * (bytes - 1 - place)))
+                output.storeBytes(of: byte, toByteOffset: count + place, as: UInt8.self)
+            }
+            index += digits
+            count += bytes
         }
         return count
     }
@@ -138,3 +178,11 @@ private let hexDigits = table { byte in
     default: none
     }
 }
+
+private let z85Digits = {
+    let alphabet: StaticString =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    var digits = InlineArray<256, UInt8>(repeating: none)
+    for digit in 0..<85 { digits[Int(alphabet.utf8Start[digit])] = UInt8(digit) }
+    return digits
+}()

@@ -37,12 +37,17 @@ struct FormatPrograms {
         choices = choices.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// The categories that have a form, for each plural in a program, inner ones included.
-    func pluralForms(from program: UInt32) -> [Set<PluralCategory>] {
-        pieces[Int(program)...].prefix { $0.kind != .end }.filter { $0.kind == .plural }.flatMap { piece in
-            let starts = PluralCategory.allCases.map { choices[Int(piece.start) + Int($0.rawValue)] }
-            let present = zip(PluralCategory.allCases, starts).filter { $0.1 != Self.absent }
-            return [Set(present.map(\.0))] + present.flatMap { pluralForms(from: $0.1) }
+    /// The pieces of a program and of all that it chooses among.
+    func allPieces(from program: UInt32) -> [FormatPiece] {
+        pieces[Int(program)...].prefix { $0.kind != .end }.flatMap { piece -> [FormatPiece] in
+            guard piece.kind == .plural else { return [piece] }
+            return [piece] + forms(of: piece).flatMap { allPieces(from: $0.program) }
         }
+    }
+
+    /// What a plural chooses among.
+    func forms(of plural: FormatPiece) -> [(category: PluralCategory, program: UInt32)] {
+        PluralCategory.allCases.map { ($0, choices[Int(plural.start) + Int($0.rawValue)]) }
+            .filter { $0.1 != Self.absent }
     }
 }

@@ -1,13 +1,13 @@
 /// Runs compiled formats.
 struct FormatRenderer {
     let programs: FormatPrograms
-    let numbers: NumberSymbols
     let rules: PluralRules
 
-    /// Appends the text. False, with only a part appended, where an argument is not of the kind that the format needs;
+    /// Appends the text, with numbers as `numbers` writes them. False, with only a part appended, where an argument is not of the kind that the format needs;
     /// there must be as many arguments as the format's signature says.
     func append(
-        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, to output: inout FormatOutput
+        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ numbers: NumberSymbols,
+        to output: inout FormatOutput
     ) -> Bool {
         var at = Int(program)
         while true {
@@ -31,21 +31,22 @@ struct FormatRenderer {
                 guard let number = arguments[Int(piece.argument)].number else { return false }
                 numbers.append(number.value, piece.layout, to: &output)
             case .plural:
-                guard let number = arguments[Int(piece.argument)].number,
-                    append(program: form(for: number, from: Int(piece.start)), arguments, to: &output)
-                else { return false }
+                let form = form(for: arguments[Int(piece.argument)].number, from: Int(piece.start))
+                guard append(program: form, arguments, numbers, to: &output) else { return false }
             case .unservable:
                 return false
             }
         }
     }
 
-    /// A form for zero serves 0 in every language; what has no form of its own takes `other`.
-    private func form(for number: FormatNumber, from start: Int) -> UInt32 {
+    /// A form for zero serves 0 in every language; what has no form of its own, or is no number, takes `other`.
+    private func form(for number: FormatNumber?, from start: Int) -> UInt32 {
+        let other = programs.choices[start + Int(PluralCategory.other.rawValue)]
+        guard let number else { return other }
         let zero = programs.choices[start + Int(PluralCategory.zero.rawValue)]
         if zero != FormatPrograms.absent, number.isZero { return zero }
         let form = programs.choices[start + Int(number.category(by: rules).rawValue)]
-        return form != FormatPrograms.absent ? form : programs.choices[start + Int(PluralCategory.other.rawValue)]
+        return form != FormatPrograms.absent ? form : other
     }
 
     private func append(_ text: UnsafeBufferPointer<UInt8>, _ layout: FormatLayout, to output: inout FormatOutput) {

@@ -1,36 +1,103 @@
-import CICU
-
-/// Finds the best of some locales for a recipient's list, by ICU's matcher.
+/// Finds the one of an app's locales that iOS would choose for a recipient's list: the nearest one to the first wish
+/// that any serves, where near is what few steps to a common parent lead to.
 package struct LocaleMatcher: Sendable {
-    private let names: [String]
-    /// The names one after another, each ended by a zero, as C wants them.
-    private let packed: [CChar]
-    private let starts: [Int]
+    private let candidates: [Candidate]
+
+    private struct Candidate {
+        let name: LocaleName
+        let parents: [String]
+        /// One step more to its parents for a region other than the language's own.
+        let firstStep: Int
+    }
 
     /// Between equally good ones the first wins.
     package init(_ locales: [LocaleName]) {
-        names = locales.map(\.icuName)
-        var packed: [CChar] = []
-        starts = names.map { name in
-            defer { packed += name.utf8CString }
-            return packed.count
+        candidates = locales.map { name in
+            let isForeign = !name.region.isEmpty && !name.isOfUsualRegion && name.baseName != "es_MX"
+            return Candidate(name: name, parents: LocaleParents.chain(of: name), firstStep: isForeign ? 1 : 0)
         }
-        self.packed = packed
     }
 
-    /// Which of the locales serves a BCP 47 tag or an Accept-Language list; nil if none does. Costs about 0.1 ms.
-    package func bestMatch(for wishes: UnsafeBufferPointer<UInt8>) -> Int? {
-        var list = wishes.map { CChar(bitPattern: $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0) }
-        list.append(0)
-        return packed.withUnsafeBufferPointer { packed in
-            guard let base = packed.baseAddress else { return nil }
-            let pointers = starts.map { Optional(base + $0) }
-            var name = [CChar](repeating: 0, count: Int(ULOC_FULLNAME_CAPACITY))
-            var status = U_ZERO_ERROR
-            let count = pushmill_icu_accept_language(list, pointers, Int32(pointers.count), &name, &status)
-            guard count > 0 else { return nil }
-            let best = String(decoding: name.prefix(Int(count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-            return names.firstIndex(of: best)
+    /// Brazil's Portuguese is for a reader of Portugal's only when nothing else in the list is there.
+    private static let lastResort = 100
+
+    package struct Match {
+        /// Of the locales.
+        package let index: Int
+        /// The wish that it serves.
+        package let wish: LocaleName
+    }
+
+    /// What serves a BCP 47 tag or an Accept-Language list; nil if nothing does.
+    package func bestMatch(for list: UnsafeBufferPointer<UInt8>) -> Match? {
+        let wishes = Self.wishes(in: list)
+        var spare: Match?
+        for wish in wishes {
+            guard let (index, distance) = nearest(to: wish) else { continue }
+            let match = Match(index: index, wish: wish)
+            guard distance >= Self.lastResort else {
+                return distance > 0 ? exactSibling(of: match, wishes) ?? match : match
+            }
+            spare = spare ?? match
         }
+        return spare
+    }
+
+    private func nearest(to wish: LocaleName) -> (index: Int, distance: Int)? {
+        let parents = LocaleParents.chain(of: wish)
+        var best: (index: Int, distance: Int)?
+        for (index, candidate) in candidates.enumerated() {
+            guard let distance = Self.distance(from: wish, parents, to: candidate) else { continue }
+            if distance < best?.distance ?? .max { best = (index, distance) }
+        }
+        return best
+    }
+
+    /// Nil where they have no parent in common.
+    private static func distance(from wish: LocaleName, _ parents: [String], to candidate: Candidate) -> Int? {
+        if parents[0] == candidate.parents[0] { return 0 }
+        for (steps, parent) in parents.enumerated() {
+            guard let others = candidate.parents.firstIndex(of: parent) else { continue }
+            let isOfLastResort = wish.baseName == "pt_PT" && candidate.name.baseName == "pt_BR"
+            let otherLanguage = isOfLastResort ? lastResort : wish.language == candidate.name.language ? 0 : 1
+            return steps + (others > 0 ? others + candidate.firstStep : 0) + otherLanguage
+        }
+        return nil
+    }
+
+    /// For a text of some other region: the last wish in its language that is there by its very name. Chinese is left
+    /// alone, as iOS does.
+    private func exactSibling(of match: Match, _ wishes: [LocaleName]) -> Match? {
+        let found = candidates[match.index].name
+        guard !found.region.isEmpty, found.language != "zh" else { return nil }
+        for wish in wishes.reversed() where wish.language == found.language {
+            let index = candidates.firstIndex { $0.name.baseName == wish.baseName }
+            if let index { return Match(index: index, wish: wish) }
+        }
+        return nil
+    }
+
+    // MARK: - Reading a list
+
+    /// The tags, the most wanted first; without those that are no tags, or not wanted at all.
+    static func wishes(in list: UnsafeBufferPointer<UInt8>) -> [LocaleName] {
+        let items = list.split(separator: UInt8(ascii: ",")).compactMap { item -> (wish: LocaleName, weight: Double)? in
+            let parts = item.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { part in
+                String(decoding: part, as: UTF8.self).filter { $0 != " " && $0 != "\t" }
+            }
+            guard let wish = LocaleName(parts[0]), let weight = weight(parts.dropFirst()), weight > 0 else {
+                return nil
+            }
+            return (wish, weight)
+        }
+        // A sort that keeps equally wanted ones in their order.
+        return items.enumerated().sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
+            .map(\.element.wish)
+    }
+
+    private static func weight(_ parameters: ArraySlice<String>) -> Double? {
+        guard let parameter = parameters.first else { return 1 }
+        guard parameters.count == 1, parameter.hasPrefix("q=") else { return nil }
+        return Double(parameter.dropFirst(2))
     }
 }

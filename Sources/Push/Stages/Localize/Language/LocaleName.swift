@@ -4,24 +4,39 @@ import CICU
 package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
     /// As written, with hyphens.
     package let description: String
-    /// Canonical: two names of one locale have the same.
+    /// Canonical: two names of one locale have the same. An alias gives way to what it stands for, and a script is
+    /// there where the region has another than the language alone (`zh_Hant_TW`).
     package let icuName: String
+    /// What `icuName` begins with.
+    let language: String
+    /// Empty unless it is in the name.
+    let script: String
+    let region: String
 
-    package static let english = LocaleName(description: "en", icuName: "en")
-
-    private init(description: String, icuName: String) {
-        self.description = description
-        self.icuName = icuName
-    }
+    package static let english = LocaleName(Parts("en"), description: "en")
 
     /// Takes underscores for hyphens, as folders have them (`pt_BR.lproj`). Nil for what is no language tag.
     package init?(_ text: some StringProtocol) {
-        description = String(text.map { $0 == "_" ? "-" : $0 })
-        var name = [CChar](repeating: 0, count: Int(ULOC_FULLNAME_CAPACITY))
+        let tag = String(text.map { $0 == "_" ? "-" : $0 })
         var status = U_ZERO_ERROR
-        let count = pushmill_icu_locale(description, Int32(clamping: description.utf8.count), &name, &status)
-        guard count > 0 else { return nil }
-        icuName = String(decoding: name.prefix(Int(count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let name = icuText { pushmill_icu_locale(tag, Int32(clamping: tag.utf8.count), $0, &status) }
+        guard let name else { return nil }
+        var parts = Parts(name)
+        if let alias = icuText({ pushmill_icu_language_alias(parts.language, $0) }) { parts.replaceLanguage(by: alias) }
+        if parts.script.isEmpty, !parts.region.isEmpty, let script = parts.likelyScript,
+            script != Parts(parts.language).likelyScript
+        {
+            parts.script = script
+        }
+        self.init(parts, description: tag)
+    }
+
+    private init(_ parts: Parts, description: String) {
+        self.description = description
+        icuName = parts.name
+        language = parts.language
+        script = parts.script
+        region = parts.region
     }
 
     /// From the next shorter one on: `zh-Hant-HK` has `zh-Hant`, `zh`.
@@ -32,6 +47,70 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         return [shorter] + shorter.truncations
     }
 
+    /// Without variants and keywords.
+    var baseName: String { Self.joined(language, script, region) }
+
+    /// The region is the one that most speakers of the language live in.
+    var isOfUsualRegion: Bool { Parts(Self.joined(language, script)).likely?.region == region }
+
+    private static func joined(_ subtags: String...) -> String {
+        subtags.filter { !$0.isEmpty }.joined(separator: "_")
+    }
+
+    /// The script that the language has unless a name says otherwise.
+    static func usualScript(of language: String) -> String? { Parts(language).likelyScript }
+
     package static func == (left: LocaleName, right: LocaleName) -> Bool { left.icuName == right.icuName }
     package func hash(into hasher: inout Hasher) { hasher.combine(icuName) }
+
+    /// The subtags of one of ICU's names: `zh_Hant_TW_VARIANT@numbers=latn`.
+    private struct Parts {
+        var language = ""
+        var script = ""
+        var region = ""
+        /// Variants and keywords, as they came.
+        var rest = ""
+
+        init(_ name: String) {
+            let subtags = name.prefix { $0 != "@" }.split(separator: "_", omittingEmptySubsequences: false)
+            rest = String(name[subtags[subtags.count - 1].endIndex...])
+            language = String(subtags[0])
+            for (index, subtag) in subtags.enumerated().dropFirst() {
+                if index == 1, subtag.count == 4 {
+                    script = String(subtag)
+                } else if region.isEmpty, (2...3).contains(subtag.count) {
+                    region = String(subtag)
+                } else {
+                    rest = "_" + name[subtag.startIndex...]
+                    break
+                }
+            }
+        }
+
+        /// What the name says itself counts before what the alias brings along.
+        mutating func replaceLanguage(by alias: String) {
+            let other = Parts(alias)
+            language = other.language
+            if script.isEmpty { script = other.script }
+            if region.isEmpty { region = other.region }
+        }
+
+        var name: String { joined(language, script, region) + rest }
+
+        var likely: Parts? {
+            var status = U_ZERO_ERROR
+            return icuText { pushmill_icu_likely(joined(language, script, region), $0, &status) }.map { Parts($0) }
+        }
+
+        var likelyScript: String? { likely?.script }
+    }
+}
+
+/// What ICU writes; nil where it writes nothing.
+private func icuText(_ write: (UnsafeMutablePointer<CChar>) -> Int32) -> String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ULOC_FULLNAME_CAPACITY)) { text in
+        guard let base = text.baseAddress else { return nil }
+        let count = Int(write(base))
+        return count > 0 ? String(decoding: text[..<count].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    }
 }

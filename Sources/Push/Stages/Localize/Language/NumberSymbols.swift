@@ -1,24 +1,24 @@
 import CICU
 
 /// How a locale writes numbers: taken from ICU once, because its own formatters serve one thread at a time.
-package struct NumberSymbols: Sendable {
+package final class NumberSymbols: Sendable {
     /// A text and its length in characters.
     struct Symbol: Sendable {
         var bytes: [UInt8] = []
         var characters = 0
     }
 
-    private(set) var digits: [Symbol] = []
-    private(set) var hasASCIIDigits = false
-    private(set) var decimalSeparator = Symbol()
-    private(set) var groupSeparator = Symbol()
-    private(set) var plus = Symbol()
-    private(set) var negativePrefix = Symbol()
-    private(set) var negativeSuffix = Symbol()
+    let digits: [Symbol]
+    let hasASCIIDigits: Bool
+    let decimalSeparator: Symbol
+    let groupSeparator: Symbol
+    let plus: Symbol
+    let negativePrefix: Symbol
+    let negativeSuffix: Symbol
     /// Digits in the group next to the decimal separator; 0 for no grouping.
-    private(set) var primaryGroup = 0
+    let primaryGroup: Int
     /// Digits in the groups before that.
-    private(set) var secondaryGroup = 0
+    let secondaryGroup: Int
 
     /// Nil only if ICU lacks its data.
     package init?(locale: LocaleName) {

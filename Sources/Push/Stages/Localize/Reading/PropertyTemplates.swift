@@ -1,6 +1,9 @@
 /// Understands `.strings` and `.stringsdict` files.
 struct PropertyTemplates {
     let source: SourceText
+    private(set) var warnings: [CatalogProblem] = []
+
+    init(source: SourceText) { self.source = source }
 
     static func tree(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
         if source.isBinary { return try BinaryPropertyReader.read(source) }
@@ -8,7 +11,7 @@ struct PropertyTemplates {
         return first == UInt8(ascii: "<") ? try XMLPropertyReader.read(source) : try OldStyleReader.read(source)
     }
 
-    func template(of value: PropertyNode) throws(CatalogProblem) -> Template {
+    mutating func template(of value: PropertyNode) throws(CatalogProblem) -> Template {
         if let text = value.string { return Template(text: .plain(text)) }
         guard value.kind == .dictionary else { throw problem(value, "expected a string or a dictionary") }
         if let format = value.member("NSStringLocalizedFormatKey") {
@@ -28,7 +31,7 @@ struct PropertyTemplates {
         throw problem(value, "no NSStringLocalizedFormatKey")
     }
 
-    private func variables(of value: PropertyNode) throws(CatalogProblem) -> [Template.Variable] {
+    private mutating func variables(of value: PropertyNode) throws(CatalogProblem) -> [Template.Variable] {
         var variables: [Template.Variable] = []
         for (name, value) in value.members where value.kind == .dictionary {
             guard let type = value.member("NSStringFormatSpecTypeKey")?.string, type == "NSStringPluralRuleType" else {
@@ -40,7 +43,7 @@ struct PropertyTemplates {
         return variables
     }
 
-    private func forms(of value: PropertyNode, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
+    private mutating func forms(of value: PropertyNode, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
         var forms: [PluralCategory: SourceString] = [:]
         for (key, value) in value.members {
             if key == "NSStringFormatSpecTypeKey" || key == "NSStringFormatValueTypeKey" { continue }
@@ -48,8 +51,8 @@ struct PropertyTemplates {
                 throw source.problem(at: key.offset, "\(key.string) is no plural form")
             }
             guard let text = value.string else { throw problem(value, "the form \(key.string) is no string") }
-            guard forms.updateValue(text, forKey: category) == nil else {
-                throw source.problem(at: key.offset, "the form \(key.string) comes twice")
+            if forms.updateValue(text, forKey: category) != nil {
+                warnings.append(source.problem(at: key.offset, "the form \(key.string) comes twice; the last counts"))
             }
         }
         guard let other = forms[.other] else { throw problem(value, "\(name.string) has no form \"other\"") }

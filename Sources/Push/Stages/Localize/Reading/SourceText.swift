@@ -7,14 +7,20 @@ struct SourceText {
     /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.
     init(file: String, contents: [UInt8]) throws(CatalogProblem) {
         self.file = file
+        let isSound: Bool
         switch (contents.first, contents.dropFirst().first) {
-        case (0xFE, 0xFF): bytes = try Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: true, file: file)
-        case (0xFF, 0xFE): bytes = try Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: false, file: file)
-        case (0, .some): bytes = try Self.utf8(fromUTF16: contents[...], isBigEndian: true, file: file)
-        case (.some, 0): bytes = try Self.utf8(fromUTF16: contents[...], isBigEndian: false, file: file)
-        default: bytes = contents.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(contents.dropFirst(3)) : contents
+        case (0xFE, 0xFF): (bytes, isSound) = Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: true)
+        case (0xFF, 0xFE): (bytes, isSound) = Self.utf8(fromUTF16: contents.dropFirst(2), isBigEndian: false)
+        case (0, .some): (bytes, isSound) = Self.utf8(fromUTF16: contents[...], isBigEndian: true)
+        case (.some, 0): (bytes, isSound) = Self.utf8(fromUTF16: contents[...], isBigEndian: false)
+        default:
+            bytes = contents.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(contents.dropFirst(3)) : contents
+            isSound = true
         }
         guard bytes.count < UInt32.max / 2 else { throw CatalogProblem(file: file, message: "the file is too large") }
+        guard isSound else {
+            throw problem(at: bytes.count, "the UTF-16 text is cut off here, or has half a surrogate pair")
+        }
         guard !isBinary else { return }
         do {
             _ = try UTF8Span(validating: bytes.span)
@@ -49,9 +55,10 @@ struct SourceText {
         return SourcePlace(line: line, column: column)
     }
 
+    /// As far as it is sound.
     private static func utf8(
-        fromUTF16 encoded: ArraySlice<UInt8>, isBigEndian: Bool, file: String
-    ) throws(CatalogProblem) -> [UInt8] {
+        fromUTF16 encoded: ArraySlice<UInt8>, isBigEndian: Bool
+    ) -> (text: [UInt8], isSound: Bool) {
         let units = stride(from: encoded.startIndex, to: encoded.endIndex - 1, by: 2).lazy.map { index in
             let (first, second) = (UInt16(encoded[index]), UInt16(encoded[index + 1]))
             return isBigEndian ? first << 8 | second : second << 8 | first
@@ -61,9 +68,6 @@ struct SourceText {
         let isBroken = transcode(units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: true) {
             text.append($0)
         }
-        guard !isBroken, encoded.count.isMultiple(of: 2) else {
-            throw CatalogProblem(file: file, message: "the UTF-16 text is cut off or has half a surrogate pair")
-        }
-        return text
+        return (text, !isBroken && encoded.count.isMultiple(of: 2))
     }
 }

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import Push
+
+@Suite("What is shown of a text that cannot be read")
+struct PlaceholderTests {
+    private let catalog: CatalogFixture
+
+    init() throws {
+        catalog = try CatalogFixture([
+            "en.lproj/Localizable.strings": "SECRET = \"A message\"; NEW = \"News from %@\";",
+            "de.lproj/Localizable.strings": "SECRET = \"Eine Nachricht\"; NEW = \"Neues von %@\";",
+        ])
+    }
+
+    /// A chain that decrypts and localizes, as a configuration makes it.
+    private func chain(_ placeholder: String) async throws -> Chain {
+        let folder = catalog.folder
+        try catalog.write("keys.jwks.json", Array(DecryptKeys.text.utf8))
+        var settings = SettingReader([
+            "stages": [
+                [
+                    "decrypt": [
+                        "keys": Setting(stringLiteral: "\(folder)/keys.jwks.json"),
+                        "placeholder": Setting(stringLiteral: placeholder),
+                    ]
+                ], ["localize": ["catalog": Setting(stringLiteral: folder)]],
+            ]
+        ])
+        let resources = StageResources { _, _ in }
+        var links: [ChainLink] = []
+        for stage in StageRegistry().read("stages", from: &settings) {
+            links.append(ChainLink(try await stage.build(resources)))
+        }
+        #expect(settings.messages == [])
+        return Chain(links)
+    }
+
+    private func payload(_ alert: String, _ member: String = #","ENCRYPTED_DATA":"bad!""#) -> String {
+        #"{"aps":{"alert":{\#(alert)},"mutable-content":1}\#(member)}"#
+    }
+
+    private static let key = #""loc-key":"NEW","loc-args":["Bob"]"#
+
+    @Test("None leaves the alert as the producer wrote it, and localize has its turn")
+    func none() async throws {
+        let chain = try await chain("none")
+        let left = await Message(payload(Self.key), ["locale": "de"]).publish(chain)
+        #expect(left?.value == payload(#""body":"Neues von Bob""#))
+        #expect(left?.stages == "decrypt=failed:malformed,localize=ok")
+        #expect(await Message(payload(#""body":"?""#)).publish(chain)?.value == payload(#""body":"?""#))
+    }
+
+    @Test(
+        "A key of the catalog is shown in the recipient's language, and other words as they are",
+        arguments: [
+            ("SECRET", "de", "Eine Nachricht"), ("SECRET", "fr", "A message"), ("(Encrypted)", "de", "(Encrypted)"),
+            ("NEW", "de", "NEW"),
+        ])
+    func key(placeholder: String, locale: String, expected: String) async throws {
+        let chain = try await chain(placeholder)
+        let shown = await Message(payload(Self.key), ["locale": locale]).publish(chain)
+        #expect(shown?.value == payload(#""body":"\#(expected)""#))
+    }
+
+    @Test("So it is when the time is over", arguments: [("none", "?", nil), ("SECRET", "", "A message")])
+    func expired(placeholder: String, body: String, subtitle: String?) async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.placeholder = nil }
+        let texts = SharedTexts()
+        texts.offer(try catalog.stage())
+        var options = DecryptOptions()
+        options.placeholder = placeholder == "none" ? nil : placeholder
+        let stage = DecryptStage(options, keys: fixture.keys, texts: texts)
+        var content = try NotificationContent(payload(#""body":"?""#))
+        #expect(stage.timeWillExpire(&content, context: fixture.context) == .expired)
+        #expect(content.body == body)
+        #expect(content.subtitle == subtitle)
+    }
+}

@@ -1,0 +1,99 @@
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite("Catalogs that are not perfect, and serve")
+struct ImperfectCatalogTests {
+    private func warnings(_ fixture: CatalogFixture) throws -> [String] {
+        try fixture.catalog().warnings.map { String($0.description.dropFirst(fixture.folder.utf8.count + 1)) }
+    }
+
+    @Test("Of a key that stands twice the last counts, with a warning that says where")
+    func keyTwice() throws {
+        let fixture = try CatalogFixture([
+            "en.lproj/Localizable.strings": "a = \"one %@\";\r\nb = b;\r\n a = \"two %d\";\na = three;",
+            "en.lproj/Other.strings": "a = elsewhere; c = c;",
+        ])
+        #expect(try fixture.catalog().text("a") == "three")
+        #expect(try fixture.catalog().text("b") == "b")
+        #expect(try fixture.catalog().text("c") == "c")
+        #expect(
+            try warnings(fixture) == [
+                #"en.lproj/Localizable.strings:3:2: the key "a" comes twice; the last counts"#,
+                #"en.lproj/Localizable.strings:4:1: the key "a" comes twice; the last counts"#,
+            ])
+    }
+
+    @Test("So it is in a String Catalog, and with the forms of a plural")
+    func othersTwice() throws {
+        let catalog = """
+            {"sourceLanguage": "en", "strings": {"K": {"localizations": {"en": {"stringUnit": {"value": "x"}},
+            "en": {"stringUnit": {"value": "y"}}}},
+            "L": {"localizations": {"iw": {"stringUnit": {"value": "old"}}, "he": {"stringUnit": {"value": "new"}}}}}}
+            """
+        let dict = """
+            <plist><dict><key>N</key><dict><key>NSStringLocalizedFormatKey</key><string>%#@n@</string><key>n</key><dict>
+            <key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+            <key>other</key><string>%d a</string><key>other</key><string>%d b</string></dict></dict></dict></plist>
+            """
+        let fixture = try CatalogFixture(["Localizable.xcstrings": catalog, "en.lproj/Localizable.stringsdict": dict])
+        #expect(try fixture.catalog().text("K") == "y")
+        #expect(try fixture.catalog().text("L", [], "he") == "new")
+        #expect(try fixture.catalog().text("N", ["2"]) == "2 b")
+        #expect(
+            try warnings(fixture) == [
+                "en.lproj/Localizable.stringsdict:3:38: the form other comes twice; the last counts",
+                #"Localizable.xcstrings:2:1: the key "K" comes twice; the last counts"#,
+                #"Localizable.xcstrings:3:65: the key "L" comes twice; the last counts"#,
+            ])
+    }
+
+    @Test(
+        "A folder of an old project is its language",
+        arguments: [("English", "en"), ("German", "de"), ("french", "fr")])
+    func oldFolders(name: String, tag: String) throws {
+        let catalog = try CatalogFixture(["\(name).lproj/Localizable.strings": "K = text;"]).catalog(defaultLocale: tag)
+        #expect(catalog.text("K", [], tag) == "text")
+        #expect(catalog.tables.map(\.locale.icuName) == [tag])
+    }
+
+    @Test("Base.lproj is in the default language, unless that has files of its own")
+    func base() throws {
+        let alone = try CatalogFixture(["Base.lproj/Localizable.strings": "K = base;"])
+        #expect(try alone.catalog().text("K", [], "de") == "base")
+        #expect(try alone.catalog(defaultLocale: "fr").text("K") == "base")
+        let report = CatalogReport(folder: alone.folder, development: try locale("de"))
+        #expect(report.problems == [])
+        #expect(report.locales.map(\.name.description) == ["de"])
+
+        let files = [
+            "Base.lproj/Localizable.strings": "K = base; L = base;", "de.lproj/Localizable.strings": "K = de;",
+        ]
+        let others = try CatalogFixture(files)
+        #expect(try others.catalog().text("L", [], "de") == "base")
+        #expect(try others.catalog().text("K", [], "de") == "de")
+        try others.write("en.lproj/Localizable.strings", Array("K = en;".utf8))
+        #expect(try others.catalog().text("K") == "en")
+        #expect(try others.catalog().text("L") == "[missing]")
+    }
+
+    @Test("The service tells its log of them, and of a great many no more than that")
+    func logged() async throws {
+        let twice = (0..<30).map { "k\($0) = a; k\($0) = b;" }.joined(separator: "\n")
+        let fixture = try CatalogFixture(["en.lproj/Localizable.strings": twice])
+        var settings = SettingReader(["stages": [["localize": ["catalog": Setting(stringLiteral: fixture.folder)]]]])
+        let stages = StageRegistry().read("stages", from: &settings)
+        let lines = Mutex<[String]>([])
+        let resources = StageResources { severity, line in
+            if severity == .warning { lines.withLock { $0.append(line) } }
+        }
+        _ = try await stages.first?.build(resources)
+        let logged = lines.withLock { $0 }
+        #expect(logged.count == 11)
+        #expect(
+            logged.first?.hasSuffix(#"en.lproj/Localizable.strings:1:9: the key "k0" comes twice; the last counts"#)
+                == true)
+        #expect(logged.last?.hasSuffix(": 20 more warnings, which `pushmill catalog check` lists") == true)
+    }
+}
