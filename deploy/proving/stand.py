@@ -1,5 +1,5 @@
 """Where a trial takes place: a broker full of numbered events, instances that work them off, and what comes out."""
-import bisect, collections, math, os, re, signal, subprocess, threading, time
+import bisect, collections, os, re, signal, subprocess, threading, time
 
 from processes import Broken, Broker, Instance, Process, wait
 
@@ -70,14 +70,10 @@ class Outputs(Process):
                 self.times[partition].append(at)
         self.lost = seen.count(0)
 
-    def first(self, since):
-        """When something new has come first after that time."""
-        found = [(times, bisect.bisect_left(times, since)) for times in self.times.values()]
-        return min((times[index] for times, index in found if index < len(times)), default=math.inf)
-
-    def silences(self, seconds):
-        """When each that was longer has ended, of any partition."""
-        return [end for times in self.times.values() for begin, end in zip(times, times[1:]) if end - begin > seconds]
+    def around(self, moment):
+        """Between which times nothing new has come, for each partition of which something has before and after."""
+        found = [(times, bisect.bisect_left(times, moment)) for times in self.times.values()]
+        return [(times[index - 1], times[index]) for times, index in found if 0 < index < len(times)]
 
 
 class Stand:
@@ -116,7 +112,7 @@ class Stand:
     def settle(self):
         """Until every instance has its partitions, and none has told anything for a while."""
         wait("the group to settle", lambda: all(
-            "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 5
+            "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
             for one in self.instances))
 
     def await_outputs(self, count):
