@@ -1,29 +1,136 @@
+import FoundationEssentials
 import Push
 
 extension Command {
     private static let folder = Option.operand("DIR", "the catalog's folder")
     private static let language = Option.value("language", "LOCALE", "the development language, en unless given")
+    private static let kinds = CatalogReport.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+    private static let only = Option.repeated("only", "KIND", "tells these alone: \(kinds)")
+    private static let failOn = Option.repeated(
+        "fail-on", "KIND", "fails for these alone; for all but warning unless given")
+    private static let isJSON = Option.flag("json", "prints one JSON object, with all findings")
+    private static let all = Option.flag("all", "a line for every missing key, not one for each language")
 
     static let catalogCheck = Command(
         "catalog check", "Finds what is wrong or missing in a catalog of translations",
         details: """
-            Prints FILE:LINE:COLUMN for what cannot be read, and by locale the keys that are
-            missing, arguments that differ from the development language, and plural forms
-            that the language needs. Exits with 65 if something cannot be read, with 1 if
-            something is missing or differs.
+            Prints by language how many findings of each kind there are, then what cannot be
+            read or stands twice with FILE:LINE:COLUMN, and by language the keys that are
+            missing, arguments that differ from the development language, texts where
+            another language chooses a plural form, and plural forms that the language
+            needs. Exits with 65 if something cannot be read, with 1 for other findings.
             """,
-        options: [folder, language]
+        options: [folder, language, only, failOn, isJSON, all]
     ) { invocation throws(ProgramError) in
-        let console = invocation.surroundings.console
+        let kind = SettingFormat.choice(CatalogReport.Kind.self)
+        let shown = Set(try invocation.values(only, kind))
+        let failing = Set(try invocation.values(failOn, kind))
         let development = try invocation.value(language, .locale) ?? .english
         let report = CatalogReport(folder: try invocation.required(folder), development: development)
-        for problem in report.problems { console.output("\(problem)") }
-        for warning in report.warnings { console.output("\(warning)") }
-        for locale in report.locales {
-            for finding in locale.findings { console.output("\(locale.name): \(finding)") }
-            console.output("\(locale.name): keys: \(locale.keyCount), findings: \(locale.findings.count)")
+        let listing = CatalogListing(report, shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
+        let lines = invocation.flag(isJSON) ? [listing.json] : listing.lines(isWhole: invocation.flag(all))
+        for line in lines { invocation.surroundings.console.output(line) }
+        let found = report.kinds.filter { failing.isEmpty ? $0 != .warning : failing.contains($0) }
+        return found.contains(.unreadable) ? .badData : found.isEmpty ? .success : .different
+    }
+}
+
+extension CatalogReport {
+    fileprivate var kinds: Set<Kind> {
+        var kinds = Set(locales.flatMap { $0.findings.map(\.kind) })
+        if !problems.isEmpty { kinds.insert(.unreadable) }
+        if !warnings.isEmpty { kinds.insert(.warning) }
+        return kinds
+    }
+}
+
+/// A report as people and programs read it.
+private struct CatalogListing {
+    private let report: CatalogReport
+    private let shown: Set<CatalogReport.Kind>
+
+    init(_ report: CatalogReport, _ shown: Set<CatalogReport.Kind>) {
+        self.report = report
+        self.shown = shown
+    }
+
+    private func findings(_ locale: CatalogReport.Locale) -> [CatalogReport.Finding] {
+        locale.findings.filter { shown.contains($0.kind) }
+    }
+
+    private var problems: [(kind: CatalogReport.Kind, problem: CatalogProblem)] {
+        let all = report.problems.map { (CatalogReport.Kind.unreadable, $0) } + report.warnings.map { (.warning, $0) }
+        return all.filter { shown.contains($0.0) }
+    }
+
+    /// The totals, then the findings. `isWhole` lists every missing key.
+    func lines(isWhole: Bool) -> [String] {
+        let totals = report.locales.map { locale in
+            let findings = findings(locale)
+            let counts = CatalogReport.Kind.allCases.compactMap { kind -> String? in
+                let count = findings.count { $0.kind == kind }
+                return count > 0 ? ", \(kind.rawValue): \(count)" : nil
+            }
+            return "\(locale.name): keys: \(locale.keyCount)" + (counts.isEmpty ? ", findings: 0" : counts.joined())
         }
-        guard report.problems.isEmpty else { return .badData }
-        return report.locales.allSatisfy(\.findings.isEmpty) ? .success : .different
+        let details = report.locales.flatMap { locale -> [String] in
+            let findings = findings(locale)
+            let missing = findings.count { $0.kind == .missing }
+            let summary = missing > 0 && !isWhole ? ["\(locale.name): \(missing) missing; --all lists them"] : []
+            return summary
+                + findings.filter { isWhole || $0.kind != .missing }.map { "\(locale.name): \($0)" }
+        }
+        let files = problems.map { $0.kind == .warning ? "\($0.problem) (warning)" : "\($0.problem)" }
+        return (totals + files + details).map(\.withoutControls)
+    }
+
+    var json: String {
+        let files = problems.map { kind, problem in
+            Entry(
+                kind: kind.rawValue, file: problem.file, line: problem.place?.line, column: problem.place?.column,
+                message: problem.message)
+        }
+        let locales = report.locales.map { locale in
+            Locale(
+                locale: locale.name.description, keys: locale.keyCount,
+                findings: findings(locale).map { Entry(kind: $0.kind.rawValue, key: $0.key, message: "\($0)") })
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = try? encoder.encode(Document(files: files, locales: locales))
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    private struct Document: Encodable {
+        let files: [Entry]
+        let locales: [Locale]
+    }
+
+    private struct Locale: Encodable {
+        let locale: String
+        let keys: Int
+        let findings: [Entry]
+    }
+
+    private struct Entry: Encodable {
+        let kind: String
+        var key: String?
+        var file: String?
+        var line: Int?
+        var column: Int?
+        let message: String
+    }
+}
+
+extension String {
+    /// Stays one line, and does nothing to a terminal: control characters and line ends are written as escapes.
+    fileprivate var withoutControls: String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator:
+                text += scalar == "\n" ? "\\n" : scalar == "\t" ? "\\t" : "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 }

@@ -76,6 +76,15 @@ struct CatalogReportTests {
             ]) == [#"en: "N" lacks the plural form one"#, #"pl: "N" lacks the plural form few, many"#])
     }
 
+    @Test("A key that is not to be translated is not missing")
+    func untranslated() throws {
+        let catalog = """
+            {"sourceLanguage": "en", "strings": {"A": {"shouldTranslate": false}, "B": {"shouldTranslate": true},
+            "C": {"localizations": {"de": {"stringUnit": {"value": "c"}}}}}}
+            """
+        #expect(try lines(["Localizable.xcstrings": catalog]) == [#"de: "B" is missing"#])
+    }
+
     @Test("Files that cannot be read are told with their place, and the rest is reported without them")
     func unreadable() throws {
         #expect(

@@ -31,7 +31,45 @@ struct CatalogCommandTests {
         let folder = try Folder(["de": "A = a; B = b;", "en": "A = a;"])
         let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "catalog check \(folder.path) --language de") == .different)
-        #expect(terminal.output == "de: keys: 2, findings: 0\nen: \"B\" is missing\nen: keys: 1, findings: 1")
+        let totals = "de: keys: 2, findings: 0\nen: keys: 1, missing: 1\n"
+        #expect(terminal.output == totals + "en: 1 missing; --all lists them")
+        let whole = Terminal()
+        #expect(await whole.run(Program.commands, "catalog check \(folder.path) --language de --all") == .different)
+        #expect(whole.output == totals + "en: \"B\" is missing")
+    }
+
+    @Test("What a pipeline fails on and is told can be chosen by kind") func kinds() async throws {
+        let folder = try Folder(["de": "A = \"%@ %@\"; A = \"%@\";", "en": "A = a; \"B\\n\u{1B}\" = b;"])
+        func run(_ options: String) async -> (ExitCode, String) {
+            let terminal = Terminal()
+            let code = await terminal.run(Program.commands, "catalog check \(folder.path) \(options)")
+            return (code, terminal.output.replacing(folder.path, with: ""))
+        }
+        #expect(
+            await run("--fail-on forms --only forms") == (
+                .success, "de: keys: 1, findings: 0\nen: keys: 2, findings: 0"
+            ))
+        #expect(await run("--fail-on warning --only forms").0 == .different)
+        #expect(await run("--fail-on forms --fail-on missing").0 == .different)
+        #expect(
+            await run("--all --fail-on unreadable") == (
+                .success,
+                """
+                de: keys: 1, missing: 1, arguments: 1
+                en: keys: 2, findings: 0
+                /de.lproj/Localizable.strings:1:14: the key "A" comes twice; the last counts (warning)
+                de: "A" takes %1$@, in the development language no arguments
+                de: "B\\n\\u{1b}" is missing
+                """
+            ))
+        #expect(
+            await run("--json --only missing --only warning").1 == #"""
+                {"files":[{"column":14,"file":"/de.lproj/Localizable.strings","kind":"warning","line":1,\#
+                "message":"the key \"A\" comes twice; the last counts"}],"locales":[{"findings":[{"key":"B\n\u001b",\#
+                "kind":"missing","message":"\"B\n\u001b\" is missing"}],"keys":1,"locale":"de"},\#
+                {"findings":[],"keys":2,"locale":"en"}]}
+                """#)
+        #expect(await run("--only mising").0 == .usage)
     }
 
     @Test("What cannot be read exits with 65 and says where") func unreadable() async throws {
@@ -39,7 +77,7 @@ struct CatalogCommandTests {
         let terminal = Terminal()
         #expect(await terminal.run(Program.commands, "catalog check \(folder.path)") == .badData)
         #expect(
-            terminal.output.split(separator: "\n").first
+            terminal.output.split(separator: "\n").dropFirst().first
                 == "\(folder.path)/en.lproj/Localizable.strings:2:2: expected =, but the file ends")
     }
 

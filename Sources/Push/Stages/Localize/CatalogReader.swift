@@ -3,6 +3,8 @@ struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
     /// What is not as it should be, and serves all the same.
     private(set) var warnings: [CatalogProblem] = []
+    /// Keys that no language but their own has to have.
+    private var untranslated: Set<ArraySlice<UInt8>> = []
     private var builders: [LocaleName: TableBuilder] = [:]
     private var locales: [String: LocaleName] = [:]
     private var fileCount = 0
@@ -11,6 +13,7 @@ struct CatalogReader {
         let tables: [LocaleTable]
         let problems: [CatalogProblem]
         let warnings: [CatalogProblem]
+        let untranslated: Set<ArraySlice<UInt8>>
     }
 
     /// What `Base.lproj` holds is in the base language.
@@ -18,7 +21,8 @@ struct CatalogReader {
         var reader = CatalogReader()
         for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) { reader.read(file) }
         let tables = reader.finish(folder)
-        return Result(tables: tables, problems: reader.problems, warnings: reader.warnings)
+        return Result(
+            tables: tables, problems: reader.problems, warnings: reader.warnings, untranslated: reader.untranslated)
     }
 
     /// The first file that has a key counts.
@@ -74,6 +78,7 @@ struct CatalogReader {
     private mutating func readCatalog(_ source: SourceText) throws(CatalogProblem) {
         let catalog = try StringCatalog(source)
         let sourceLocale = try locale(catalog.sourceLanguage, source)
+        untranslated.formUnion(catalog.untranslatedKeys)
         catalog.forEachKey { key, localizations in
             var isInSourceLanguage = false
             for (language, localization) in localizations {

@@ -1,5 +1,12 @@
 /// What translators still have to do, held against the language that the app is developed in.
 package struct CatalogReport: Sendable {
+    /// The kinds of findings, by the names that a command line has for them.
+    package enum Kind: String, CaseIterable, Sendable {
+        case unreadable, warning, missing, arguments
+        case textForPlural = "text-for-plural"
+        case forms
+    }
+
     package enum Finding: Sendable, Equatable {
         /// Neither the locale nor a truncation of it has the key.
         case missing(key: String)
@@ -37,15 +44,17 @@ package struct CatalogReport: Sendable {
         locales = tables.map { table in
             let shorter = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
             let findings =
-                Self.missing(from: [table] + shorter, base) + Self.differences(table, base)
+                Self.missing(from: [table] + shorter, base, read.untranslated) + Self.differences(table, base)
                 + Self.textsForPlurals(table, tables)
             return Locale(name: table.locale, keyCount: table.count, findings: findings.sorted { $0.key < $1.key })
         }
     }
 
-    private static func missing(from tables: [LocaleTable], _ base: LocaleTable) -> [Finding] {
+    private static func missing(
+        from tables: [LocaleTable], _ base: LocaleTable, _ untranslated: Set<ArraySlice<UInt8>>
+    ) -> [Finding] {
         base.keys.compactMap { key, _ in
-            let isThere = tables.contains { $0.entry(key) != nil }
+            let isThere = untranslated.contains(key) || tables.contains { $0.entry(key) != nil }
             return isThere ? nil : .missing(key: String(decoding: key, as: UTF8.self))
         }
     }
@@ -84,6 +93,15 @@ package struct CatalogReport: Sendable {
 }
 
 extension CatalogReport.Finding: CustomStringConvertible {
+    package var kind: CatalogReport.Kind {
+        switch self {
+        case .missing: .missing
+        case .otherArguments: .arguments
+        case .textForPlural: .textForPlural
+        case .lacksForms: .forms
+        }
+    }
+
     package var key: String {
         switch self {
         case .missing(let key), .otherArguments(let key, _, _), .textForPlural(let key, _, _), .lacksForms(let key, _):

@@ -29,6 +29,16 @@ struct StringCatalog {
         self.strings = strings
     }
 
+    /// The keys that are marked as not to be translated.
+    var untranslatedKeys: Set<ArraySlice<UInt8>> {
+        var keys: Set<ArraySlice<UInt8>> = []
+        document.forEachChild(of: strings) { key in
+            let mark = document.member("shouldTranslate", of: key)
+            if let mark, scalar(mark) == "false" { keys.insert(name(of: key).bytes) }
+        }
+        return keys
+    }
+
     /// Each key with its localizations by language.
     func forEachKey(_ body: (_ key: SourceString, _ localizations: [(SourceString, JSONNode)]) -> Void) {
         document.forEachChild(of: strings) { key in
