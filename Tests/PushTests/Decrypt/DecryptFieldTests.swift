@@ -154,7 +154,8 @@ struct DecryptFieldTests {
         let object = try DecryptKeys.direct(content: Array(#"{"title":"\#(quoted)","n":"&amp;"}"#.utf8))
         for hasEntities in [true, false] {
             let expected = hasEntities ? expected ?? escaped : escaped
-            let fixture = try fixture([("/e", "/aps/alert/body"), ("/o", "merge")], hasEntities: hasEntities)
+            let fixture = try fixture(
+                [("/e", "/aps/alert/body"), ("/o", "merge")], members: ["title", "n"], hasEntities: hasEntities)
             let (stages, payload) = try await publish(["e": sealed, "o": object], fixture)
             let content = try NotificationContent(try #require(payload))
             #expect(stages == "decrypt=ok")

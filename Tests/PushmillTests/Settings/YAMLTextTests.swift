@@ -56,8 +56,11 @@ struct YAMLTextTests {
                         digest: sha256
                         iterations:
                       webpush:
+                        header-lines: false
                         dh-from: /k
+                        dh-encoding: auto
                         salt-from: /s
+                        salt-encoding: auto
                       key-id-from: [/ENCRYPTION_KEY_ID, header:encryption-key-id, recipient]
                       key-binding: none
                       required: false
@@ -65,6 +68,8 @@ struct YAMLTextTests {
                         - from: /ENCRYPTED_DATA
                           to: /aps/alert/body
                           members: []
+                          encoding: auto
+                          html-entities: false
                       placeholder: "a: b"
                   - badge:
 
