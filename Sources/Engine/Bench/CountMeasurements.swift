@@ -90,7 +90,10 @@ package struct CountMeasurements: Sendable {
                 guard partition.counts.restore(rows, at: last, stale: { _ in }) else { return false }
             }
         }
-        for partition in partitions { guard partition.counts.endRestore() else { return false } }
+        for partition in partitions {
+            let last = ChangelogPosition(partition: Int32(partition.number), offset: Int64(share - 1), timestamp: 0)
+            guard partition.counts.writeBehind(at: last) else { return false }
+        }
         return true
     }
 

@@ -25,7 +25,7 @@ struct ChangelogRestore {
     }
 
     /// Partitions that are read at once; the others wait their turn.
-    private static let width = 64
+    private static let width = 512
 
     let secret: AccountSecret
     private var waiting: [Int32] = []

@@ -301,9 +301,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    /// Writes what is not on the disk yet, and the last position. False when that failed.
-    package mutating func endRestore() -> Bool { writeBehind(at: restored) }
-
     /// Forgets everything, in memory and on the disk: the changelog is another one. False when the disk failed: nothing has
     /// changed.
     package mutating func restart() -> Bool {

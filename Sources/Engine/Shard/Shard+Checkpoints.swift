@@ -34,11 +34,16 @@ struct Cut {
 
 /// Checkpoints: what the machine asks for.
 extension Shard where Ports: ~Copyable {
-    private static var writeBehindInterval: Duration { .seconds(1) }
+    static var writeBehindInterval: Duration { .seconds(1) }
+    /// Partitions that are written between two batches of messages.
+    private static var writeBehindWidth: Int { 8 }
+    private static var checkpointAfter: Int { 500 }
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
         publishChanges()
+        // With much to do the next one does not wait for its time: a kill repeats what is done since the last.
+        if !settings.isTransactional, doneSinceCut >= Self.checkpointAfter { _ = checkpoint.want() }
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(now: now, isDirty: isDirty, unanswered: unanswered)
@@ -94,6 +99,7 @@ extension Shard where Ports: ~Copyable {
         cut.ends.removeAll(keepingCapacity: true)
         cut.hasEventTime = isClockRefused
         isDirty = false
+        doneSinceCut = 0
         for index in partitions.indices where partitions[index].needsCommit {
             // Its changelog is away: it waits, and nobody waits for it.
             guard partitions[index].changesUnanswered == 0 else {
@@ -343,12 +349,24 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func writeBehindIfDue() {
         guard now >= nextWriting else { return }
-        nextWriting = .never
-        for index in partitions.indices where partitions[index].counts?.pendingRows ?? 0 > 0 {
-            if !partitions[index].writeBehind() {
-                ports.tell(.diskFailed(partitions[index].place))
-                nextWriting = now + Self.writeBehindInterval
-            }
+        var written = 0
+        while written < Self.writeBehindWidth, nextWritten < partitions.count {
+            let index = Int32(nextWritten)
+            nextWritten += 1
+            guard hasRowsToWrite(index) else { continue }
+            written += 1
+            if !partitions[index].writeBehind() { ports.tell(.diskFailed(partitions[index].place)) }
         }
+        if nextWritten < partitions.count {
+            nextWriting = now
+            return
+        }
+        nextWritten = 0
+        nextWriting = .never
+        for index in partitions.indices where hasRowsToWrite(index) { nextWriting = now + Self.writeBehindInterval }
+    }
+
+    private mutating func hasRowsToWrite(_ index: Int32) -> Bool {
+        partitions[index].isRestored && partitions[index].counts?.pendingRows ?? 0 > 0
     }
 }

@@ -298,6 +298,7 @@ extension Shard where Ports: ~Copyable {
         _ = partitions[index].ledger.complete(entries[entry].offset)
         partitions[index].unfinished -= 1
         isDirty = true
+        doneSinceCut += 1
         guard entries[entry].hasChange else { return }
         let account = entries[entry].account
         partitions[index].counts?.release(account, entry: entry)

@@ -180,7 +180,8 @@ extension Shard where Ports: ~Copyable {
         }
         if !asked.isEmpty { ports.askCommitted(asked) }
         guard !begun.isEmpty else { return }
-        ports.tell(.reading(begun))
+        ports.read(begun)
+        ports.tell(.reading(begun.map(\.partition)))
         begun.removeAll()
     }
 
@@ -271,8 +272,7 @@ extension Shard where Ports: ~Copyable {
         }
         partitions[index].isRead = true
         partitions[index].state = .running
-        ports.read([Position(place, offset: offset)])
-        begun.append(place)
+        begun.append(Position(place, offset: offset))
     }
 
     private mutating func seek(_ index: Int32, to offset: Int64) {

@@ -92,10 +92,7 @@ extension Shard where Ports: ~Copyable {
         for reading in whole {
             let index = reading.partition
             restore.remove(index)
-            // A disk that takes nothing more does so later, or the changelog is read again after a restart.
-            if partitions[index].counts?.endRestore() == false, nextWriting == .never {
-                nextWriting = now + .seconds(1)
-            }
+            if nextWriting == .never { nextWriting = now + Self.writeBehindInterval }
             guard rewrite(reading) else {
                 failDisk(of: index)
                 continue

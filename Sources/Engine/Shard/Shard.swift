@@ -14,8 +14,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var now: Instant
     var entries: EntryTable
     var partitions = PartitionTable<Ports>()
-    /// Partitions that are read since the last turn.
-    var begun: [TopicPartition] = []
+    /// Partitions that are to be read from now on, until the end of the turn.
+    var begun: [Position] = []
     var order = KeyOrder()
     var wakeUps = WakeUps()
     /// Messages of entries that wait, by entry.
@@ -45,10 +45,14 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// What brokers said to a step of the transaction that is to be aborted.
     var abortReason: String?
     var isDirty = false
+    /// Messages that are done since the last cut.
+    var doneSinceCut = 0
     var cut = Cut()
     var changes = CountChanges()
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
+    /// The partition that is written next, of the round that is under way.
+    var nextWritten = 0
     /// When everything is committed once more, since it is not known which commit came last.
     var nextRecommit = Instant.never
     /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.

@@ -3,7 +3,8 @@ import Glibc
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
 /// A file of another cluster, changelog, secret or version, or one that is damaged, is set aside and begun anew. A damaged
-/// one only by `clear`: until then it answers nothing, since what it had is missing.
+/// one only by `clear`: until then it answers nothing, since what it had is missing. The file is made by the first write:
+/// of a thousand partitions that an instance is given most may never have one.
 package final class CountFile: CountDisk {
     /// Of what the file is a copy.
     package struct Identity: Equatable, Sendable {
@@ -26,8 +27,10 @@ package final class CountFile: CountDisk {
     package let path: String
     private let identity: Identity
     private let cacheKilobytes: Int
-    /// Nil where the file could not be opened, so that nobody knows what is there: when it can be, it is begun anew.
+    /// Nil where there is no file yet, or where it could not be opened, so that nobody knows what is there: when it can be,
+    /// it is begun anew.
     private var connection: CountConnection?
+    private var isAbsent: Bool
     private var isDamaged = false
     private var news: [News] = []
 
@@ -38,6 +41,8 @@ package final class CountFile: CountDisk {
         self.path = path
         self.identity = identity
         self.cacheKilobytes = cacheKilobytes
+        isAbsent = access(path, F_OK) != 0 && errno == ENOENT
+        if isAbsent { return }
         do throws(StoreError) {
             try connect()
         } catch  where error.isDamage {
@@ -56,7 +61,7 @@ package final class CountFile: CountDisk {
     // MARK: Reading and writing
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
-        perform { () throws(StoreError) in try connection?.read(accounts, body) }
+        isAbsent || perform { () throws(StoreError) in try connection?.read(accounts, body) }
     }
 
     package func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool {
@@ -76,8 +81,7 @@ package final class CountFile: CountDisk {
         (position, highest) = (nil, nil)
         do throws(StoreError) {
             if isDamaged { try setAside("damaged") } else { try remove(path) }
-            isDamaged = false
-            try connect()
+            (isDamaged, isAbsent) = (false, true)
             return true
         } catch {
             report(error)
@@ -91,6 +95,7 @@ package final class CountFile: CountDisk {
             if connection == nil {
                 try remove(path)
                 try connect()
+                isAbsent = false
             }
             try body()
             return true

@@ -38,15 +38,15 @@ struct ChangelogRestoreTests {
     func turns() {
         var restore = ChangelogRestore(secret: Self.secret)
         #expect(restore.isIdle)
-        for partition in Int32(0)..<100 { restore.add(partition) }
+        for partition in Int32(0)..<600 { restore.add(partition) }
         restore.add(5)
         let first = restore.takeTurns()
-        #expect(first.count == 64)
+        #expect(first.count == 512)
         for partition in first { restore.begin(partition, number: partition, from: nil) }
         #expect(restore.takeTurns() == [])
-        #expect(restore.contains(99))
+        #expect(restore.contains(599))
         restore.remove(first[0])
-        #expect(restore.takeTurns() == [64])
+        #expect(restore.takeTurns() == [512])
     }
 
     @Test("It is read from the record after the last one that the disk has, or from its beginning")

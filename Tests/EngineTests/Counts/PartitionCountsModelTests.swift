@@ -182,8 +182,8 @@ struct PartitionCountsModelTests {
                 disk.isFailing = false
             }
             if next == log.count || random.once(in: 2) {
-                let isEnded = counts.endRestore()
-                #expect(isEnded)
+                let isWritten = counts.writeBehind(at: next == 0 ? nil : position(Int64(next - 1)))
+                #expect(isWritten)
                 #expect(disk.position == (next == 0 ? nil : position(Int64(next - 1))))
             }
         }
