@@ -37,7 +37,7 @@ extension Shard where Ports: ~Copyable {
     static var writeBehindInterval: Duration { .seconds(1) }
     /// Partitions that are written between two batches of messages.
     private static var writeBehindWidth: Int { 8 }
-    private static var checkpointAfter: Int { 500 }
+    private static var checkpointAfter: Int { 1000 }
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
