@@ -37,7 +37,7 @@ extension Invocation {
 
     /// Refuses options that mean nothing for what was asked.
     func refuse(_ options: [Option], unless isMeant: Bool, _ who: String) throws(ProgramError) {
-        guard !isMeant, let option = options.first(where: { text($0) != nil }) else { return }
+        guard !isMeant, let option = options.first(where: flag) else { return }
         throw .usage("\(option.label) goes with \(who) only")
     }
 

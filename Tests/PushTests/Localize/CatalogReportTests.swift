@@ -51,6 +51,16 @@ struct CatalogReportTests {
             ])
     }
 
+    @Test("Of a key that the development language lacks, arguments are held against the first locale that has it")
+    func argumentsOfOthers() throws {
+        #expect(
+            try lines([
+                "en.lproj/Localizable.strings": "A = a;", "de.lproj/Localizable.strings": "A = a; B = \"%d\";",
+                "fr.lproj/Localizable.strings": "A = a; B = \"%@ %d\";",
+                "pl.lproj/Localizable.strings": "A = a; B = \"%ld\";",
+            ]) == [#"fr: "B" takes %1$@ %2$d, in de %1$d"#])
+    }
+
     @Test("A text where another language chooses by a number is told")
     func textForPlural() throws {
         #expect(

@@ -34,6 +34,7 @@ struct LanguageTests {
         arguments: [
             ("ru", "9007199254740993001", PluralCategory.one), ("ru", "9007199254740993002", .few),
             ("ru", "9007199254740993011", .many), ("fr", "9000000000000000000", .many), ("pl", "-3", .few),
+            ("pl", "18446744073709551616", .many), ("pl", "1e22", .many), ("fr", "1e22", .many), ("fr", "1e5", .other),
         ])
     func largeNumbers(tag: String, number: String, expected: PluralCategory) throws {
         let rules = try #require(PluralRules(locale: try locale(tag)))

@@ -41,7 +41,7 @@ struct LocaleSearchTests {
     @Test("A choice is remembered for the very list, and the memory is bounded")
     func choices() {
         var choices = LocaleChoices()
-        let some = (0..<7).map { LocaleChoice(table: $0) }
+        let some = (0..<7).map { LocaleChoice(catalog: catalog, table: $0) }
         for number in 0..<100_000 {
             Array("x-\(number)".utf8).withUnsafeBufferPointer { list in
                 #expect(choices.choice(for: list) == nil)

@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
-import Push
+import TestSupport
 import Testing
 
+@testable import Push
 @testable import Pushmill
 
 @Suite("Commands on keys and ciphertexts")
@@ -34,6 +35,29 @@ struct KeyCommandTests {
         let draft = lines.dropFirst().map { "--\($0)" }.joined(separator: " ")
         #expect(draft.isEmpty == (form != .webPushDraft))
         #expect(try await keys.decrypt("\(lines[0])\n", "--kid k \(draft)") == text)
+    }
+
+    @Test("What a relay hands on is decrypted as it came, by the words that the stage takes", arguments: [false, true])
+    func relayed(hasHeaderLines: Bool) async throws {
+        let keys = try KeyFolder(
+            """
+            formats: [webpush], fields: [{ from: /ENCRYPTED_DATA, encoding: z85 }],
+            webpush: { dh-encoding: z85, salt-encoding: z85, header-lines: \(hasHeaderLines) }
+            """)
+        try await keys.generate("webpush --kid k")
+        let lines = try await keys.encrypt("hello", "webpush-aesgcm").split(separator: "\n")
+        let z85 = lines.map { line in
+            let text = line.hasPrefix("dh=") || line.hasPrefix("salt=") ? line.drop { $0 != "=" }.dropFirst() : line
+            return Z85.text(BinaryText.bytes(Array(text.utf8).span))
+        }
+        let point = hasHeaderLines ? "keyid=p256dh;dh=\(z85[1]);p256ecdsa=BAAA" : z85[1]
+        let salt = hasHeaderLines ? "salt=\(z85[2])" : z85[2]
+        let words = "--encoding z85 --dh-encoding z85 --salt-encoding z85 --dh=\(point) --salt=\(salt)"
+        #expect(try await keys.decrypt("\(z85[0])\n", words + (hasHeaderLines ? " --header-lines" : "")) == "hello")
+        #expect(try await keys.body(z85[0], members: ["k": point, "s": salt]) == "hello")
+        await #expect(throws: Tool.Failed.self) {
+            try await keys.decrypt(z85[0], words + (hasHeaderLines ? "" : " --header-lines"))
+        }
     }
 
     @Test("Keys go to the end of one file, which is its owner's only and never shown")
@@ -109,6 +133,12 @@ struct KeyCommandTests {
             ("decrypt --keys @keys.json", "65 pushmill: malformed: it is in none of the formats"),
             ("decrypt --keys @keys.json --dh AAAA", "64 pushmill: --dh and --salt go together"),
             ("decrypt --keys @keys.json --dh AAAA --salt AAAA", "64 pushmill: --dh and --salt: expected 65 bytes"),
+            ("decrypt --keys @keys.json --encoding z86", "64 pushmill: --encoding NAME: expected auto, base64,"),
+            ("decrypt jwe --keys @keys.json --header-lines", "64 pushmill: --header-lines goes with webpush only"),
+            (
+                "decrypt --keys @keys.json --salt-encoding z85",
+                "64 pushmill: --salt-encoding NAME goes with --dh and --salt only"
+            ),
             ("decrypt jwe --digest md5 --keys @keys.json", "64 pushmill: --digest NAME goes with openssl only"),
         ])
     func mistakes(words: String, message: String) async throws {

@@ -64,11 +64,11 @@ package struct DecryptOptions: Sendable {
 /// One of the two values that come beside the ciphertext in web push's older form.
 package struct DraftValue: Sendable {
     var from: ValueSource
-    var encoding = BinaryEncoding.auto
+    package var encoding = BinaryEncoding.auto
     /// What it is called in the draft's headers, `Crypto-Key` and `Encryption`.
     let parameter: StaticString
     /// The text is such a header as it came.
-    var isInHeader = false
+    package var isInHeader = false
 
     init(_ parameter: StaticString, member: String) {
         self.parameter = parameter
@@ -77,11 +77,13 @@ package struct DraftValue: Sendable {
 
     /// Nil where there is none.
     func bytes(_ content: NotificationContent, _ context: StageContext) -> [UInt8]? {
-        let bytes = from.withBytes(content, context) { text -> [UInt8]? in
-            guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }
-            return Self.value(of: parameter, in: text).map { BinaryText.bytes($0.span, as: encoding) }
-        }
-        return bytes ?? nil
+        from.withBytes(content, context, bytes) ?? nil
+    }
+
+    /// Nil for a header without it.
+    func bytes(in text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }
+        return Self.value(of: parameter, in: text).map { BinaryText.bytes($0.span, as: encoding) }
     }
 
     /// The value in a line such as `keyid=p256dh;dh="BN…",p256ecdsa=…`; the first, where there are several.

@@ -4,10 +4,11 @@ package struct Opener: Sendable {
     package struct Draft: Sendable {
         let form: WebPushForm.Draft
 
-        /// Nil if they are no point of the curve and no salt, in any spelling of binary.
-        package init?(point: String, salt: String) {
-            let bytes = [point, salt].map { Array($0.utf8).withUnsafeBufferPointer { BinaryText.bytes($0.span) } }
-            guard let form = WebPushForm.Draft(point: bytes[0], salt: bytes[1]) else { return nil }
+        /// Nil if they are no point of the curve and no salt, as `values` has them written.
+        package init?(point: String, salt: String, as values: (point: DraftValue, salt: DraftValue)) {
+            let point = Array(point.utf8).withUnsafeBufferPointer(values.point.bytes)
+            let salt = Array(salt.utf8).withUnsafeBufferPointer(values.salt.bytes)
+            guard let point, let salt, let form = WebPushForm.Draft(point: point, salt: salt) else { return nil }
             self.form = form
         }
     }
@@ -21,14 +22,15 @@ package struct Opener: Sendable {
     /// Gives the plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that
     /// fits. May take as long as a derivation does.
     package func open(
-        _ text: [UInt8], _ ring: KeyRing, keyName: String? = nil, draft: Draft? = nil
+        _ text: [UInt8], as encoding: BinaryEncoding = .auto, _ ring: KeyRing, keyName: String? = nil,
+        draft: Draft? = nil
     ) throws(DecryptFailure) -> [UInt8] {
         let name = keyName.map { Array($0.utf8) }
         var scratch = try DecryptScratch()
         var derived: [Decryptor.DerivedKey] = []
         while true {
             let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, &scratch, ring, derived) { (need, ring) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring, derived) { (need, ring) throws(DecryptFailure) in
                     let key = name.map { $0.withUnsafeBytes { ring.key(named: $0, for: need) } } ?? ring.key(for: need)
                     guard let key else { throw .noKey }
                     return key

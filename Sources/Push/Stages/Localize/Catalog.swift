@@ -5,10 +5,14 @@ package final class Catalog: Sendable {
     let tables: [LocaleTable]
     private let matcher: LocaleMatcher
     /// For each table those to ask in turn: itself, its truncations, the default.
-    private let searches: [[LocaleTable]]
-    /// Whose wishes cannot be served gets this one.
-    let defaultChoice: LocaleChoice
+    private let searches: [[Search]]
+    private let defaultTable: Int
     let warnings: [CatalogProblem]
+
+    private struct Search {
+        let table: LocaleTable
+        let isOfItsLanguage: Bool
+    }
 
     /// Reads a folder; throws everything that is wrong with it.
     package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
@@ -26,17 +30,21 @@ package final class Catalog: Sendable {
         }
         self.tables = tables
         self.warnings = warnings
-        defaultChoice = LocaleChoice(table: defaultTable)
+        self.defaultTable = defaultTable
         matcher = LocaleMatcher(tables.map(\.locale))
         searches = tables.map { table in
             let truncations = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
             let ownLanguage = [table] + truncations
             let last = tables[defaultTable]
-            return ownLanguage.contains { $0 === last } ? ownLanguage : ownLanguage + [last]
+            let all = ownLanguage.contains { $0 === last } ? ownLanguage : ownLanguage + [last]
+            return all.map { Search(table: $0, isOfItsLanguage: $0.locale.language == table.locale.language) }
         }
         // Reading took twice the memory of what was read.
         pushmill_allocations_give_back()
     }
+
+    /// What whose wishes cannot be served gets.
+    var defaultChoice: LocaleChoice { LocaleChoice(catalog: self, table: defaultTable) }
 
     /// What serves a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
     func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
@@ -44,7 +52,10 @@ package final class Catalog: Sendable {
         guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {
             return defaultChoice
         }
-        return LocaleChoice(table: match.index, wish: match.wish)
+        let wish = match.wish
+        let isRegional = !wish.region.isEmpty && wish.language == tables[match.index].locale.language
+        return LocaleChoice(
+            catalog: self, table: match.index, numbers: isRegional ? NumberSymbols(locale: wish) : nil)
     }
 
     /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
@@ -53,9 +64,10 @@ package final class Catalog: Sendable {
         for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         let hash = KeyIndex.hash(key)
-        for table in searches[choice.table] {
-            guard let entry = table.entry(key, hash: hash) else { continue }
-            return table.append(entry, arguments, for: choice, to: &output) ? .ok : .wrongArguments
+        for search in searches[choice.table] {
+            guard let entry = search.table.entry(key, hash: hash) else { continue }
+            let numbers = search.isOfItsLanguage ? choice.numbers : nil
+            return search.table.append(entry, arguments, numbers, to: &output) ? .ok : .wrongArguments
         }
         return .missing
     }

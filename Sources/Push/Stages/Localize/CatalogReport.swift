@@ -10,7 +10,8 @@ package struct CatalogReport: Sendable {
     package enum Finding: Sendable, Equatable {
         /// Neither the locale nor a truncation of it has the key.
         case missing(key: String)
-        case otherArguments(key: String, here: FormatSignature, there: FormatSignature)
+        /// Held against the development language or, where that lacks the key, against the first locale that has it.
+        case otherArguments(key: String, here: FormatSignature, there: FormatSignature, LocaleName?)
         /// The argument, from 1, chooses a plural form in the other locale: what is text takes `other` there.
         case textForPlural(key: String, argument: Int, LocaleName)
         /// For the counts that people meet, the language needs these forms too.
@@ -44,7 +45,7 @@ package struct CatalogReport: Sendable {
         locales = tables.map { table in
             let shorter = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
             let findings =
-                Self.missing(from: [table] + shorter, base, read.untranslated) + Self.differences(table, base)
+                Self.missing(from: [table] + shorter, base, read.untranslated) + Self.differences(table, base, tables)
                 + Self.textsForPlurals(table, tables)
             return Locale(name: table.locale, keyCount: table.count, findings: findings.sorted { $0.key < $1.key })
         }
@@ -74,13 +75,19 @@ package struct CatalogReport: Sendable {
         }
     }
 
-    private static func differences(_ table: LocaleTable, _ base: LocaleTable) -> [Finding] {
+    private static func differences(
+        _ table: LocaleTable, _ base: LocaleTable, _ tables: [LocaleTable]
+    ) -> [Finding] {
         let needed = table.rules.usualCategories
         return table.keys.flatMap { key, entry -> [Finding] in
             let name = String(decoding: key, as: UTF8.self)
             var findings: [Finding] = []
-            if let other = base.entry(key), other.signature != entry.signature {
-                findings.append(.otherArguments(key: name, here: entry.signature, there: other.signature))
+            let isInBase = base.entry(key) != nil
+            let other = isInBase ? base : tables.first { $0.entry(key) != nil }
+            if let other, let there = other.entry(key)?.signature, there != entry.signature {
+                findings.append(
+                    .otherArguments(
+                        key: name, here: entry.signature, there: there, isInBase ? nil : other.locale))
             }
             let lacking = table.pluralForms(of: entry).reduce(into: Set()) { $0.formUnion(needed.subtracting($1)) }
             if !lacking.isEmpty {
@@ -104,7 +111,8 @@ extension CatalogReport.Finding: CustomStringConvertible {
 
     package var key: String {
         switch self {
-        case .missing(let key), .otherArguments(let key, _, _), .textForPlural(let key, _, _), .lacksForms(let key, _):
+        case .missing(let key), .otherArguments(let key, _, _, _), .textForPlural(let key, _, _),
+            .lacksForms(let key, _):
             key
         }
     }
@@ -113,8 +121,8 @@ extension CatalogReport.Finding: CustomStringConvertible {
         switch self {
         case .missing(let key):
             "\"\(key)\" is missing"
-        case .otherArguments(let key, let here, let there):
-            "\"\(key)\" takes \(here), in the development language \(there)"
+        case .otherArguments(let key, let here, let there, let locale):
+            "\"\(key)\" takes \(here), in \(locale.map(\.description) ?? "the development language") \(there)"
         case .textForPlural(let key, let argument, let other):
             "\"\(key)\" takes %\(argument)$@ as text, but it chooses the plural form in \(other)"
         case .lacksForms(let key, let categories):

@@ -1,19 +1,16 @@
-/// What serves a recipient's list of locales.
+/// What serves a recipient's list of locales. One object, so that a message holds on to one.
 final class LocaleChoice: Sendable {
+    let catalog: Catalog
     /// Of the catalog.
     let table: Int
-    /// The wish that the table serves, if it says how numbers are written.
-    private let region: LocaleName?
-    private let numbers: NumberSymbols?
+    /// How the recipient's region writes the numbers in texts of the table's language; nil for the texts' own way.
+    let numbers: NumberSymbols?
 
-    init(table: Int, wish: LocaleName? = nil) {
+    init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
+        self.catalog = catalog
         self.table = table
-        region = wish.flatMap { $0.region.isEmpty ? nil : $0 }
-        numbers = region.flatMap(NumberSymbols.init)
+        self.numbers = numbers
     }
-
-    /// How the recipient's region writes the numbers in a text of its own language; nil in any other.
-    func numbers(in locale: LocaleName) -> NumberSymbols? { region?.language == locale.language ? numbers : nil }
 }
 
 /// The choices made for the lists that came lately. As large as it will get from the start; what falls on the same place

@@ -3,13 +3,11 @@ final class LocaleTable: Sendable {
     let locale: LocaleName
     private let index: KeyIndex
     private let renderer: FormatRenderer
-    private let numbers: NumberSymbols
 
-    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer, numbers: NumberSymbols) {
+    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer) {
         self.locale = locale
         self.index = index
         self.renderer = renderer
-        self.numbers = numbers
     }
 
     var rules: PluralRules { renderer.rules }
@@ -20,15 +18,15 @@ final class LocaleTable: Sendable {
         index.find(key, hash: hash, in: renderer.programs.text).map { index.entries[$0] }
     }
 
-    /// Appends the text. False, with only a part appended, where the arguments are not what the translation needs. What
-    /// it does not need is ignored: translations of one key use different numbers of them.
+    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where the
+    /// arguments are not what the translation needs. What it does not need is ignored: translations of one key use
+    /// different numbers of them.
     func append(
-        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, for choice: LocaleChoice,
+        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
     ) -> Bool {
         arguments.count >= entry.signature.count
-            && renderer.append(
-                program: entry.program, arguments, choice.numbers(in: locale) ?? numbers, to: &output)
+            && renderer.append(program: entry.program, arguments, regional, to: &output)
     }
 
     // MARK: - For reports

@@ -13,12 +13,14 @@ package final class LocalizeStage: ImmediateStage {
     private struct Current {
         let version: Int
         let catalog: Catalog
+        let defaultChoice: LocaleChoice
         var choices = LocaleChoices()
 
         /// The version is asked for first: a reload in between is then noticed by the next message.
         init(_ file: ReloadableFile<Catalog>) {
             version = file.version
             catalog = file.value
+            defaultChoice = catalog.defaultChoice
         }
     }
 
@@ -30,13 +32,13 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        var choice: (catalog: Catalog, locale: LocaleChoice)?
+        var choice: LocaleChoice?
         var hasWrongArguments = false
         var isMissing = false
         for text in AlertText.allCases where content.hasLocalizationKey(of: text) {
-            let (catalog, locale) = choice ?? choose(for: content, context)
-            choice = (catalog, locale)
-            switch content.localize(text, with: catalog, for: locale) {
+            let locale = choice ?? choose(for: content, context)
+            choice = locale
+            switch content.localize(text, for: locale) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
@@ -47,32 +49,28 @@ package final class LocalizeStage: ImmediateStage {
         return isMissing ? .word("missing") : .ok
     }
 
-    private func choose(for content: NotificationContent, _ context: StageContext) -> (Catalog, LocaleChoice) {
+    private func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {
         for source in localeSources {
             if let choice = source.withBytes(content, context, choose) { return choice }
         }
-        let catalog = catalog()
-        return (catalog, catalog.defaultChoice)
+        return current.withLock { current in
+            refresh(&current)
+            return current.defaultChoice
+        }
     }
 
-    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> (Catalog, LocaleChoice) {
-        let (catalog, known) = current.withLock { current in
+    private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
+        let known = current.withLock { current in
             refresh(&current)
-            return (current.catalog, current.choices.choice(for: wishes))
+            return current.choices.choice(for: wishes)
         }
-        if let known { return (catalog, known) }
+        if let known { return known }
+        let catalog = current.withLock { $0.catalog }
         let choice = catalog.choice(for: wishes)
         current.withLock { current in
             if current.catalog === catalog { current.choices.remember(choice, for: wishes) }
         }
-        return (catalog, choice)
-    }
-
-    private func catalog() -> Catalog {
-        current.withLock { current in
-            refresh(&current)
-            return current.catalog
-        }
+        return choice
     }
 
     private func refresh(_ current: inout Current) {
@@ -84,11 +82,11 @@ extension LocalizeStage: LocalizedTexts {
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
-        let (catalog, choice) = choose(for: content, context)
+        let choice = choose(for: content, context)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
             var output = FormatOutput(memory)
             let result = key.withUnsafeBufferPointer {
-                catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
+                choice.catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
             }
             guard result == .ok, !output.isFull else { return false }
             body(output.text.span)

@@ -12,13 +12,13 @@ extension NotificationContent {
     }
 
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
-    mutating func localize(_ text: AlertText, with catalog: Catalog, for choice: LocaleChoice) -> Localization {
+    mutating func localize(_ text: AlertText, for choice: LocaleChoice) -> Localization {
         // The first attempt is on the stack.
         var capacity = 1024
         while capacity <= maximumTextCount {
             let result: Localization? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                let result = translate(text, with: catalog, for: choice, to: &output)
+                let result = translate(text, for: choice, to: &output)
                 if output.isFull { return nil }
                 if result == .ok {
                     set(
@@ -34,12 +34,12 @@ extension NotificationContent {
     }
 
     private func translate(
-        _ text: AlertText, with catalog: Catalog, for choice: LocaleChoice, to output: inout FormatOutput
+        _ text: AlertText, for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization {
         withArguments(of: text) { arguments in
             guard let arguments else { return .wrongArguments }
             return withLocalizationKey(of: text) { key in
-                key.withUnsafeBufferPointer { catalog.localize($0, arguments, for: choice, to: &output) }
+                key.withUnsafeBufferPointer { choice.catalog.localize($0, arguments, for: choice, to: &output) }
             } ?? .missing
         }
     }
@@ -67,18 +67,18 @@ extension NotificationContent {
             withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: count) { arguments in
                 var texts = FormatOutput(memory)
                 var filled = 0
-                var isOver = false
+                var room = count
                 document.forEachChild(of: list) { child in
                     let start = texts.text.count
-                    guard !isOver, filled < count, document.appendText(of: child, to: &texts) else {
-                        isOver = true
+                    guard filled < room, document.appendText(of: child, to: &texts) else {
+                        room = 0
                         return
                     }
                     let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
                     arguments.initializeElement(at: filled, to: FormatArgument(bytes: bytes))
                     filled += 1
                 }
-                return body(UnsafeBufferPointer(rebasing: arguments[..<filled]))
+                return body(UnsafeBufferPointer(start: arguments.baseAddress, count: filled))
             }
         }
     }

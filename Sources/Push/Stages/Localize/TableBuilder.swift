@@ -35,6 +35,6 @@ struct TableBuilder {
         programs.trim()
         index.trim()
         return LocaleTable(
-            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules), numbers: numbers)
+            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules, numbers: numbers))
     }
 }

@@ -45,7 +45,7 @@ enum FormatNumber {
     func category(by rules: PluralRules) -> PluralCategory {
         switch self {
         case .integer(let magnitude, _): rules.category(ofMagnitude: magnitude)
-        case .fraction(let value): rules.category(of: abs(value))
+        case .fraction(let value): rules.category(ofMagnitude: abs(value))
         }
     }
 }

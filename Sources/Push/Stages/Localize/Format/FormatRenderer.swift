@@ -2,11 +2,12 @@
 struct FormatRenderer {
     let programs: FormatPrograms
     let rules: PluralRules
+    let numbers: NumberSymbols
 
-    /// Appends the text, with numbers as `numbers` writes them. False, with only a part appended, where an argument is not of the kind that the format needs;
-    /// there must be as many arguments as the format's signature says.
+    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
+    /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
     func append(
-        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ numbers: NumberSymbols,
+        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
         to output: inout FormatOutput
     ) -> Bool {
         var at = Int(program)
@@ -26,13 +27,13 @@ struct FormatRenderer {
             case .integer:
                 guard case .integer(let magnitude, let isNegative)? = arguments[Int(piece.argument)].number
                 else { return false }
-                numbers.append(magnitude, isNegative: isNegative, piece.layout, to: &output)
+                (regional ?? numbers).append(magnitude, isNegative: isNegative, piece.layout, to: &output)
             case .float:
                 guard let number = arguments[Int(piece.argument)].number else { return false }
-                numbers.append(number.value, piece.layout, to: &output)
+                (regional ?? numbers).append(number.value, piece.layout, to: &output)
             case .plural:
                 let form = form(for: arguments[Int(piece.argument)].number, from: Int(piece.start))
-                guard append(program: form, arguments, numbers, to: &output) else { return false }
+                guard append(program: form, arguments, regional, to: &output) else { return false }
             case .unservable:
                 return false
             }

@@ -27,6 +27,12 @@ package final class PluralRules: @unchecked Sendable {
         category(of: Double(magnitude < 1 << 53 ? magnitude : 1_000_000 + magnitude % 1_000_000))
     }
 
+    /// So they are beyond 64 bits, which is as far as ICU counts. A double of that size is whole.
+    package func category(ofMagnitude magnitude: Double) -> PluralCategory {
+        if magnitude < 0x1p53 { return category(of: magnitude) }
+        return category(of: 1_000_000 + magnitude.truncatingRemainder(dividingBy: 1_000_000))
+    }
+
     /// What counts up to a thousand need. Some languages have further forms, for fractions and for whole millions.
     package var usualCategories: Set<PluralCategory> { Set((0...1000).map { category(of: Double($0)) }) }
 }

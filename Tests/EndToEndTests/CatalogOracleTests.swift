@@ -1,0 +1,26 @@
+import FoundationEssentials
+import Glibc
+import Testing
+
+@Suite("Random catalogs, held against an oracle over Babel and PyICU")
+struct CatalogOracleTests {
+    private static let repository = URL(filePath: #filePath).appending(path: "../../..").standardized.path
+    private static let python = "\(repository)/.venv"
+
+    /// `deploy/proving/oracle.py` names what differs, with its reason.
+    @Test(
+        "20,000 texts are as expected, each named difference is met, and each planted fault is found",
+        .enabled(if: access("\(python)/ready", F_OK) == 0, "deploy/peers installs the other implementations"))
+    func texts() async throws {
+        let oracle = try ServiceProcess(
+            ["\(Self.repository)/deploy/proving/catalogs.py", "--cases", "20000", "--seed", "24", "--teeth"],
+            executable: "\(Self.python)/bin/python", environment: ["PUSHMILL=\(ServiceProcess.folder)/pushmill"])
+        try? await oracle.waitForEnd(within: .seconds(300))
+        let end = oracle.end
+        try await oracle.clear()
+        #expect(end == .exited(0), "\(oracle.lines.joined(separator: "\n"))")
+        #expect(oracle.lines(with: "20,000 cases, 0 of them different").count == 1)
+        #expect(oracle.lines(with: "named difference").count == 8)
+        #expect(oracle.lines(with: "named difference, 0 times").isEmpty)
+    }
+}
