@@ -25,7 +25,8 @@ struct Ending {
     init(grace: Duration) { self.grace = grace }
 
     var isRunning: Bool { phase == .running }
-    var isLeaving: Bool { phase == .leaving }
+    /// Nothing more is asked of the group.
+    var isLeaving: Bool { phase == .leaving || phase == .ended }
     var hasEnded: Bool { phase == .ended }
 
     /// When the phase ends at the latest.

@@ -69,7 +69,7 @@ extension Shard where Ports: ~Copyable {
         case .putBack: putBack()
         case .setAside: setAsideUnanswered()
         case .giveUpCommit:
-            storeChanges()
+            storeChanges { _ in false }
             cut.marks.removeAll(keepingCapacity: true)
             isDirty = true
             // It may come to pass behind a later one, and take that back.
@@ -228,17 +228,21 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func ended(_ outcome: CommitOutcome) {
         guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
-        storeChanges()
         switch outcome {
-        case .accepted: accept { _ in true }
+        case .accepted:
+            storeChanges { _ in true }
+            accept { _ in true }
         case .partly(let refused):
+            storeChanges { !refused.contains($0) }
             accept { !refused.contains($0) }
             isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
         case .retry:
+            storeChanges { _ in false }
             isDirty = true
             nextRecommit = now + Self.recommitDelay
         case .refused:
+            storeChanges { _ in false }
             isDirty = true
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
             // It may have given this member's partitions to others, and will say so.
@@ -255,10 +259,12 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// The changelog has the cut's changes.
-    private mutating func storeChanges() {
+    /// The changelog has the cut's changes. Where it stands is noted for partitions that were this shard's all the time, as
+    /// the group has said by taking its offsets: what others have written meanwhile this shard has not read.
+    private mutating func storeChanges(whereOwned isOwned: (TopicPartition) -> Bool) {
         for change in cut.changes.list { partitions[change.partition].counts?.stored(change.account, change.state) }
-        for (index, end) in cut.ends where end.offset > partitions[index].changelogEnd?.offset ?? -1 {
+        for (index, end) in cut.ends
+        where isOwned(partitions[index].place) && end.offset > partitions[index].changelogEnd?.offset ?? -1 {
             partitions[index].changelogEnd = end
         }
         cut.ends.removeAll(keepingCapacity: true)
@@ -274,7 +280,7 @@ extension Shard where Ports: ~Copyable {
         switch (step, outcome) {
         case (.commit, .done):
             accept { _ in true }
-            storeChanges()
+            storeChanges { _ in true }
             cut.marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
                 partitions[index].counts?.commitChanges()

@@ -108,6 +108,8 @@ extension GroupCoordinator {
         partitions.allSatisfy { partition in offsets.stored.contains { $0.partition == partition } }
     }
 
+    func hasMember(_ id: Int?) -> Bool { members.contains { $0.id == id } }
+
     /// The group has the partition as this member's.
     func isOwner(_ id: Int?, of partition: TopicPartition) -> Bool {
         state == .stable && members.contains { $0.id == id && $0.assignment.contains(partition) }

@@ -124,6 +124,7 @@ package final class GroupCoordinator {
         old.synced?(.unknownMember)
         // Its next heartbeat tells it.
         old.client.heartbeatSoon()
+        cluster?.witness?.expelled()
         watch(member)
         timeline.note(800, .fence, Int64(old.id), Int64(member.id))
         return state == .stable

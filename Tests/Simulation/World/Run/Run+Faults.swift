@@ -106,6 +106,8 @@ extension Run {
         let node = instance.node
         guard node.isAlive, !instance.hosts.isEmpty else { return }
         timeline.note(node.number, .terminate)
+        // Told twice it leaves at once what it has.
+        if instance.isRestarting { verdict.trouble() }
         instance.isRestarting = true
         for host in instance.hosts { host.ports.command(.terminate) }
         awaitEnd(instance, node, shards, patience: 600)

@@ -60,7 +60,15 @@ final class Verdict: ClusterWitness, PortsWitness {
         uncommitted += 1
     }
 
-    func logsMadeAnew() { for index in cases.indices where cases[index].isProduced { cases[index].isPast = true } }
+    func logsMadeAnew() {
+        for index in cases.indices where cases[index].isProduced {
+            cases[index].isPast = true
+            // A commit that came late may have taken back what had been committed before the logs went.
+            guard !cases[index].isCovered, isDone(index) else { continue }
+            cases[index].isCovered = true
+            uncommitted -= 1
+        }
+    }
 
     /// Of that many events those of other partitions are produced and committed.
     func isDone(through count: Int, without partition: Int32) -> Bool {
