@@ -51,12 +51,14 @@ extension Shard where Ports: ~Copyable {
             perform(action)
         }
         writeBehindIfDue()
-        if now >= nextRecommit { recommit() }
+        if now >= nextRecommit {
+            nextRecommit = .never
+            recommit()
+        }
     }
 
     /// Everything is committed once more.
     mutating func recommit() {
-        nextRecommit = .never
         for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
         isDirty = true
     }
@@ -202,6 +204,8 @@ extension Shard where Ports: ~Copyable {
         cut.changes.removeAll()
         cut.marks.removeAll(keepingCapacity: true)
         isDirty = true
+        // Its commit may have been asked for already.
+        if !settings.isTransactional { nextRecommit = now + Self.recommitDelay }
     }
 
     // MARK: At least once
