@@ -8,6 +8,10 @@ package final class MediaLibrary: MediaSource {
     /// Nil where nothing is kept.
     private let folder: MediaFolder?
     private let caretaker: Caretaker?
+    private let room: DiskRoom?
+
+    /// In bytes: what is free on the disk that media is kept on, and all there is; nil where nothing is kept.
+    package var disk: (free: Int, size: Int)? { room?.bytes }
 
     /// `keeps`: false fetches and looks at media, and writes nothing. `log` is called on any thread.
     package init(
@@ -19,6 +23,7 @@ package final class MediaLibrary: MediaSource {
         let means = Means(settings: settings, reach: reach, folder: folder, log: log)
         let caretaker = folder.map { [requests] in Caretaker($0, settings, onGone: requests.forget) }
         self.caretaker = caretaker
+        room = folder.map { DiskRoom(of: $0.path) }
         transfers = try TransferThread(means) { [requests] fetch, result in
             if case .success(let media) = result { caretaker?.note(media) }
             requests.end(fetch, result, now: TimeSource.system.now)

@@ -65,6 +65,7 @@ extension KafkaPorts {
         case .producerReplaced(let reason):
             log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
         case .outputsReturned(let reason):
+            metrics.outputsReturned.add()
             log.warning("outputs were not stored: they are sent again, in their order", [.reason(reason)])
         case .outputsGoOn: log.info("outputs do not wait any more")
         case .outputRefused(let place, let offset, let reason):

@@ -272,7 +272,7 @@ extension Shard where Ports: ~Copyable {
             cut.marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
                 partitions[index].counts?.commitChanges()
-                partitions[index].isInTransaction = false
+                partitions[index].transactionStart = nil
             }
             forgetConvicts()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)

@@ -33,13 +33,15 @@ extension MetricRegistry {
         addInFlight {
             (handle.engine?.figures ?? []).reduce((0, 0)) { ($0.0 + $1.inFlight, $0.1 + $1.inFlightBytes) }
         }
-        addLag { (handle.engine?.lags ?? []).map { ($0.place.topic, $0.place.partition, $0.records) } }
+        addBacklog {
+            (handle.engine?.backlogs ?? []).map { ($0.place.topic, $0.place.partition, $0.records, $0.seconds) }
+        }
         addPaused {
             (handle.engine?.figures ?? []).flatMap(\.partitions).map {
                 ($0.place.topic, $0.place.partition, $0.isPaused)
             }
         }
-        addBusy { handle.engine?.busySeconds ?? [] }
+        addBusy { [shards] in handle.engine?.busySeconds ?? Array(repeating: 0, count: shards) }
         addRestoreLeft { handle.engine?.restoreLeft ?? 0 }
         addProducerQueue {
             let produced = (handle.engine?.clients ?? []).compactMap(\.produced)

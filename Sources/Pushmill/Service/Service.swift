@@ -13,6 +13,9 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let engine: ShardThreads
     private let watcher: FileWatcher
+    private let reloads: ReloadCounts
+    /// What metrics call the configuration among the files that are read again.
+    private static let configurationTarget = "configuration"
     /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
     /// Where something of this process alone is kept in it.
@@ -36,8 +39,10 @@ final class Service: Sendable {
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
         let registry = MetricRegistry(shards: settings.cores)
-        let reloads = registry.addReloads()
+        let reloads = ReloadCounts()
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
+        self.reloads = reloads
+        registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         var resources = StageResources(
             log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
@@ -46,7 +51,10 @@ final class Service: Sendable {
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
         let links = try await configuration.links(resources)
-        metrics = ServiceMetrics.make(registry, links)
+        metrics = ServiceMetrics.make(registry, links, input: settings.input)
+        for case let attachment as AttachmentStage in links.map(\.stage) {
+            registry.addMediaDisk { attachment.disk }
+        }
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
         let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
@@ -164,16 +172,16 @@ final class Service: Sendable {
     func terminate() { engine.terminate() }
 
     /// Runs until a signal, or `terminate`, has ended it: the process is to end next. At SIGHUP files are read again, and
-    /// the rest is `reloading`'s.
-    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Void = {}) async -> ExitCode {
+    /// the rest is `reloading`'s: false where it has failed.
+    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Bool = { true }) async -> ExitCode {
         Self.last.withLock { $0 = self }
         let ended = Task.detached { [engine] in engine.wait() }
-        Task { [engine, watcher, log] in
+        Task { [engine, watcher, reloads, log] in
             for await number in signals {
                 if number == SIGHUP {
                     log.info("reloading files")
                     // A file may be on a disk that does not answer.
-                    watcher.reloadAll(after: reloading)
+                    watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
                 } else {
                     engine.terminate()
                 }

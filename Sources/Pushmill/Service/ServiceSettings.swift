@@ -109,9 +109,21 @@ extension Chain.Settings {
 }
 
 extension ServiceMetrics {
-    static func make(_ registry: MetricRegistry, _ links: [ChainLink]) -> ServiceMetrics {
-        ServiceMetrics(
+    /// With a counter of everything that may be counted: one that is born with 1 has not grown, for all that Prometheus knows.
+    static func make(_ registry: MetricRegistry, _ links: [ChainLink], input topics: [String]) -> ServiceMetrics {
+        let metrics = ServiceMetrics(
             registry: registry, stages: links.map(\.stage.name), outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
+        for topic in topics { _ = metrics.consumed(topic: topic) }
+        for (stage, link) in zip(metrics.stages, links) {
+            for result in [.ok, .skipped, .expired, .failed("error")] + link.stage.results {
+                if case .failed(let reason) = result {
+                    _ = stage.results("failed", reason: "\(reason)")
+                } else {
+                    _ = stage.results(result.description)
+                }
+            }
+        }
+        return metrics
     }
 }

@@ -24,13 +24,20 @@ extension MetricRegistry {
         add(MeasuredFamily(ServiceFamilies.inFlightBytes) { [.init(Double(measure().bytes))] })
     }
 
-    /// Of the partitions that this instance has now.
-    package func addLag(
-        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int64)]
+    /// Of the partitions that this instance has now: what is not finished, nil where that is not known, and how old the oldest
+    /// of it is.
+    package func addBacklog(
+        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int64?, seconds: Double)]
     ) {
         add(
             MeasuredFamily(ServiceFamilies.lag) {
-                measure().map { .init(Double($0.records), $0.topic, "\($0.partition)") }
+                measure().compactMap { each in
+                    each.records.map { .init(Double($0), each.topic, "\(each.partition)") }
+                }
+            })
+        add(
+            MeasuredFamily(ServiceFamilies.oldestUnfinished) {
+                measure().map { .init($0.seconds, $0.topic, "\($0.partition)") }
             })
     }
 
@@ -51,6 +58,12 @@ extension MetricRegistry {
     /// Seconds, in the order of the shards.
     package func addBusy(_ measure: @escaping @Sendable () -> [Double]) {
         add(MeasuredFamily(ServiceFamilies.busy) { measure().enumerated().map { .init($1, "\($0)") } })
+    }
+
+    /// Bytes of the file system that media is kept on.
+    package func addMediaDisk(_ measure: @escaping @Sendable () -> (free: Int, size: Int)?) {
+        add(MeasuredFamily(ServiceFamilies.mediaFree) { measure().map { [.init(Double($0.free))] } ?? [] })
+        add(MeasuredFamily(ServiceFamilies.mediaSize) { measure().map { [.init(Double($0.size))] } ?? [] })
     }
 
     package func addProducerQueue(_ measure: @escaping @Sendable () -> (messages: Int, bytes: Int)?) {

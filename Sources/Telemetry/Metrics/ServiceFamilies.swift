@@ -12,6 +12,7 @@ struct ServiceFamilies {
     let stagesAbandoned: MetricFamily<Gauge>
     let lateResults: MetricFamily<Counter>
 
+    let outputsReturned: MetricFamily<Counter>
     let rebalances: MetricFamily<Counter>
     let restoredRecords: MetricFamily<Counter>
     let checkpointSeconds: MetricFamily<Histogram>
@@ -24,7 +25,12 @@ struct ServiceFamilies {
     static let inFlightBytes = MetricDescription(
         .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
     static let lag = MetricDescription(
-        .gauge, "pushmill_consumer_lag_records", "Records of the partition that are not yet done.",
+        .gauge, "pushmill_consumer_lag_records",
+        "Records of the partition that are not taken yet, and those in flight.",
+        labels: [.topic, .partition])
+    static let oldestUnfinished = MetricDescription(
+        .gauge, "pushmill_oldest_unfinished_seconds",
+        "Age, by its timestamp, of the partition's oldest record that is not finished; 0 where there is none.",
         labels: [.topic, .partition])
     static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
@@ -35,6 +41,12 @@ struct ServiceFamilies {
     static let busy = MetricDescription(
         .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread has worked, not waited.",
         labels: [.shard])
+    static let reloads = MetricDescription(
+        .counter, "pushmill_reloads_total", "How often files were read again, by name.", labels: [.target, .result])
+    static let reloadSucceeded = MetricDescription(
+        .gauge, "pushmill_reload_succeeded",
+        "1 where what the file holds is in force; 0 where it could not be read again, and what was read before is.",
+        labels: [.target])
     static let producerQueueMessages = MetricDescription(
         .gauge, "pushmill_producer_queue_messages", "Outputs that wait in the producer.")
     static let producerQueueBytes = MetricDescription(
@@ -43,6 +55,10 @@ struct ServiceFamilies {
         .gauge, "pushmill_broker_round_trip_seconds",
         "Mean round trip to the broker; a consumer's has the time in it that a fetch waits for records.",
         labels: [.client, .broker])
+    static let mediaFree = MetricDescription(
+        .gauge, "pushmill_media_free_bytes", "Bytes that are free on the file system that media is kept on.")
+    static let mediaSize = MetricDescription(
+        .gauge, "pushmill_media_size_bytes", "Size of the file system that media is kept on.")
     static let build = MetricDescription(
         .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version])
     static let logLines = MetricDescription(
@@ -79,6 +95,8 @@ struct ServiceFamilies {
             "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
             labels: .stage)
 
+        outputsReturned = registry.counters(
+            "pushmill_outputs_returned_total", "Outputs that brokers did not store, and that are sent again.")
         rebalances = registry.counters(
             "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
         restoredRecords = registry.counters(
