@@ -216,9 +216,10 @@ private final class EndSignal: Sendable {
     func wait(nanoseconds: Int64) { signal.wait(nanoseconds: nanoseconds) }
 }
 
-/// What one shard publishes of itself: written by its thread, at most every 100 ms, and read by who asks.
+/// What one shard publishes of itself: written by its thread, at most every 200 ms, and read by who asks.
 final class FigureBox: Sendable {
-    private static let interval = Duration.milliseconds(100)
+    /// To show takes 0.1 ms at most: with all 10,000 entries in flight, and none of them in a cache.
+    private static let interval = Duration.milliseconds(200)
 
     private struct State {
         var figures = ShardFigures()
