@@ -41,12 +41,16 @@ extension EndToEnd {
             }
         }
 
-        @Test("One that hangs is the whole lag, and the oldest unfinished record (issue 23, point 10)")
-        func lag() async throws {
+        @Test(
+            "One that hangs is the whole lag, and the oldest unfinished record (issue 23, point 10)",
+            arguments: [false, true])
+        func lag(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: 1) { scene in
-                let service = try scene.start(
-                    ServiceConfiguration(
-                        delivery: [("deadline", "120s")], stages: ["sleep: { marker: slow, time: 60s }"]))
+                var configuration = isExactlyOnce ? .exactlyOnce(0, of: scene) : ServiceConfiguration()
+                configuration.delivery += [("deadline", "120s"), ("shutdown-grace", "1s")]
+                configuration.stages = ["sleep: { marker: slow, time: 60s }"]
+                configuration.cores = 2
+                let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
                 try await scene.feeder.publish(Event.series(5_000, keys: 5_000, marking: 5_000))
                 let published = ContinuousClock.now

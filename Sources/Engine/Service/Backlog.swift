@@ -36,7 +36,7 @@ struct BacklogWatch {
         let backlogs = partitions.compactMap { figures, log -> Backlog? in
             guard let next = figures.next else { return nil }
             var before = self.seen[figures.place] ?? Seen(first: now)
-            let left = log.map { Self.left(next, $0) }
+            let left = log.map { Self.left(next, $0, isFetched: figures.isFetched) }
             if left == 0 { before.caughtUp = now }
             seen[figures.place] = before
             let oldest = figures.oldest ?? (left ?? 0 > 0 ? Self.oldestLeft(figures, before) : now)
@@ -48,9 +48,10 @@ struct BacklogWatch {
         return backlogs.sorted { ($0.place.topic, $0.place.partition) < ($1.place.topic, $1.place.partition) }
     }
 
-    /// All that was fetched is taken: what lies before the next fetch is no record of ours.
-    private static func left(_ next: Int64, _ log: LogEnd) -> Int64 {
-        max(0, log.end - (log.fetched == 0 ? max(next, log.nextFetch) : next))
+    /// Where all that was fetched is taken, what lies before the next fetch is no record of ours; but where it was dropped
+    /// it is fetched again.
+    private static func left(_ next: Int64, _ log: LogEnd, isFetched: Bool) -> Int64 {
+        max(0, log.end - (isFetched && log.fetched == 0 ? max(next, log.nextFetch) : next))
     }
 
     private static func oldestLeft(_ figures: ShardFigures.PartitionFigures, _ seen: Seen) -> Int64 {

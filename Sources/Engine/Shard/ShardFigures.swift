@@ -15,6 +15,8 @@ package struct ShardFigures: Sendable {
         package let oldest: Int64?
         /// That of the last one taken.
         package let lastTaken: Int64?
+        /// It is read on from what was fetched last.
+        package let isFetched: Bool
         /// Its counts are read from the changelog, or something else that it needs.
         package let isRestoring: Bool
 
@@ -24,7 +26,8 @@ package struct ShardFigures: Sendable {
             place = partition.place
             next = partition.isServed ? partition.ledger.next : nil
             inFlight = partition.ledger.inFlight
-            if case .running = partition.state { isPaused = !canTake } else { isPaused = partition.isServed }
+            isFetched = partition.state == .running
+            isPaused = isFetched ? !canTake : partition.isServed
             self.oldest = oldest
             lastTaken = partition.timestamp > 0 ? partition.timestamp : nil
             isRestoring = partition.state == .restoring

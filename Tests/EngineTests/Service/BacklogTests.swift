@@ -12,10 +12,11 @@ struct BacklogTests {
 
     /// Offsets from 0 on were taken, `done` of them are finished; the last one taken is of this time.
     private func figures(
-        taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64
+        taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64,
+        state: Partition<SimulatedPorts>.State = .running
     ) -> ShardFigures.PartitionFigures {
         var partition = Partition<SimulatedPorts>(place, topic: 0, assignment: 1, now: .past)
-        partition.state = .running
+        partition.state = state
         partition.isRead = true
         for offset in 0..<taken { _ = partition.ledger.take(offset) }
         for offset in done { _ = partition.ledger.complete(offset) }
@@ -61,6 +62,14 @@ struct BacklogTests {
         let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
         let backlogs = watch.look([(figures, log(end: 12, next: 12, fetched: 0))], now: start + 5_000)
         #expect(backlogs == [Backlog(place: place, records: 0, seconds: 0)])
+    }
+
+    @Test("What was fetched and dropped, because the partition waits, is to be taken all the same")
+    func dropped() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 1..<10, oldest: start, lastTaken: start, state: .stalled(10))
+        let backlogs = watch.look([(figures, log(end: 1_000, next: 900, fetched: 0))], now: start + 1_000)
+        #expect(backlogs == [Backlog(place: place, records: 991, seconds: 1)])
     }
 
     @Test("Before the end of the log is known there is no lag to tell, but an age")
