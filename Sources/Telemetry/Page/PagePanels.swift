@@ -41,7 +41,7 @@ extension Page {
               failures ? `${failures} failed` : 'none failed'),
             tile('Producer queue', number(sum(now, 'pushmill_producer_queue_messages')),
               bytes(sum(now, 'pushmill_producer_queue_bytes'))),
-            tile('Cores busy', busy.join(', ') || '–', 'CPU bound near 100 %'),
+            tile('Cores busy', busy.join(', ') || '–', 'share of time that each works'),
             tile('CPU', before ? (100 * rate(before, now, 'process_cpu_seconds_total')).toFixed(0) + ' %' : '–',
               bytes(sum(now, 'process_resident_memory_bytes')) + ' resident'));
         }
