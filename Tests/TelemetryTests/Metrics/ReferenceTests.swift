@@ -66,6 +66,15 @@ struct ReferenceTests {
         for name in named { #expect(served[String(name)] != nil, "\(name)") }
     }
 
+    @Test("It has every metric that the runbook asks to look at")
+    func runbook() throws {
+        let runbook = try String(contentsOfFile: "\(Self.top)/deploy/prometheus/RUNBOOK.md", encoding: .utf8)
+        let told = Set(try rows(below: "Metrics").map { $0[0] })
+        let asked = Set(runbook.matches(of: /pushmill_[a-z_]+/).map { String($0.output) })
+        #expect(asked.count > 10)
+        #expect(asked.subtracting(told) == [])
+    }
+
     @Test("It has every message of the log at warning and above, by its level, and no other")
     func messages() throws {
         let said = try sources().flatMap { source in
