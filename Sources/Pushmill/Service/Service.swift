@@ -67,10 +67,15 @@ final class Service: Sendable {
             configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
-        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
+        let wait = StartWait(log: log, handle: handle)
+        let cluster = try wait.run { [settings] () throws(ProgramError) in
+            try Startup.check(settings, contacts: configuration.contactTopic, log)
+        }
         try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let counts = try Self.counts(configuration, settings, state, cluster: cluster, log)
+        let counts = try wait.run { [settings, state] () throws(ProgramError) in
+            try Self.counts(configuration, settings, state, cluster: cluster, log)
+        }
         if let counts { settings.shard.countSecret = counts.secret }
         do {
             engine = try ShardThreads(
@@ -126,6 +131,8 @@ final class Service: Sendable {
     }
 
     /// What may pass by itself is worth another start.
+        } catch let error as ProgramError {
+            throw error
     private static func unusable(_ error: StoreError) -> ProgramError {
         let what = "the state file cannot be used (state.path): \(error)"
         return switch error {
