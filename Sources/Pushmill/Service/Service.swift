@@ -38,10 +38,16 @@ final class Service: Sendable {
         let registry = MetricRegistry(shards: settings.cores)
         let reloads = registry.addReloads()
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
+        let libraries = MediaLibraries()
+        registry.addMedia { libraries.figures }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         var resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
-            media: { settings in try MediaLibrary(settings) { Self.tell($0, $1, log) } })
+            log: { Self.tell($0, $1, $2, log) }, watcher: watcher, contacts: sources.open,
+            media: { settings, log in
+                let library = try MediaLibrary(settings, log: log)
+                libraries.add(library)
+                return library
+            })
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
@@ -125,14 +131,14 @@ final class Service: Sendable {
             return try CountFolder(path: path, cluster: cluster, changelog: changelog)
         } catch let error as StoreError {
             throw unusable(error)
+        } catch let error as ProgramError {
+            throw error
         } catch {
-            throw .internalFailure("badge counts of an earlier format cannot be carried over: \(error)")
+            throw .outside(.starting("badge counts of an earlier format cannot be carried over yet: \(error)"))
         }
     }
 
     /// What may pass by itself is worth another start.
-        } catch let error as ProgramError {
-            throw error
     private static func unusable(_ error: StoreError) -> ProgramError {
         let what = "the state file cannot be used (state.path): \(error)"
         return switch error {
@@ -223,8 +229,8 @@ final class Service: Sendable {
         }
     }
 
-    private static func tell(_ severity: StageResources.Severity, _ message: String, _ log: Log) {
-        log.log(LogLevel(severity), "a stage says", [.error(text: message)])
+    private static func tell(_ severity: StageResources.Severity, _ stage: String, _ message: String, _ log: Log) {
+        log.log(LogLevel(severity), "a stage says", [.stage(stage), .error(text: message)])
     }
 }
 

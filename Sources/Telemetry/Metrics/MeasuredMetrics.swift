@@ -44,6 +44,14 @@ extension MetricRegistry {
             })
     }
 
+    /// Of every folder that media is kept in.
+    package func addMedia(_ measure: @escaping @Sendable () -> [MediaFigures]) {
+        add(MeasuredFamily(ServiceFamilies.mediaBytes) { measure().map { .init(Double($0.bytes), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaLimit) { measure().map { .init(Double($0.limit), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaFree) { measure().map { .init(Double($0.free), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaRefused) { measure().map { .init(Double($0.refusals), $0.path) } })
+    }
+
     package func addRestoreLeft(_ measure: @escaping @Sendable () -> Int64) {
         add(MeasuredFamily(ServiceFamilies.restoreLeft) { [.init(Double(measure()))] })
     }
@@ -69,5 +77,24 @@ extension MetricRegistry {
             MeasuredFamily(ServiceFamilies.brokerRoundTrip) {
                 measure().map { .init($0.seconds, $0.client, "\($0.broker)") }
             })
+    }
+}
+
+/// What a folder of media holds, and what it may hold, in bytes.
+package struct MediaFigures: Sendable, Equatable {
+    package let path: String
+    package let bytes: Int
+    package let limit: Int
+    /// Of the folder's disk, above the floor that is left free.
+    package let free: Int
+    /// How often something was not kept for want of room.
+    package let refusals: Int
+
+    package init(path: String, bytes: Int, limit: Int, free: Int, refusals: Int) {
+        self.path = path
+        self.bytes = bytes
+        self.limit = limit
+        self.free = free
+        self.refusals = refusals
     }
 }
