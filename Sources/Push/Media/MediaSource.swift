@@ -1,8 +1,5 @@
 /// Where media comes from. Used by all shards at once.
 package protocol MediaSource: AnyObject, Sendable {
-    /// In bytes: what is free on the disk that media is kept on, and all there is. Nil where nothing is kept, or known.
-    var disk: (free: Int, size: Int)? { get }
-
     /// What is behind the URL where that can be said without waiting; nil where `media` has to be asked.
     func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media?
 
@@ -12,8 +9,6 @@ package protocol MediaSource: AnyObject, Sendable {
 }
 
 extension MediaSource {
-    package var disk: (free: Int, size: Int)? { nil }
-
     package func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? { nil }
 }
 

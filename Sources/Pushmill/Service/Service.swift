@@ -45,16 +45,15 @@ final class Service: Sendable {
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         var resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
-            media: { settings in try MediaLibrary(settings) { Self.tell($0, $1, log) } })
+            log: { Self.tell($0, $1, $2, log) }, watcher: watcher, contacts: sources.open,
+            media: { settings, log in try MediaLibrary(settings, log: log) })
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links, input: settings.input)
-        for case let attachment as AttachmentStage in links.map(\.stage) {
-            registry.addMediaDisk { attachment.disk }
-        }
+        let libraries = MediaLibraries(of: links.map(\.stage))
+        registry.addMedia { libraries.figures }
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
         let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
@@ -75,10 +74,15 @@ final class Service: Sendable {
             configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
-        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
+        let wait = StartWait(log: log, handle: handle)
+        let cluster = try wait.run { [settings] () throws(ProgramError) in
+            try Startup.check(settings, contacts: configuration.contactTopic, log)
+        }
         try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let counts = try Self.counts(configuration, settings, state, cluster: cluster, log)
+        let counts = try wait.run { [settings, state] () throws(ProgramError) in
+            try Self.counts(configuration, settings, state, cluster: cluster, log)
+        }
         if let counts { settings.shard.countSecret = counts.secret }
         do {
             engine = try ShardThreads(
@@ -128,8 +132,10 @@ final class Service: Sendable {
             return try CountFolder(path: path, cluster: cluster, changelog: changelog)
         } catch let error as StoreError {
             throw unusable(error)
+        } catch let error as ProgramError {
+            throw error
         } catch {
-            throw .internalFailure("badge counts of an earlier format cannot be carried over: \(error)")
+            throw .outside(.starting("badge counts of an earlier format cannot be carried over yet: \(error)"))
         }
     }
 
@@ -224,8 +230,8 @@ final class Service: Sendable {
         }
     }
 
-    private static func tell(_ severity: StageResources.Severity, _ message: String, _ log: Log) {
-        log.log(LogLevel(severity), "a stage says", [.error(text: message)])
+    private static func tell(_ severity: StageResources.Severity, _ stage: String, _ message: String, _ log: Log) {
+        log.log(LogLevel(severity), "a stage says", [.stage(stage), .error(text: message)])
     }
 }
 

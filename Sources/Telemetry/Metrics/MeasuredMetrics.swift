@@ -51,6 +51,14 @@ extension MetricRegistry {
             })
     }
 
+    /// Of every folder that media is kept in.
+    package func addMedia(_ measure: @escaping @Sendable () -> [MediaFigures]) {
+        add(MeasuredFamily(ServiceFamilies.mediaBytes) { measure().map { .init(Double($0.bytes), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaLimit) { measure().map { .init(Double($0.limit), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaFree) { measure().map { .init(Double($0.free), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaRefused) { measure().map { .init(Double($0.refusals), $0.path) } })
+    }
+
     package func addRestoreLeft(_ measure: @escaping @Sendable () -> Int64) {
         add(MeasuredFamily(ServiceFamilies.restoreLeft) { [.init(Double(measure()))] })
     }
@@ -58,12 +66,6 @@ extension MetricRegistry {
     /// Seconds, in the order of the shards.
     package func addBusy(_ measure: @escaping @Sendable () -> [Double]) {
         add(MeasuredFamily(ServiceFamilies.busy) { measure().enumerated().map { .init($1, "\($0)") } })
-    }
-
-    /// Bytes of the file system that media is kept on.
-    package func addMediaDisk(_ measure: @escaping @Sendable () -> (free: Int, size: Int)?) {
-        add(MeasuredFamily(ServiceFamilies.mediaFree) { measure().map { [.init(Double($0.free))] } ?? [] })
-        add(MeasuredFamily(ServiceFamilies.mediaSize) { measure().map { [.init(Double($0.size))] } ?? [] })
     }
 
     package func addProducerQueue(_ measure: @escaping @Sendable () -> (messages: Int, bytes: Int)?) {
@@ -82,5 +84,24 @@ extension MetricRegistry {
             MeasuredFamily(ServiceFamilies.brokerRoundTrip) {
                 measure().map { .init($0.seconds, $0.client, "\($0.broker)") }
             })
+    }
+}
+
+/// What a folder of media holds, and what it may hold, in bytes.
+package struct MediaFigures: Sendable, Equatable {
+    package let path: String
+    package let bytes: Int
+    package let limit: Int
+    /// Of the folder's disk, above the floor that is left free.
+    package let free: Int
+    /// How often something was not kept for want of room.
+    package let refusals: Int
+
+    package init(path: String, bytes: Int, limit: Int, free: Int, refusals: Int) {
+        self.path = path
+        self.bytes = bytes
+        self.limit = limit
+        self.free = free
+        self.refusals = refusals
     }
 }

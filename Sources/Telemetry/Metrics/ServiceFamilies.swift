@@ -35,6 +35,18 @@ struct ServiceFamilies {
     static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
         labels: [.topic, .partition])
+    static let mediaBytes = MetricDescription(
+        .gauge, "pushmill_media_bytes", "Bytes of media in the folder, files that are still coming in included.",
+        labels: [.path])
+    static let mediaLimit = MetricDescription(
+        .gauge, "pushmill_media_limit_bytes", "Bytes of media that the folder may hold: its `keep-at-most`.",
+        labels: [.path])
+    static let mediaFree = MetricDescription(
+        .gauge, "pushmill_media_free_bytes",
+        "Bytes that the folder's disk has above the floor that is left free; at 0 nothing more is kept.",
+        labels: [.path])
+    static let mediaRefused = MetricDescription(
+        .counter, "pushmill_media_refused_total", "Media that was not kept for want of room.", labels: [.path])
     static let restoreLeft = MetricDescription(
         .gauge, "pushmill_restore_left_records",
         "At most so many records are left of the restores that are under way.")
@@ -55,10 +67,6 @@ struct ServiceFamilies {
         .gauge, "pushmill_broker_round_trip_seconds",
         "Mean round trip to the broker; a consumer's has the time in it that a fetch waits for records.",
         labels: [.client, .broker])
-    static let mediaFree = MetricDescription(
-        .gauge, "pushmill_media_free_bytes", "Bytes that are free on the file system that media is kept on.")
-    static let mediaSize = MetricDescription(
-        .gauge, "pushmill_media_size_bytes", "Size of the file system that media is kept on.")
     static let build = MetricDescription(
         .gauge, "pushmill_build_info", "1, labelled with what runs.", labels: [.version])
     static let logLines = MetricDescription(

@@ -41,7 +41,7 @@ struct ReferenceTests {
         var served: [String: [String]] = [:]
         for line in exposition {
             if let help = line.wholeMatch(of: /# HELP ([a-z_]+) (.*)/) {
-                served[String(help.output.1)] = ["", "", String(help.output.2)]
+                served[String(help.output.1)] = ["", "", help.output.2.filter { $0 != "`" }]
             } else if let type = line.wholeMatch(of: /# TYPE ([a-z_]+) (.*)/) {
                 served[String(type.output.1)]?[0] = String(type.output.2)
             } else if let sample = line.firstMatch(of: #/^([a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /#) {

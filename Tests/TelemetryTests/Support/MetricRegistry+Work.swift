@@ -8,7 +8,7 @@ extension MetricRegistry {
         addPaused { [("in", 3, true)] }
         addRestoreLeft { 0 }
         addBusy { [1.5] }
-        addMediaDisk { (1000, 4000) }
+        addMedia { [MediaFigures(path: "/media", bytes: 7, limit: 4000, free: 1000, refusals: 2)] }
         addProducerQueue { (2, 60) }
         addBrokerRoundTrips { [("producer", 1, 0.002)] }
     }

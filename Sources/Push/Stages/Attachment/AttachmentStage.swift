@@ -18,7 +18,7 @@ package final class AttachmentStage: Stage {
     package let results = [.word("unfetched")] + MediaFailure.allCases.map { StageResult.failed($0.reason) }
     private let options: Options
     private let note: [UInt8]
-    private let source: any MediaSource
+    package let source: any MediaSource
     private let texts: SharedTexts
 
     package init(_ options: Options, source: any MediaSource, texts: SharedTexts) {
@@ -27,9 +27,6 @@ package final class AttachmentStage: Stage {
         self.source = source
         self.texts = texts
     }
-
-    /// In bytes: what is free on the disk that media is kept on, and all there is; nil where that is not known.
-    package var disk: (free: Int, size: Int)? { source.disk }
 
     /// Most messages have no media, and what many are sent is known after the first.
     package func didReceiveAtOnce(
