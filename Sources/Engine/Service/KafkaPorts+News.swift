@@ -30,6 +30,13 @@ extension KafkaPorts {
                     place(position.partition), .partition(position.partition.partition), .offset(position.offset),
                     .reason(reason),
                 ])
+        case .newerCommit(let position, let reason):
+            log.error(
+                "a newer release has committed the offset: its partition waits for an instance that can read it",
+                [
+                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
+                    .reason(reason),
+                ])
         case .logMadeAnew(let place, let offset):
             log.warning(
                 "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
@@ -85,6 +92,10 @@ extension KafkaPorts {
         case .changelogNotARecord(let position, let reason):
             log.warning(
                 "a record of the badge changelog is none",
+                [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
+        case .changelogNewer(let position, let reason):
+            log.error(
+                "a newer release has written counts: their partition waits for an instance that can read them",
                 [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogAnew(let partition):
             log.warning(

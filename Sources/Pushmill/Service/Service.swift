@@ -50,6 +50,8 @@ final class Service: Sendable {
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
+        // Before a stage reads in it: a copy may have to be set aside.
+        let copy = configuration.contactTopic == nil ? nil : try Self.ownState(configuration, log)
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links, input: settings.input)
         let libraries = MediaLibraries(of: links.map(\.stage))
@@ -68,7 +70,7 @@ final class Service: Sendable {
             settings.shard.counts = true
         }
         if let broker { try Self.createTopics(settings, at: broker) }
-        state = chain.counts || configuration.contactTopic != nil ? try Self.ownState(configuration) : nil
+        state = copy == nil && chain.counts ? try Self.ownState(configuration, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
             configuration, registry: registry, log: log, engine: handle, watcher: watcher,
@@ -99,9 +101,16 @@ final class Service: Sendable {
     }
 
     /// The state file, where this process has to be the only one to use what is beside it.
-    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile {
+    private static func ownState(_ configuration: Configuration, _ log: Log) throws(ProgramError) -> StateFile {
         do throws(StoreError) {
-            return try StateFile(path: configuration.state.path, access: .alone)
+            let state = try StateFile(
+                path: configuration.state.path, access: .alone, isCopy: configuration.stateIsCopy)
+            if let (path, reason) = state.setAside {
+                log.warning(
+                    "the state file was set aside: what it had is restored from its topics",
+                    [.path(path), .error(text: reason)])
+            }
+            return state
         } catch {
             throw unusable(error)
         }
