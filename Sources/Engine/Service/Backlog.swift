@@ -1,16 +1,17 @@
 package import Kafka
 
-/// What is not finished of a partition that is served.
+/// What is not finished of a partition.
 package struct Backlog: Sendable, Equatable {
     package let place: TopicPartition
-    /// Not taken yet, and in flight; nil while the end of the log is not known.
+    /// Not taken yet, and in flight; nil while that is not known.
     package let records: Int64?
     /// How old the oldest of them is, by its timestamp; 0 where there is none.
     package let seconds: Double
 }
 
 /// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
-/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take.
+/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take. Of a partition
+/// that is not served it is only known since when it is here: what has come since then waits.
 struct BacklogWatch {
     /// What consumers say of a partition's log.
     struct LogEnd {
@@ -28,14 +29,17 @@ struct BacklogWatch {
 
     private var seen: [TopicPartition: Seen] = [:]
 
-    /// Of all partitions that are served. `now` is in milliseconds since 1970.
+    /// Of all partitions. `now` is in milliseconds since 1970.
     mutating func look(
         _ partitions: [(figures: ShardFigures.PartitionFigures, log: LogEnd?)], now: Int64
     ) -> [Backlog] {
         var seen: [TopicPartition: Seen] = [:]
-        let backlogs = partitions.compactMap { figures, log -> Backlog? in
-            guard let next = figures.next else { return nil }
+        let backlogs = partitions.map { figures, log -> Backlog in
             var before = self.seen[figures.place] ?? Seen(first: now)
+            guard let next = figures.next else {
+                seen[figures.place] = before
+                return Backlog(place: figures.place, records: nil, seconds: Double(max(0, now - before.first)) / 1000)
+            }
             let left = log.map { Self.left(next, $0, isFetched: figures.isFetched) }
             if left == 0 { before.caughtUp = now }
             seen[figures.place] = before

@@ -82,7 +82,7 @@ package final class ShardThreads: Sendable {
     /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
     package var busySeconds: [Double] { boxes.map(\.seconds) }
 
-    /// For each partition that is served.
+    /// For each partition.
     package var backlogs: [Backlog] {
         let partitions = boxes.flatMap { box in
             let ends = (box.clients.consumed?.partitions ?? []).filter { $0.end >= 0 }

@@ -30,7 +30,8 @@ struct ServiceFamilies {
         labels: [.topic, .partition])
     static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
-        "Age, by its timestamp, of the partition's oldest record that is not finished; 0 where there is none.",
+        "Age, by its timestamp, of the partition's oldest record that is not finished, 0 where there is none; "
+            + "of a partition that is not served yet, how long it has waited here.",
         labels: [.topic, .partition])
     static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",

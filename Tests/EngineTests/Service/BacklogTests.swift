@@ -80,6 +80,15 @@ struct BacklogTests {
         #expect(backlogs == [Backlog(place: place, records: nil, seconds: 1)])
     }
 
+    @Test("One that is not served waits since it is here, whether or not somebody can say for what")
+    func unserved() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
+        _ = watch.look([(figures, nil)], now: start)
+        let backlogs = watch.look([(figures, nil)], now: start + 90_000)
+        #expect(backlogs == [Backlog(place: place, records: nil, seconds: 90)])
+    }
+
     @Test("A partition that comes back begins anew, and a timestamp ahead of the clock is no age")
     func anew() {
         var watch = BacklogWatch()
