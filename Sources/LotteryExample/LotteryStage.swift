@@ -5,6 +5,7 @@ import Push
 /// won. It neither suspends nor blocks, so it is an immediate stage.
 struct LotteryStage: ImmediateStage {
     let name = "lottery"
+    var results: [StageResult] { [.word("no-ticket")] }
 
     /// Each recipient's tickets.
     let tickets: [String: [Set<Int>]]

@@ -1,5 +1,5 @@
 package import Push
-import Telemetry
+package import Telemetry
 
 /// Media from the web: fetched once for all who ask for it at the same time, and kept in a folder.
 package final class MediaLibrary: MediaSource {
@@ -14,19 +14,21 @@ package final class MediaLibrary: MediaSource {
         _ settings: MediaSettings, keeps: Bool = true, reach: Reach = Reach(),
         log: @escaping @Sendable (StageResources.Severity, String) -> Void
     ) throws {
-        let folder = keeps ? try MediaFolder(path: settings.folder) : nil
+        let folder = keeps ? try MediaFolder(path: settings.folder, capacity: settings.capacity) : nil
         self.folder = folder
         let means = Means(settings: settings, reach: reach, folder: folder, log: log)
         let caretaker = folder.map { [requests] in Caretaker($0, settings, onGone: requests.forget) }
         self.caretaker = caretaker
         transfers = try TransferThread(means) { [requests] fetch, result in
-            if case .success(let media) = result { caretaker?.note(media) }
             requests.end(fetch, result, now: TimeSource.system.now)
             // The caretaker may have told that it is gone before it was remembered.
             if case .success(let media) = result, folder?.has(media) == false { requests.forget([media.name]) }
         }
         caretaker?.start()
     }
+
+    /// What is kept; nil where nothing is.
+    package var figures: MediaFigures? { folder?.room.figures }
 
     package func known(at url: String, for context: StageContext) -> Media? {
         guard let (media, isDue) = requests.known(url, now: TimeSource.system.now) else { return nil }

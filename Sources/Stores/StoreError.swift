@@ -21,7 +21,8 @@ extension StoreError: CustomStringConvertible {
         case .inUse(let path): "\(path): in use by another process; stop it first"
         case .unopened(let path, let message): "\(path): \(message)"
         case .newerSchema(let path, let found, let known):
-            "\(path): written by a newer version (schema \(found), this one knows \(known))"
+            "\(path): written by a newer release (schema \(found), this one reads up to \(known + 1)): use that release, or the "
+                + "one before it"
         case .unreadableLine(let path, let line, let what): "\(path):\(line): \(what)"
         case .damaged(let path, let what): "\(path): damaged: \(what)"
         }

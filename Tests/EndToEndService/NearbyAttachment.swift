@@ -10,8 +10,8 @@ extension StageEntry {
             reach.admits = { _ in true }
             return try await build(
                 StageResources(
-                    log: resources.log, watcher: resources.watcher,
-                    media: { [reach] in try MediaLibrary($0, reach: reach, log: resources.log) }))
+                    log: { severity, _, message in resources.log(severity, message) }, watcher: resources.watcher,
+                    media: { [reach] in try MediaLibrary($0, reach: reach, log: $1) }))
         }
     }
 }

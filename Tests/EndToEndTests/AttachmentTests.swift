@@ -15,7 +15,8 @@ extension EndToEnd {
 
         private func configuration(deadline: String, store: String? = nil) -> ServiceConfiguration {
             let options =
-                "store: \(store ?? media.path), public-base: https://m.example, allow-hosts: 127.0.0.1, allow-http: true"
+                "store: \(store ?? media.path), public-base: https://m.example, allow-hosts: '127.0.0.1:\(server.port)', "
+                + "allow-http: true"
             return ServiceConfiguration(delivery: [("deadline", deadline)], stages: ["attachment: { \(options) }"])
         }
 
@@ -82,7 +83,7 @@ extension EndToEnd {
         func full() async throws {
             let disk = try SmallDisk()
             try disk.fill()
-            try await loseAndRegain(disk.folder.path, "No space left on device") {
+            try await loseAndRegain(disk.folder.path, "its disk is nearly full") {
                 #expect(disk.folder.names == ["ballast"])
                 disk.makeRoom()
             }
@@ -97,6 +98,33 @@ extension EndToEnd {
                 #expect(rmdir(media.path) == 0)
             }
             #expect(media.names.count == 1)
+        }
+
+        /// (trust 15)
+        @Test("It is measured what is kept, what there is room for, and what was not kept")
+        func measured() async throws {
+            let service = try ServiceProcess(["run", "--config", configurationFile()], executable: "pushmill")
+            try await service.wait(forLine: "the admin endpoint is up")
+            let client = try #require(try AdminClient(of: service))
+            let path = "{path=\"\(media.path)/kept\"}"
+            try await client.wait(for: "the disk to be looked at") { metrics in
+                ["bytes\(path) 0.0\n", "limit_bytes\(path) 1000000000.0\n", "refused_total\(path) 0"].allSatisfy {
+                    metrics.contains("\npushmill_media_\($0)")
+                } && metrics.contains("\npushmill_media_free_bytes\(path) ")
+            }
+            service.send(SIGTERM)
+            try await service.expectEnd(.exited(0))
+            try await service.clear()
+        }
+
+        /// Of a service that waits for its brokers.
+        private func configurationFile() throws -> String {
+            let stage =
+                "attachment: { store: \(media.path)/kept, public-base: https://m.example, allow-hosts: m.example, "
+                + "keep-at-most: 1GB }"
+            let text = ServiceConfiguration(stages: [stage]).text(
+                bootstrapServers: "127.0.0.1:1", group: "g", input: "in", output: "out", deadLetters: "dead")
+            return try media.write(text, to: "service.yaml")
         }
 
         /// The same event twice: while nothing can be kept for that reason, and after `mend`.

@@ -43,6 +43,32 @@ extension EndToEnd {
             }
         }
 
+        /// (trust 18)
+        @Test("State that is their copy, and is damaged, is set aside and restored")
+        func setAside() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let topic = "\(scene.input)-contacts"
+                let people = try await elsewhere {
+                    try scene.brokers.createTopic(topic, partitions: 1, settings: [("cleanup.policy", "compact")])
+                    return try Feeder(scene.brokers, topic: topic)
+                }
+                try await people.publish([(Self.anna, Self.name("Zoë"))])
+                let folder = try TemporaryFolder()
+                let state = try folder.write(String(repeating: "no database ", count: 1000), to: "state.sqlite")
+                let service = try scene.start(
+                    ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"], state: state))
+                try await service.wait(forLine: "the state file was set aside")
+                let texts = try Texts(scene)
+                try await texts.publish()
+                try await texts.reader.wait(count: 1)
+                #expect(texts.reader.all.first?.contains("\"Zoë, Someone\"") == true)
+                #expect(folder.names.contains("state.sqlite.aside-1"))
+                texts.reader.stop()
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
         @Test("They are there before a record is taken, stay those of the topic, and a restart reads on")
         func service() async throws {
             try await Scene.play(partitions: 1) { scene in

@@ -10,7 +10,8 @@ extension EndToEnd {
         @Test(
             "Every metric and every label that an alert or a panel uses is served",
             arguments: [
-                "prometheus/rules.yml", "grafana/dashboards/pushmill.json", "kubernetes/horizontalpodautoscaler.yaml",
+                "prometheus/rules.yml", "prometheus/recording.txt", "grafana/dashboards/pushmill.json",
+                "kubernetes/horizontalpodautoscaler.yaml",
             ])
         func names(_ file: String) async throws {
             let text = try String(contentsOfFile: "\(Self.top)/deploy/\(file)", encoding: .utf8)
@@ -23,11 +24,30 @@ extension EndToEnd {
             }
             for use in text.matches(of: /(pushmill_[a-z_]+)\{([^}]*)\}/) {
                 let (name, selectors) = (use.output.1, use.output.2)
-                for label in selectors.matches(of: /([a-z]+)(?:=|!=)/).map(\.output.1) where label != "instance" {
+                for label in selectors.matches(of: /([a-z]+)(?:=|!=)/).map(\.output.1)
+                where !["job", "namespace", "instance"].contains(label) {
                     #expect(
                         served.contains { $0.hasPrefix("\(name){") && $0.contains("\(label)=\"") }, "\(name){\(label)}")
                 }
             }
+        }
+
+        @Test("Every counter is there from the start, and the gauge of each file's last reload (issue 23, point 11)")
+        func start() async throws {
+            let said = try await SecrecyTests.said.value
+            func series(_ place: String, _ pattern: Regex<Substring>) throws -> Set<Substring> {
+                Set(try #require(said[place]).matches(of: pattern).map { $0.output })
+            }
+            let counters = /pushmill_[a-z_]+_total(?:\{[^}]*\})?/
+            let start = try series("/metrics at the start", counters)
+            let end = try series("/metrics", counters)
+            #expect(end.count > 50)
+            #expect(end.subtracting(start) == [])
+            for target in ["keys.json", "contacts.jsonl", "configuration"] {
+                let line = "\npushmill_reload_succeeded{target=\"\(target)\"} 1.0\n"
+                #expect(said["/metrics at the start"]?.contains(line) == true, "\(target)")
+            }
+            #expect(said["/metrics"]?.contains("\npushmill_reload_succeeded{target=\"keys.json\"} 0.0\n") == true)
         }
 
         @Test("No series is served twice")

@@ -41,6 +41,36 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "One that hangs is the whole lag, and the oldest unfinished record (issue 23, point 10)",
+            arguments: [false, true])
+        func lag(isExactlyOnce: Bool) async throws {
+            try await Scene.play(partitions: 1) { scene in
+                var configuration = isExactlyOnce ? .exactlyOnce(0, of: scene) : ServiceConfiguration()
+                configuration.delivery += [("deadline", "120s"), ("shutdown-grace", "1s")]
+                configuration.stages = ["sleep: { marker: slow, time: 60s }"]
+                configuration.cores = 2
+                let service = try scene.start(configuration)
+                try await service.wait(forLine: "partitions are read")
+                try await scene.feeder.publish(Event.series(5_000, keys: 5_000, marking: 5_000))
+                let published = ContinuousClock.now
+                try await scene.outputs.wait(count: 4_999)
+                let client = try #require(try AdminClient(of: service))
+                let labels = "{topic=\"\(scene.input)\",partition=\"0\"}"
+                try await client.wait(for: "one record that is not finished, seconds old") {
+                    $0.value(of: "pushmill_consumer_lag_records\(labels)") == 1
+                        && $0.value(of: "pushmill_oldest_unfinished_seconds\(labels)") ?? 0 >= 2
+                }
+                #expect(published.duration(to: .now) >= .seconds(1))
+                let metrics = try await elsewhere { try client.ask("/metrics") }
+                let busy = [0, 1].compactMap { metrics.value(of: "pushmill_shard_busy_seconds_total{shard=\"\($0)\"}") }
+                #expect(busy.count == 2)
+                #expect((0.001...30).contains(busy.reduce(0, +)))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
         /// Every unmarked event has come out, while the marked ones wait.
         private func publishPastHanging(
             _ scene: Scene, delivery: [(name: String, value: String)] = []
@@ -158,5 +188,13 @@ extension EndToEnd {
                 _ = try await finish(scene, events)
             }
         }
+    }
+}
+
+extension String {
+    /// The value of a series in the text of a scrape.
+    fileprivate func value(of series: String) -> Double? {
+        let line = split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(series) ") }
+        return line.flatMap { Double($0.dropFirst(series.count + 1)) }
     }
 }

@@ -28,6 +28,28 @@ extension EndToEnd {
             }
         }
 
+        /// (trust 18)
+        @Test("A commit of a release after the next holds up its partition alone, and stays as it is")
+        func newer() async throws {
+            try await Scene.play(partitions: 2) { scene in
+                let events = Event.series(200, keys: 50)
+                try await scene.feeder.publish(events)
+                try await scene.commit([
+                    Position(scene.places[0], offset: 0, metadata: "PMv3AAAAAAA"),
+                    Position(scene.places[1], offset: 0, metadata: ""),
+                ])
+                let service = try scene.start(ServiceConfiguration(cores: 1))
+                try await service.wait(forLine: "a newer release has committed the offset: its partition waits")
+                _ = try await scene.committed { $0[1].offset > 0 }
+                #expect(try await scene.committed()[0].metadata == "PMv3AAAAAAA")
+                #expect(scene.outputs.all.count < events.count)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(try await scene.committed()[0].metadata == "PMv3AAAAAAA")
+                #expect(scene.outputs.all.repeats.isEmpty)
+            }
+        }
+
         @Test("A log that ends before the committed offset is read from its beginning")
         func recreatedMeanwhile() async throws {
             try await Scene.play(partitions: 1) { scene in

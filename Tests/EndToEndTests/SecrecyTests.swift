@@ -46,6 +46,9 @@ extension EndToEnd {
                 configuration.stages = material.stages
                 let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
+                let start = try await elsewhere {
+                    try #require(try AdminClient(of: service, token: Secret.adminToken.rawValue)).ask("/metrics")
+                }
                 let records = try material.records()
                 for recipient in [Secret.recipient.rawValue, "slow-\(Secret.recipient.rawValue)"] {
                     try await scene.feeder.publish(records, headers: SecretMaterial.headers(recipient: recipient))
@@ -59,6 +62,7 @@ extension EndToEnd {
                 try await service.expectEnd(.exited(0))
                 said.change {
                     $0 = pages
+                    $0["/metrics at the start"] = start
                     $0["standard error"] = service.lines.joined(separator: "\n")
                 }
             }

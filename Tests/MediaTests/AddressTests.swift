@@ -76,7 +76,7 @@ struct AddressTests {
     func machine(_ host: String) async throws {
         let path = "/fast/closed.jpg"
         let shelf = try Shelf {
-            $0.hosts = ["*"].compactMap(HostPattern.init)
+            $0.allow(["*"], at: server)
         } reach: {
             $0 = Reach()
             $0.names = ["inside.example:\(server.port):127.0.0.1", "inside6.example:\(server.port):::1"]
@@ -90,7 +90,7 @@ struct AddressTests {
         arguments: ["127.0.0.2,127.0.0.3", "127.0.0.3,127.0.0.2", "[::1],127.0.0.3"])
     func several(_ addresses: String) async throws {
         let shelf = try Shelf {
-            $0.hosts = ["*"].compactMap(HostPattern.init)
+            $0.allow(["*"], at: server)
         } reach: {
             // Nobody listens there.
             $0.admits = { Self.isMachine($0, 3) }
@@ -106,7 +106,7 @@ struct AddressTests {
         arguments: ["http://127.0.0.2:PORT/fast/r", "http://[::1]:PORT/fast/r", "//inside.example:PORT/fast/r"])
     func redirects(_ target: String) async throws {
         let shelf = try Shelf {
-            $0.hosts = ["*"].compactMap(HostPattern.init)
+            $0.allow(["*"], at: server)
         } reach: {
             // Only the server's own address is taken for a public one.
             $0.admits = { Self.isMachine($0, 1) }

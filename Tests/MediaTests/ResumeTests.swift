@@ -81,9 +81,9 @@ struct ResumeTests {
     func stalled(_ count: Int, _ again: String) async throws {
         let path = "/stalls/\(UInt64.random(in: 0 ... .max)).jpg"
         let patience = Duration.seconds(3)
-        let shelf = try Shelf(reach: { $0.patience = patience })
         // The one of all tests may take that long to answer.
         let server = try MediaServer()
+        let shelf = try Shelf({ $0.allow(["127.0.0.1"], at: server) }, reach: { $0.patience = patience })
         // Nothing is begun again after that; what comes then may take its time.
         let media = try await shelf.media(server.url("\(path)?\(count)"), for: patience * 2)
         let requests = server.requests(for: "\(path)?\(count)")

@@ -11,17 +11,22 @@ struct SecureTests {
 
     init() throws { certificate = try Certificate() }
 
-    private func shelf() throws -> Shelf {
-        try Shelf({ $0.allowsHTTP = false }, reach: { [certificate] in $0.authorities = certificate.path })
+    private func shelf(_ server: MediaServer) throws -> Shelf {
+        try Shelf {
+            $0.allowsHTTP = false
+            $0.allow(["localhost", "127.0.0.1"], at: server)
+        } reach: { [certificate] in
+            $0.authorities = certificate.path
+        }
     }
 
     @Test("It is verified")
     func verified() async throws {
         let server = try MediaServer(certificate: certificate.path)
         let url = server.url("/fast/secure.jpg", host: "localhost", scheme: "https")
-        let stranger = try Shelf()
+        let stranger = try Shelf { $0.allow(["localhost"], at: server) }
         await #expect(throws: MediaFailure.certificate) { try await stranger.media(url) }
-        let friend = try shelf()
+        let friend = try shelf(server)
         #expect(try await friend.media(url).size == 2000)
         // Of the same server, under a name that its certificate does not have.
         await #expect(throws: MediaFailure.certificate) {
@@ -34,7 +39,7 @@ struct SecureTests {
         let server = try MediaServer(certificate: certificate.path)
         let plain = try #require(MediaServer.shared)
         let path = "/fast/\(UInt64.random(in: 0 ... .max)).jpg"
-        let shelf = try shelf()
+        let shelf = try shelf(server)
         await #expect(throws: MediaFailure.redirects) {
             try await shelf.media(server.url("/to/a?\(plain.url(path))", host: "localhost", scheme: "https"))
         }
@@ -44,7 +49,7 @@ struct SecureTests {
     @Test("Where HTTP/2 is spoken, many transfers share a connection", .enabled(if: MediaServer.speaksHTTP2))
     func shared() async throws {
         let server = try MediaServer(certificate: certificate.path, together: 90)
-        let shelf = try shelf()
+        let shelf = try shelf(server)
         func fetch(_ number: Int) async throws -> String {
             try await shelf.media(server.url("/\(number)", host: "localhost", scheme: "https")).name
         }

@@ -1,5 +1,7 @@
 import Glibc
 import Push
+import Synchronization
+import Telemetry
 import TestSupport
 import Testing
 
@@ -19,11 +21,62 @@ struct StoreTests {
         try disk.fill()
         await #expect(throws: MediaFailure.storage) { try await shelf.media(url) }
         #expect(disk.folder.names == ["ballast"])
-        #expect(shelf.lines == ["error: media cannot be kept: \(disk.folder.path): No space left on device"])
+        let why = "its disk is nearly full: nothing more is kept while less than 1 GB, or 5%, of it are free"
+        #expect(shelf.lines == ["error: media cannot be kept: \(disk.folder.path): \(why)"])
+        #expect(shelf.library.figures?.refusals == 1 && shelf.library.figures?.free == 0)
         disk.makeRoom()
         let media = try await shelf.media(url)
         #expect(disk.folder.names == [media.name])
         #expect(try shelf.bytes(of: media).count == 2_000_000)
+    }
+
+    /// (trust 15)
+    @Test("Below its floor of free space a disk is left alone, whatever is coming in")
+    func floor() throws {
+        let folder = try TemporaryFolder()
+        let available = Atomic<Int>(6_000_000)
+        let room = MediaRoom(path: folder.path, capacity: .max) { _ in
+            (100_000_000, available.load(ordering: .relaxed))
+        }
+        let store = try MediaFolder(path: folder.path, room: room)
+        let file = try store.begin()
+        #expect(room.figures.free == 1_000_000)
+        let bytes = [UInt8](repeating: 0, count: 600_000)
+        try bytes.withUnsafeBytes { try file.write($0) }
+        available.store(5_000_000, ordering: .relaxed)
+        // It is asked again after a mebibyte.
+        #expect(throws: FileFailure.self) { try bytes.withUnsafeBytes { try file.write($0) } }
+        #expect(throws: FileFailure.self) { try store.begin() }
+        #expect(room.figures.refusals == 2 && room.figures.free == 0 && room.figures.bytes == 600_000)
+        #expect(folder.names.count == 1)
+        available.store(5_000_001, ordering: .relaxed)
+        _ = try store.begin()
+        // Of a large disk it is 1 GB.
+        let large = MediaRoom(path: folder.path, capacity: .max) { _ in (100_000_000_000, 1_000_000_001) }
+        large.askDisk()
+        #expect(large.figures.free == 1)
+    }
+
+    /// (trust 15)
+    @Test("Files that are still coming in count, and make the oldest go")
+    func comingIn() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path, capacity: 1_000)
+        try write(name(0), 300, used: time(nil) - 60, in: folder)
+        try write(name(1), 300, used: time(nil), in: folder)
+        let bytes = [UInt8](repeating: 0, count: 500)
+        do {
+            let file = try store.begin()
+            try bytes.withUnsafeBytes { try file.write($0) }
+            #expect(store.tidy(age: .seconds(3600), capacity: 1_000) == [name(0)])
+            #expect(store.room.figures.bytes == 800)
+            // Nor does what is coming in alone grow beyond it.
+            let other = try store.begin()
+            try bytes.withUnsafeBytes { try other.write($0) }
+            #expect(throws: FileFailure.self) { try bytes.withUnsafeBytes { try other.write($0) } }
+        }
+        #expect(store.room.figures.bytes == 300)
+        #expect(folder.names == [name(1)])
     }
 
     @Test("A folder that goes is an error until it is there again")
@@ -103,7 +156,8 @@ struct StoreTests {
         try write(".partial-new", 1000, used: now - 7000, in: folder)
         try write(".partial-old", 1000, used: now - 7300, in: folder)
         #expect(store.tidy(age: .seconds(450), capacity: 1_000_000, now: now) == [name(5)])
-        #expect(store.tidy(age: .seconds(450), capacity: 250, now: now) == [name(2), name(3), name(4)])
+        // A thousand of them are of the file that is coming in.
+        #expect(store.tidy(age: .seconds(450), capacity: 1250, now: now) == [name(2), name(3), name(4)])
         #expect(
             Set(folder.names) == [
                 name(0), name(1), "foreign.png", String(repeating: "A", count: 64) + ".png", ".partial-new",
@@ -127,16 +181,18 @@ struct StoreTests {
     @Test("What comes makes room for itself, and what went for it is told")
     func caretaker() async throws {
         let folder = try TemporaryFolder()
-        let store = try MediaFolder(path: folder.path)
+        let store = try MediaFolder(path: folder.path, capacity: 150)
         try write(name(0), 100, used: time(nil) - 60, in: folder)
         try write(name(1), 100, used: time(nil), in: folder)
         var settings = MediaSettings.sample(folder.path)
         settings.capacity = 150
         let (gone, continuation) = AsyncStream.makeStream(of: Set<String>.self)
         let caretaker = Caretaker(store, settings) { continuation.yield($0) }
-        caretaker.note(try #require(Media(name: name(1), size: 100)))
+        let file = try store.begin()
+        try [0, 0, 0].withUnsafeBytes { try file.write($0) }
         #expect(await gone.first { _ in true } == [name(0)])
-        #expect(folder.names == [name(1)])
+        #expect(folder.names.contains(name(1)) && !folder.names.contains(name(0)))
+        withExtendedLifetime(caretaker) {}
     }
 
     @Test("What the folder has lost is found out when it is used, and fetched again")

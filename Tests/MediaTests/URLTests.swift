@@ -7,7 +7,7 @@ import Testing
 struct URLTests {
     private func failure(_ url: String, _ change: (inout MediaSettings) -> Void = { _ in }) -> MediaFailure? {
         var settings = MediaSettings.sample("/nonexistent")
-        settings.hosts = ["cdn.example.com", "*.img.example"].compactMap(HostPattern.init)
+        settings.hosts = ["cdn.example.com", "*.img.example", "*.img.example:8443"].compactMap(HostPattern.init)
         settings.allowsHTTP = false
         change(&settings)
         do throws(MediaFailure) {
@@ -21,7 +21,9 @@ struct URLTests {
     @Test(
         "Only https, only hosts that are named, nobody's credentials",
         arguments: [
-            ("https://cdn.example.com/a.jpg", nil), ("https://CDN.example.COM:8443/a?b#c", nil),
+            ("https://cdn.example.com/a.jpg", nil), ("https://CDN.example.COM:443/a?b#c", nil),
+            ("https://cdn.example.com:8443/a", .forbiddenHost), ("https://a.img.example:8443/", nil),
+            ("https://a.img.example:8444/", .forbiddenHost),
             ("https://a.img.example/", nil), ("https://a.b.img.example/", nil),
             ("http://cdn.example.com/a.jpg", .malformedURL), ("ftp://cdn.example.com/a.jpg", .malformedURL),
             ("file:///etc/passwd", .malformedURL), ("gopher://cdn.example.com/", .malformedURL),
@@ -67,7 +69,7 @@ struct URLTests {
         ])
     func servers(_ url: String, _ server: String) throws {
         var settings = MediaSettings.sample("/nonexistent")
-        settings.hosts = ["*"].compactMap(HostPattern.init)
+        settings.hosts = ["*", "*:8"].compactMap(HostPattern.init)
         #expect(try WebAddress(url, settings).server == server)
     }
 

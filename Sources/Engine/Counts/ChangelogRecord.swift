@@ -5,7 +5,12 @@ package import Stores
 /// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the count,
 /// the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`, `3 120045 1`.
 /// A count alone is of an unknown event, as is no value, which is a count of 0.
+///
+/// In version 2 this comes after a mark, and may have more behind it, each with a name, which is passed over where it is not
+/// known: `v2 3 120045 1 name=value`. A release must not need what the one before it would lose. Later versions have marks
+/// of their own. The key has no version: compaction goes by its bytes.
 package enum ChangelogRecord {
+    private static let mark = UInt8(ascii: "v")
     private static let prefix = MemoryLayout<UInt32>.size
 
     /// Why a record is none of ours.
@@ -16,6 +21,8 @@ package enum ChangelogRecord {
         case notACount
         case notAnOffset
         case notAnIncarnation
+        /// A record of ours, of a version that is not known here: what it counts is not known either.
+        case version(Int)
 
         package var reason: String {
             switch self {
@@ -24,6 +31,7 @@ package enum ChangelogRecord {
             case .notACount: "the value does not begin with a count"
             case .notAnOffset: "the value's second part is not an offset"
             case .notAnIncarnation: "the value's third part is not an incarnation"
+            case .version(let version): "the value is of version \(version), which is not known here"
             }
         }
     }
@@ -53,8 +61,15 @@ package enum ChangelogRecord {
     }
 
     /// Replaces the bytes by the value. A count below 0 is written as 0.
-    package static func encode(_ state: CountState, into bytes: inout [UInt8]) {
+    package static func encode(
+        _ state: CountState, version: FormatVersion = .current, into bytes: inout [UInt8]
+    ) {
         bytes.removeAll(keepingCapacity: true)
+        if version == .next {
+            bytes.append(mark)
+            append(UInt64(version.rawValue), to: &bytes)
+            bytes.append(space)
+        }
         append(UInt64(max(0, state.count)), to: &bytes)
         if state.offset < 0, state.incarnation == 0 { return }
         bytes.append(space)
@@ -68,7 +83,8 @@ package enum ChangelogRecord {
 
     /// What is beyond the limits of `CountState` is malformed, as is a second way to write the same.
     package static func state(_ value: UnsafeRawBufferPointer?) throws(Malformed) -> CountState {
-        guard let value else { return CountState(count: 0) }
+        guard var value else { return CountState(count: 0) }
+        if value.first == mark { value = try content(of: value) }
         var at = 0
         guard let count = number(value, &at, through: UInt64(Int32.max)) else { throw .notACount }
         var state = CountState(count: Int32(truncatingIfNeeded: count))
@@ -88,6 +104,19 @@ package enum ChangelogRecord {
         else { throw .notAnIncarnation }
         state.incarnation = UInt32(incarnation)
         return state
+    }
+
+    /// What is behind the mark and before the first part that has a name.
+    private static func content(of value: UnsafeRawBufferPointer) throws(Malformed) -> UnsafeRawBufferPointer {
+        var at = 1
+        guard let version = number(value, &at, through: UInt64(Int32.max)), version > FormatVersion.current.rawValue
+        else { throw .notACount }
+        guard version <= FormatVersion.next.rawValue else { throw .version(Int(version)) }
+        guard isPart(value, &at) else { throw .notACount }
+        let parts = value[at...]
+        guard let name = parts.firstIndex(of: UInt8(ascii: "=")) else { return UnsafeRawBufferPointer(rebasing: parts) }
+        guard let end = parts[..<name].lastIndex(of: space) else { throw .notACount }
+        return UnsafeRawBufferPointer(rebasing: parts[..<end])
     }
 
     private static var space: UInt8 { UInt8(ascii: " ") }

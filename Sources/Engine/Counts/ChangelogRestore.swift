@@ -17,6 +17,8 @@ struct ChangelogRestore {
         var isWhole = false
         /// The log is another than before: what is still coming of it by the old way says nothing.
         var isAnew = false
+        /// It has a record of a version that is not known here: it is not read on, and never whole.
+        var isNewer = false
         /// Told already: an open transaction stands before the end.
         var isHeldUp = false
         var count = 0
@@ -93,6 +95,7 @@ struct ChangelogRestore {
     enum Taking: Equatable {
         case taken
         case notARecord(reason: String)
+        case newer(reason: String)
         /// The partition's changelog is not the one that was read before.
         case anew(Int)
     }
@@ -110,20 +113,29 @@ struct ChangelogRestore {
                 return .anew(index)
             }
         }
-        reading[index].last = position
-        reading[index].count += 1
+        let state: CountState
         do throws(ChangelogRecord.Malformed) {
             _ = try ChangelogRecord.account(key)
-            let state = try ChangelogRecord.state(value)
-            guard let key else { return .taken }
-            let start = keys.count
-            keys.append(contentsOf: key)
-            reading[index].keys.append(start..<keys.count)
-            reading[index].rows.append((secret.hash(key), state))
-            return .taken
+            state = try ChangelogRecord.state(value)
+        } catch .version(let version) {
+            reading[index].isNewer = true
+            return .newer(reason: ChangelogRecord.Malformed.version(version).reason)
         } catch {
+            note(position, index)
             return .notARecord(reason: error.reason)
         }
+        note(position, index)
+        guard let key else { return .taken }
+        let start = keys.count
+        keys.append(contentsOf: key)
+        reading[index].keys.append(start..<keys.count)
+        reading[index].rows.append((secret.hash(key), state))
+        return .taken
+    }
+
+    private mutating func note(_ position: ChangelogPosition, _ index: Int) {
+        reading[index].last = position
+        reading[index].count += 1
     }
 
     /// A planted fault: true from the second record of a partition on, which is taken to be whole then.
@@ -135,7 +147,7 @@ struct ChangelogRestore {
 
     /// nil for one that is not read, or of which what comes says nothing.
     func index(ofNumber number: Int32) -> Int? {
-        reading.firstIndex { $0.number == number && !$0.isAnew }
+        reading.firstIndex { $0.number == number && !$0.isAnew && !$0.isNewer }
     }
 
     func withKey<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -15,6 +15,13 @@ struct ByteReader {
         return bytes[position]
     }
 
+    /// nil where there are not as many.
+    mutating func bytes(_ count: UInt64) -> ArraySlice<UInt8>? {
+        guard count <= UInt64(bytes.count - position) else { return nil }
+        defer { position += Int(count) }
+        return bytes[position..<position + Int(count)]
+    }
+
     mutating func rest() -> ArraySlice<UInt8> {
         defer { position = bytes.count }
         return bytes[position...]

@@ -140,8 +140,9 @@ extension OffsetLedger {
     /// Something has changed since the last snapshot that was committed.
     package var isDirty: Bool { changes != committedChanges }
 
-    package func snapshot(limit: Int = OffsetMetadata.limit) -> Snapshot {
-        let (metadata, leftOut) = OffsetMetadata(base: position, completed: completedBeyond).encoded(limit: limit)
+    package func snapshot(limit: Int = OffsetMetadata.limit, version: FormatVersion = .current) -> Snapshot {
+        let (metadata, leftOut) = OffsetMetadata(base: position, completed: completedBeyond)
+            .encoded(limit: limit, version: version)
         return Snapshot(offset: position, metadata: metadata, leftOut: leftOut, changes: changes)
     }
 

@@ -5,12 +5,13 @@ extension OffsetMetadata {
     /// bounded by the length of the text, whatever run lengths it claims.
     package init(decoding text: String, committedAt offset: Int64) throws(Rejection) {
         let characters = text.utf8
-        guard characters.starts(with: Self.mark.utf8.dropLast()) else { throw .foreign }
-        guard let version = text.dropFirst(Self.mark.count - 1).first else { throw .corrupt }
-        guard version == Self.mark.last else { throw .version(version) }
+        guard characters.starts(with: Self.mark.utf8) else { throw .foreign }
+        guard let digit = text.dropFirst(Self.mark.count).first else { throw .corrupt }
+        let number = digit.asciiValue.flatMap { $0 >= UInt8(ascii: "0") ? $0 - UInt8(ascii: "0") : nil }
+        guard let version = number.flatMap(FormatVersion.init) else { throw .version(digit) }
         var bytes: [UInt8] = []
         guard characters.count <= Self.limit,
-            Base64.decode(Array(characters.dropFirst(Self.mark.count)).span, into: &bytes),
+            Base64.decode(Array(characters.dropFirst(Self.mark.count + 1)).span, into: &bytes),
             bytes.count > Self.checksumSize
         else { throw .corrupt }
         let sum = bytes.prefix(Self.checksumSize).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -20,7 +21,28 @@ extension OffsetMetadata {
         guard let base = reader.varint().flatMap(Int64.init(exactly:)) else { throw .corrupt }
         guard base == offset else { throw .otherBase(base) }
         self.base = base
-        completed = try Self.completed(from: &reader, base: base)
+        completed =
+            switch version {
+            case .current: try Self.completed(from: &reader, base: base)
+            case .next: try Self.parts(from: &reader, base: base)
+            }
+    }
+
+    private static func parts(from reader: inout ByteReader, base: Int64) throws(Rejection) -> [Range<Int64>] {
+        var completed: [Range<Int64>] = []
+        while !reader.isAtEnd {
+            guard let kind = reader.varint(), let bytes = reader.varint().flatMap({ reader.bytes($0) }) else {
+                throw .corrupt
+            }
+            guard kind == completedPart else {
+                guard kind.isMultiple(of: 2) else { throw .part(kind) }
+                continue
+            }
+            var part = ByteReader(bytes)
+            guard completed.isEmpty, !part.isAtEnd else { throw .corrupt }
+            completed = try Self.completed(from: &part, base: base)
+        }
+        return completed
     }
 
     private static func completed(from reader: inout ByteReader, base: Int64) throws(Rejection) -> [Range<Int64>] {

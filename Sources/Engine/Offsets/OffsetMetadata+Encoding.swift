@@ -2,26 +2,35 @@ import Push
 
 extension OffsetMetadata {
     /// The text, and how many completed offsets it leaves out: what does not fit is cut from the far end.
-    package func encoded(limit: Int = OffsetMetadata.limit) -> (text: String, leftOut: Int) {
+    package func encoded(
+        limit: Int = OffsetMetadata.limit, version: FormatVersion = .current
+    ) -> (text: String, leftOut: Int) {
         precondition(limit >= 64, "no room for an offset")
         var body = ByteWriter()
         body.write(varint: UInt64(base))
         let total = completed.reduce(0) { $0 + $1.count }
         var kept = 0
         if total > 0 {
-            let room = limit * 3 / 4 - 3 - Self.checksumSize - body.bytes.count - 1
+            let head = version == .next ? Self.partHead : 0
+            let room = limit * 3 / 4 - 3 - Self.checksumSize - body.bytes.count - 1 - head
             let bitmap = BitmapPlan(completed, base: base, room: room)
             let runs = RunPlan(completed, base: base, room: room)
             let isBitmap = (bitmap.kept, runs.size) > (runs.kept, bitmap.size)
             kept = isBitmap ? bitmap.kept : runs.kept
             if kept > 0 {
-                body.bytes.append((isBitmap ? Form.bitmap : Form.runs).rawValue)
-                if isBitmap { bitmap.write(to: &body) } else { runs.write(to: &body) }
+                var part = ByteWriter()
+                part.bytes.append((isBitmap ? Form.bitmap : Form.runs).rawValue)
+                if isBitmap { bitmap.write(to: &part) } else { runs.write(to: &part) }
+                if version == .next {
+                    body.write(varint: Self.completedPart)
+                    body.write(varint: UInt64(part.bytes.count))
+                }
+                body.bytes += part.bytes
             }
         }
         let checksum = Self.checksum(of: body.bytes)
         let sum = (0..<Self.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        return (Self.mark + Base64.urlText(sum + body.bytes), total - kept)
+        return ("\(Self.mark)\(version.rawValue)" + Base64.urlText(sum + body.bytes), total - kept)
     }
 
     /// No set with this many holes within this many offsets takes more characters.
@@ -31,7 +40,7 @@ extension OffsetMetadata {
         // (runs of 1 and 3 times 2^order in turn), and the hole before it one.
         let order = Int.bitWidth - max(1, span / max(1, holes)).leadingZeroBitCount - 1
         let runs = (holes.multipliedReportingOverflow(by: order + 5).partialValue + 7) / 8 + 16
-        return (min(bitmap, runs) + 3 + checksumSize + 9 + 1) * 4 / 3 + 1
+        return (min(bitmap, runs) + 3 + checksumSize + 9 + 1 + partHead) * 4 / 3 + 1
     }
 }
 

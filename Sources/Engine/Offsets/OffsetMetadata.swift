@@ -1,13 +1,17 @@
 /// What travels in the metadata of a commit: the offset that the commit names and the completed ones above it.
 ///
-/// The text is base64url throughout, at most `limit` characters, never empty: `PMv1`, then a checksum, the base and,
-/// where anything is completed, a form and its data. A bitmap has one bit an offset from base + 1; run lengths are pairs
+/// The text is base64url throughout, at most `limit` characters, never empty: `PMv` and the version, then a checksum, the
+/// base and, where anything is completed, a form and its data. In version 2 these are a part, with its kind and its length
+/// before it: a part of a kind that is not known is passed over where the kind is even. A bitmap has one bit an offset from base + 1; run lengths are pairs
 /// (not done, done) in Exp-Golomb codes of two fitting orders, about 10 bits for each hole at one in a hundred.
 package struct OffsetMetadata: Equatable, Sendable {
     /// Brokers refuse more than 4,096 bytes unless configured.
     package static let limit = 4_095
-    /// Three bytes in base64url; the last character is the version.
-    static let mark = "PMv1"
+    /// With the version behind it, three bytes in base64url.
+    static let mark = "PMv"
+    static let completedPart: UInt64 = 1
+    /// The most that the kind and the length of the part of completed offsets take.
+    static let partHead = 3
     static let checksumSize = 4
     static let largestOrder = 40
 
@@ -22,6 +26,8 @@ package struct OffsetMetadata: Equatable, Sendable {
         case foreign
         /// Ours, of a version that is not known here.
         case version(Character)
+        /// Ours, with a part that must not be passed over and is not known here.
+        case part(UInt64)
         case corrupt
         /// Ours, but the committed offset is another than it was written for: someone set it on purpose.
         case otherBase(Int64)

@@ -62,8 +62,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changelogEnd: ChangelogPosition?
     /// What was not published of it by then is left to its next owner: nothing is sent again.
     var isGivenUp = false
-    /// Something of it was published in the open transaction.
-    var isInTransaction = false
+    /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
+    var transactionStart: Int64?
 
     init(_ place: TopicPartition, topic: UInt32, assignment: UInt32, now: Instant) {
         self.place = place
@@ -90,6 +90,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
+    /// Something of it was published in the open transaction.
+    var isInTransaction: Bool { transactionStart != nil }
+
     var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
@@ -103,7 +106,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     mutating func rewind() {
         gap = nil
         ledger = committed.ledger
-        isInTransaction = false
+        transactionStart = nil
     }
 }
 

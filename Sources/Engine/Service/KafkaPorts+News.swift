@@ -30,6 +30,13 @@ extension KafkaPorts {
                     place(position.partition), .partition(position.partition.partition), .offset(position.offset),
                     .reason(reason),
                 ])
+        case .newerCommit(let position, let reason):
+            log.error(
+                "a newer release has committed the offset: its partition waits for an instance that can read it",
+                [
+                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
+                    .reason(reason),
+                ])
         case .logMadeAnew(let place, let offset):
             log.warning(
                 "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
@@ -65,6 +72,7 @@ extension KafkaPorts {
         case .producerReplaced(let reason):
             log.warning("another producer takes the place of one that has failed", [.error(text: reason)])
         case .outputsReturned(let reason):
+            metrics.outputsReturned.add()
             log.warning("outputs were not stored: they are sent again, in their order", [.reason(reason)])
         case .outputsGoOn: log.info("outputs do not wait any more")
         case .outputRefused(let place, let offset, let reason):
@@ -84,6 +92,10 @@ extension KafkaPorts {
         case .changelogNotARecord(let position, let reason):
             log.warning(
                 "a record of the badge changelog is none",
+                [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
+        case .changelogNewer(let position, let reason):
+            log.error(
+                "a newer release has written counts: their partition waits for an instance that can read them",
                 [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogAnew(let partition):
             log.warning(

@@ -299,6 +299,8 @@ package enum ShardNews: Sendable, Equatable {
     /// The bound of a drain has passed: so many entries are left to the next owner.
     case drainTooLong(unfinished: Int)
     case foreignCommit(Position, reason: String)
+    /// A newer release wrote it: its partition waits for an instance that can read it.
+    case newerCommit(Position, reason: String)
     case logMadeAnew(TopicPartition, offset: Int64)
     case logExpired(TopicPartition, from: Int64, to: Int64)
     /// A broker did, though the log holds it.
@@ -316,6 +318,8 @@ package enum ShardNews: Sendable, Equatable {
     case outputRefused(TopicPartition, offset: Int64, reason: String)
     case changelogRefused(reason: String)
     case changelogNotARecord(ChangelogPosition, reason: String)
+    /// A newer release wrote it: the partition waits as well.
+    case changelogNewer(ChangelogPosition, reason: String)
     case changelogAnew(partition: Int32)
     case changelogHeldUp(partition: Int32, offset: Int64)
     case restoring([Int32])

@@ -108,7 +108,8 @@ extension Shard where Ports: ~Copyable {
                 isDirty = true
                 continue
             }
-            let snapshot = partitions[index].ledger.snapshot(limit: settings.metadataLimit)
+            let snapshot = partitions[index].ledger.snapshot(
+                limit: settings.metadataLimit, version: settings.formatVersion)
             if snapshot.leftOut > 0 {
                 ports.tell(.metadataCut(partitions[index].place, leftOut: snapshot.leftOut))
             }
@@ -143,7 +144,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func publish(_ change: CountChanges.Change) -> PublishStep {
-        ChangelogRecord.encode(change.state, into: &restore.value)
+        ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &restore.value)
         let place = partitions[change.partition].place
         let tag = EntryTable.changeTag(
             checkpoint.number, change.partition, epoch: partitions[change.partition].assignment)
@@ -288,7 +289,7 @@ extension Shard where Ports: ~Copyable {
             cut.marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
                 partitions[index].counts?.commitChanges()
-                partitions[index].isInTransaction = false
+                partitions[index].transactionStart = nil
             }
             forgetConvicts()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)

@@ -37,7 +37,7 @@ extension Shard where Ports: ~Copyable {
     /// It comes to pass, or to nothing, with the whole transaction.
     private mutating func completeInTransaction(_ entry: UInt32) {
         let index = entries[entry].partition
-        partitions[index].isInTransaction = true
+        if !partitions[index].isInTransaction { partitions[index].transactionStart = entries[entry].timestamp }
         guard count(entry) else {
             checkpoint.failTransaction()
             return failDisk(of: index)

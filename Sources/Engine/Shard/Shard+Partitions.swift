@@ -212,6 +212,9 @@ extension Shard where Ports: ~Copyable {
         var completed: [Range<Int64>] = []
         do throws(OffsetMetadata.Rejection) {
             completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
+        } catch let error where error.isOfNewerRelease {
+            // Without it what is done already would be done again. It is asked for again after a while.
+            return ports.tell(.newerCommit(position, reason: error.explanation))
         } catch {
             ports.tell(.foreignCommit(position, reason: error.explanation))
         }
@@ -385,9 +388,17 @@ extension Shard where Ports: ~Copyable {
 }
 
 extension OffsetMetadata.Rejection {
+    var isOfNewerRelease: Bool {
+        switch self {
+        case .version, .part: true
+        case .foreign, .corrupt, .otherBase: false
+        }
+    }
+
     package var explanation: String {
         switch self {
         case .foreign: "its metadata is not ours"
+        case .part(let kind): "its metadata has a part, \(kind), that is not known here"
         case .version(let version): "its metadata is of version \(version), which is not known here"
         case .corrupt: "its metadata is damaged"
         case .otherBase(let base): "its metadata was written for offset \(base)"

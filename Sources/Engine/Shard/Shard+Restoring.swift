@@ -39,6 +39,7 @@ extension Shard where Ports: ~Copyable {
         // Nobody wakes the thread for what is left of a batch.
         restore.mayHaveMore = count > 0
         for (position, reason) in taken.refused { ports.tell(.changelogNotARecord(position, reason: reason)) }
+        for (position, reason) in taken.newer { ports.tell(.changelogNewer(position, reason: reason)) }
         for (number, offset) in taken.heldUp { ports.tell(.changelogHeldUp(partition: number, offset: offset)) }
         for index in taken.anew { beginAnew(index) }
     }
@@ -108,6 +109,7 @@ extension Shard where Ports: ~Copyable {
 private struct ReplicaBatch {
     var restore = ChangelogRestore(secret: AccountSecret(0, 0))
     var refused: [(ChangelogPosition, String)] = []
+    var newer: [(ChangelogPosition, String)] = []
     var heldUp: [(Int32, Int64)] = []
     var anew: [Int] = []
 
@@ -118,6 +120,7 @@ private struct ReplicaBatch {
             switch restore.take(position, key: key, value: value) {
             case .taken: break
             case .notARecord(let reason): refused.append((position, reason))
+            case .newer(let reason): newer.append((position, reason))
             case .anew(let index): begin(index)
             }
         case .end(let number, let offset, let isWhole):

@@ -30,5 +30,8 @@ package struct ShardSettings: Sendable {
     /// What accounts are hashed with; the state folder's own.
     package var countSecret = AccountSecret(0, 0)
 
+    /// In which commits and counts are written.
+    package var formatVersion = FormatVersion.current
+
     package init(input: [String]) { self.input = input }
 }

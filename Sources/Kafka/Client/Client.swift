@@ -1,4 +1,5 @@
 internal import CRdKafka
+import Synchronization
 
 /// A line that librdkafka logs, with its syslog level (3 error, 4 warning, 6 info, 7 debug).
 public typealias KafkaLogSink = @Sendable (_ level: Int32, _ facility: String, _ message: String) -> Void
@@ -23,9 +24,7 @@ final class Client: Sendable {
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(sinks).toOpaque())
         rd_kafka_conf_set_log_cb(configuration, onLog)
         rd_kafka_conf_set_stats_cb(configuration, onStatistics)
-        // The log has told what is wrong, and a fatal error stays readable. With nobody to call, librdkafka would log it
-        // once more.
-        rd_kafka_conf_set_error_cb(configuration) { _, _, _, _ in }
+        rd_kafka_conf_set_error_cb(configuration, onError)
         prepare(configuration)
         var reason = [CChar](repeating: 0, count: 512)
         guard let handle = rd_kafka_new(type, configuration, &reason, reason.count) else {
@@ -79,6 +78,8 @@ final class ClientSinks: Sendable {
     nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()
+    /// Why brokers were there and took no connection.
+    let refusal = Mutex<KafkaError?>(nil)
 
     init(log: @escaping KafkaLogSink) { self.log = log }
 
@@ -93,6 +94,16 @@ private func onLog(
 ) {
     guard let client, let facility, let message, let sinks = ClientSinks.from(rd_kafka_opaque(client)) else { return }
     sinks.log(level, String(cString: facility), String(cString: message))
+}
+
+/// Called within a poll. The log has told what is wrong, and a fatal error stays readable: only why a connection was refused
+/// is kept. With nobody to call, librdkafka would log it once more.
+private func onError(
+    client: OpaquePointer?, code: Int32, message: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?
+) {
+    let error = KafkaError(rd_kafka_resp_err_t(rawValue: code), message: message.map { String(cString: $0) })
+    guard error.isLogin || error.isTLS, let sinks = ClientSinks.from(opaque) else { return }
+    sinks.refusal.withLock { $0 = error }
 }
 
 /// Called within a poll when `statistics.interval.ms` has passed. Returning 0 lets librdkafka free the text.

@@ -88,6 +88,18 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     }
 
+    /// Brokers do not take the name or the password.
+    package var isLogin: Bool {
+        isAny(of: RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED)
+    }
+
+    package var isTLS: Bool { isAny(of: RD_KAFKA_RESP_ERR__SSL) }
+
+    /// Brokers know the client, and do not let it do this.
+    package var isForbidden: Bool {
+        isAny(of: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+    }
+
     /// The log does not hold the offset that was to be read, and no other was allowed in its place.
     package var isOffsetOutOfLog: Bool { isAny(of: RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) }
 

@@ -1,5 +1,6 @@
 internal import CRdKafka
 internal import Glibc
+import Synchronization
 
 /// An idempotent producer. Publishing is for any thread; `poll` for one.
 public final class Producer: Sendable {
@@ -78,8 +79,13 @@ public final class Producer: Sendable {
 
     public var fatalError: KafkaError? { client.fatalError }
 
-    /// Whether a broker answers; creates nothing.
-    public func reach(milliseconds: Int32) -> KafkaError? { Metadata.reach(client, milliseconds: milliseconds) }
+    /// Whether a broker answers; creates nothing. Where brokers refuse the connection, it says why. For the thread that
+    /// polls.
+    public func reach(milliseconds: Int32) -> KafkaError? {
+        guard let error = Metadata.reach(client, milliseconds: milliseconds) else { return nil }
+        rd_kafka_poll(client.handle, 0)
+        return sinks.refusal.withLock { $0 } ?? error
+    }
 
     /// The identity of the cluster, where brokers tell it. Blocks.
     public func clusterID(milliseconds: Int32) -> String? {

@@ -33,7 +33,11 @@ struct WebAddress: Sendable {
         isSecure = scheme == "https"
         guard isSecure || settings.allowsHTTP && scheme == "http" else { throw .malformedURL }
         let name = host.lowercased()
-        guard settings.hosts.contains(where: { $0.admits(name) }) else { throw .forbiddenHost }
+        let number = Int(port) ?? 0
+        let isUsual = number == (isSecure ? 443 : 80)
+        guard settings.hosts.contains(where: { $0.admits(name, port: number, isUsual: isUsual) }) else {
+            throw .forbiddenHost
+        }
         self.host = name
         server = "\(name):\(port)"
         self.text = whole

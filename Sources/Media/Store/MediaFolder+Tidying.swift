@@ -24,15 +24,21 @@ extension MediaFolder {
     /// A file that was begun so long ago was left behind by a process that died.
     private static let patience = 2 * 3600
 
-    /// Removes what was not used for so long, then what was not used for the longest until the rest is small enough.
+    /// Removes what was not used for so long, then what was not used for the longest until the rest is small enough, files
+    /// that are still coming in included.
     /// Gives the names that are gone. Other files are left alone; several processes may do this to one folder.
     func tidy(age: Duration, capacity: Int, now: Int = time(nil)) -> Set<String> {
         var gone: Set<String> = []
         var kept: [Entry] = []
         var total = 0
+        var partial = 0
         for entry in entries() {
             if entry.name.hasPrefix(PartialFile.prefix) {
-                if now - entry.used > Self.patience { unlink("\(path)/\(entry.name)") }
+                if now - entry.used > Self.patience {
+                    unlink("\(path)/\(entry.name)")
+                } else {
+                    partial += entry.size
+                }
             } else if .seconds(now - entry.used) > age {
                 if remove(entry) { gone.insert(entry.name) }
             } else {
@@ -40,12 +46,14 @@ extension MediaFolder {
                 total += entry.size
             }
         }
-        guard total > capacity else { return gone }
-        for entry in kept.sorted(by: { $0.used < $1.used }) where total > capacity {
-            guard remove(entry) else { continue }
-            gone.insert(entry.name)
-            total -= entry.size
+        if total + partial > capacity {
+            for entry in kept.sorted(by: { $0.used < $1.used }) where total + partial > capacity {
+                guard remove(entry) else { continue }
+                gone.insert(entry.name)
+                total -= entry.size
+            }
         }
+        room.counted(total)
         return gone
     }
 

@@ -9,6 +9,7 @@ final class MediaFolder: Sendable {
     typealias Done = @Sendable (FileFailure?) -> Void
 
     let path: String
+    let room: MediaRoom
     /// So many files may be open: those of transfers, and those that wait for the disk.
     private let limit: Int
     private let files = Atomic<Int>(0)
@@ -18,8 +19,11 @@ final class MediaFolder: Sendable {
 
     /// Makes it where it is missing, for its owner only: who else may read it, such as a web server's group, is said by
     /// making it beforehand.
-    init(path: String, files limit: Int = Descriptors.share) throws(FileFailure) {
+    init(
+        path: String, capacity: Int = .max, files limit: Int = Descriptors.share, room: MediaRoom? = nil
+    ) throws(FileFailure) {
         self.path = path
+        self.room = room ?? MediaRoom(path: path, capacity: capacity)
         self.limit = limit
         try make()
         guard access(path, W_OK | X_OK) == 0 else { throw FileFailure(path: path, errno) }

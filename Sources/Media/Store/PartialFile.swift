@@ -1,5 +1,6 @@
 import Glibc
 import Push
+import Synchronization
 
 /// A file that is being written under a name nobody asks for; gone with the value unless it was given its own.
 final class PartialFile: Sendable {
@@ -8,23 +9,29 @@ final class PartialFile: Sendable {
     let descriptor: Int32
     private let folder: MediaFolder
     private let path: String
+    private let size = Atomic<Int>(0)
+    private let isKept = Atomic<Bool>(false)
 
     init(in folder: MediaFolder) throws(FileFailure) {
         self.folder = folder
         path = "\(folder.path)/\(Self.prefix)\(String(UInt64.random(in: 0 ... .max), radix: 16))"
-        let hasRoom = folder.takeRoom()
-        descriptor = hasRoom ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644) : -1
-        guard descriptor >= 0 else { throw FileFailure(path: folder.path, hasRoom ? errno : EMFILE) }
+        let mayOpen = folder.takeRoom()
+        descriptor = mayOpen ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644) : -1
+        guard descriptor >= 0 else { throw FileFailure(path: folder.path, mayOpen ? errno : EMFILE) }
+        try folder.room.begin()
     }
 
     deinit {
         folder.giveRoom()
+        folder.room.end(size.load(ordering: .relaxed), isKept: isKept.load(ordering: .relaxed))
         guard descriptor >= 0 else { return }
         unlink(path)
         close(descriptor)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws(FileFailure) {
+        try folder.room.take(bytes.count)
+        size.add(bytes.count, ordering: .relaxed)
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
@@ -42,5 +49,6 @@ final class PartialFile: Sendable {
         guard fdatasync(descriptor) == 0, rename(path, "\(folder.path)/\(name)") == 0 else {
             throw FileFailure(path: folder.path, errno)
         }
+        isKept.store(true, ordering: .relaxed)
     }
 }

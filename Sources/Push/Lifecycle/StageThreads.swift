@@ -64,7 +64,7 @@ public final class StageThreads: TaskExecutor {
 
     /// `usual`: while nothing blocks; as many as cores unless given. `limit`: the most that there ever are.
     public init(usual: Int? = nil, limit: Int = 512) {
-        self.usual = min(usual ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), limit)
+        self.usual = min(usual ?? Processors.usable, limit)
         self.limit = limit
     }
 

@@ -13,6 +13,9 @@ package final class FileWatcher: Sendable {
 
     package func add(_ file: any Reloadable) { watched.withLock { $0.append(file) } }
 
+    /// Of everything that is looked after.
+    package var paths: [String] { watched.withLock { $0.map(\.path) } }
+
     /// Starts polling, until the watcher is let go of.
     package func start(every interval: Duration = .seconds(1)) {
         let seconds = interval / .seconds(1)

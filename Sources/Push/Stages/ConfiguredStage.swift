@@ -14,7 +14,7 @@ public struct ConfiguredStage: Sendable {
     /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
     public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
         do {
-            return try await make(resources)
+            return try await make(resources.lent(to: name))
         } catch let problem as SettingProblem {
             throw problem
         } catch {

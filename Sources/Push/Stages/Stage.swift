@@ -8,6 +8,10 @@ public protocol Stage: Sendable {
     /// one. A stage that says so with a `didReceive` that is async is right too, and runs on the pool like any other.
     var isImmediate: Bool { get }
 
+    /// What this stage may report beside `ok`, `skipped`, `expired` and `failed:error`: metrics have a counter for each from the
+    /// start.
+    var results: [StageResult] { get }
+
     /// Changes the content. A thrown error counts as `failed:error` (or the reason of a `StageFailure`), and what the
     /// stage had changed by then is undone. Listens to task cancellation, which comes with the deadline.
     ///
@@ -26,6 +30,8 @@ public protocol Stage: Sendable {
 
 extension Stage {
     public var isImmediate: Bool { self is any ImmediateStage }
+
+    public var results: [StageResult] { [] }
 
     public func didReceiveAtOnce(
         _ content: inout NotificationContent, context: StageContext

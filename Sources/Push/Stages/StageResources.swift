@@ -2,8 +2,14 @@
 public struct StageResources: Sendable {
     public enum Severity: Sendable { case info, warning, error }
 
-    /// Writes a line to the service's log, about what concerns the stage and no single message: a file was reloaded.
-    public let log: @Sendable (Severity, String) -> Void
+    public typealias Log = @Sendable (Severity, String) -> Void
+
+    /// Writes a line to the service's log, with the stage as a field, about what concerns the stage and no single message: a
+    /// file was reloaded.
+    public var log: Log { { [stage, write] severity, message in write(severity, stage, message) } }
+    /// The stage that is built.
+    private var stage = ""
+    private let write: @Sendable (Severity, _ stage: String, String) -> Void
     /// Takes the stage's files, to read them again when they change.
     package let watcher: FileWatcher
     /// What the catalog says, for stages that show a text of their own.
@@ -17,20 +23,29 @@ public struct StageResources: Sendable {
     package var refusesSamples = false
 
     package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
-    package typealias MediaOpener = @Sendable (MediaSettings) throws -> any MediaSource
+    package typealias MediaOpener = @Sendable (MediaSettings, @escaping Log) throws -> any MediaSource
 
-    public init(log: @escaping @Sendable (Severity, String) -> Void) {
-        self.init(log: log, watcher: FileWatcher { _, _ in })
+    public init(log: @escaping Log) {
+        self.init(log: { severity, _, message in log(severity, message) }, watcher: FileWatcher { _, _ in })
     }
 
     package init(
-        log: @escaping @Sendable (Severity, String) -> Void, watcher: FileWatcher,
+        log: @escaping @Sendable (Severity, _ stage: String, String) -> Void, watcher: FileWatcher,
         contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") },
-        media: @escaping MediaOpener = { throw FileFailure(path: $0.folder, what: "no media is kept here") }
+        media: @escaping MediaOpener = { settings, _ in
+            throw FileFailure(path: settings.folder, what: "no media is kept here")
+        }
     ) {
-        self.log = log
+        write = log
         self.watcher = watcher
         self.contacts = contacts
         self.media = media
+    }
+
+    /// What this stage is lent: it is named where it says something.
+    func lent(to stage: String) -> StageResources {
+        var resources = self
+        resources.stage = stage
+        return resources
     }
 }

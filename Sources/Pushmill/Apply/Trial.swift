@@ -16,11 +16,11 @@ struct Trial {
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _ in }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
-        let tell: @Sendable (StageResources.Severity, String) -> Void = { [console] severity, message in
-            console.error("\(severity): \(message)")
-        }
-        let resources = StageResources(log: tell, watcher: watcher, contacts: contacts.open) { settings in
-            try media?.open(settings) ?? MediaLibrary(settings, keeps: false, log: tell)
+        let resources = StageResources(
+            log: { [console] severity, stage, message in console.error("\(severity): \(stage): \(message)") },
+            watcher: watcher, contacts: contacts.open
+        ) { settings, log in
+            try media?.open(settings) ?? MediaLibrary(settings, keeps: false, log: log)
         }
         let links = try await configuration.links(resources) { lateness?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))

@@ -1,5 +1,5 @@
 /// What the process tells its caller; numbers as in `sysexits.h`.
-package enum ExitCode: Int32, Sendable {
+package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// Something differs, is not healthy or is not whole.
     case different = 1

@@ -1,5 +1,6 @@
 package import Push
 import Replay
+package import Telemetry
 
 /// Why a command ends early.
 package enum ProgramError: Error {
@@ -11,6 +12,8 @@ package enum ProgramError: Error {
     /// What was given to read cannot be read.
     case badData(String)
     case internalFailure(String)
+    /// What is outside of this process is not as it has to be, and may be mended there: a service waits for it.
+    case outside(ProbeReason)
     /// Told to end before it had begun.
     case interrupted
 
@@ -19,7 +22,7 @@ package enum ProgramError: Error {
         case .usage: .usage
         case .unreadableConfiguration, .configuration: .configuration
         case .badData: .badData
-        case .internalFailure: .internalFailure
+        case .internalFailure, .outside: .internalFailure
         case .interrupted: .success
         }
     }
@@ -27,12 +30,19 @@ package enum ProgramError: Error {
 
 extension ProgramError: CustomStringConvertible {
     package var description: String {
+        guard case .configuration = self else { return "pushmill: \(messages.joined())" }
+        return messages.joined(separator: "\n")
+    }
+
+    /// A sentence each.
+    var messages: [String] {
         switch self {
         case .usage(let message), .unreadableConfiguration(let message), .badData(let message),
             .internalFailure(let message):
-            "pushmill: \(message)"
-        case .interrupted: "pushmill: told to end before it had begun"
-        case .configuration(let problems): problems.map(\.description).joined(separator: "\n")
+            [message]
+        case .outside(let reason): [reason.detail]
+        case .interrupted: ["told to end before it had begun"]
+        case .configuration(let problems): problems.map(\.description)
         }
     }
 }

@@ -27,9 +27,22 @@ extension Command {
             log.warning("a setting is hardly what is wanted", [.setting(warning.path), .error(text: warning.message)])
         }
         let rereading = Rereading(configuration)
-        return try await Service(configuration, log: log).run(signals) {
-            rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }
+        do throws(ProgramError) {
+            return try await Service(configuration, log: log).run(signals) {
+                rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }
+            }
+        } catch {
+            error.tell(log)
+            return error.exitCode
         }
+    }
+}
+
+extension ProgramError {
+    /// Why a service ends that has not begun, in the form of its other lines.
+    fileprivate func tell(_ log: Log) {
+        if case .interrupted = self { return log.info("told to end before it had begun") }
+        for message in messages { log.error("the service cannot start", [.error(text: message)]) }
     }
 }
 

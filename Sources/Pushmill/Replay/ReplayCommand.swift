@@ -17,7 +17,7 @@ struct ReplayCommand {
         configuration = try invocation.configuration()
         range = try RangeOptions(invocation)
         var settings = ReplayRun.Settings()
-        settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? Processors.usable
         settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
         settings.filter.keys = Set(invocation.texts(.onlyKey))
         settings.filter.categories = Set(invocation.texts(.onlyCategory))

@@ -46,15 +46,17 @@ struct ChangelogTopic {
                 remedy: "create another and name it under topics.badge-changelog")
             return try checkCompaction(client)
         }
-        throw .internalFailure("the topic \(name) was created, and the brokers do not know it")
+        throw .outside(.starting("the topic \(name) was created, and the brokers do not know it"))
     }
 
     private func checkCompaction(_ client: Producer) throws(ProgramError) {
         let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
         // Not every broker tells it, nor everyone.
         guard let policy = policies[name], policy != "compact" else { return }
-        throw .unreadableConfiguration(
-            "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact")
+        throw .outside(
+            ProbeReason(
+                "topic-mismatch",
+                "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact"))
     }
 
     private func create(_ partitions: Int, _ client: Producer) throws(ProgramError) {
@@ -62,12 +64,14 @@ struct ChangelogTopic {
             try client.createTopic(
                 name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)
         } catch {
-            if error.isTimeOut { throw .internalFailure("the topic \(name) cannot be created yet: \(error)") }
-            throw .unreadableConfiguration(
-                """
-                the brokers know no topic \(name), and do not let it be created (\(error)): create it with \
-                \(partitions) partitions and cleanup.policy=compact, or correct it under topics.badge-changelog
-                """)
+            if error.isTimeOut { throw .outside(.starting("the topic \(name) cannot be created yet: \(error)")) }
+            throw .outside(
+                ProbeReason(
+                    "unknown-topic",
+                    """
+                    the brokers know no topic \(name), and do not let it be created (\(error)): create it with \
+                    \(partitions) partitions and cleanup.policy=compact, or correct it under topics.badge-changelog
+                    """))
         }
     }
 }

@@ -8,12 +8,12 @@ final class EngineHandle: Sendable {
     private struct State {
         var engine: ShardThreads?
         /// Why there is none yet.
-        var waiting = "the service is starting"
+        var waiting = ProbeReason.starting("the service is starting")
     }
 
     private let state = Mutex(State())
 
-    func waits(because reason: String) { state.withLock { $0.waiting = reason } }
+    func waits(for reason: ProbeReason) { state.withLock { $0.waiting = reason } }
 
     func started(_ engine: ShardThreads) { state.withLock { $0.engine = engine } }
 
@@ -22,7 +22,7 @@ final class EngineHandle: Sendable {
     /// Why no traffic should be expected of this instance; empty when it is ready.
     var reasons: [ProbeReason] {
         let (engine, waiting) = state.withLock { ($0.engine, $0.waiting) }
-        guard let engine else { return [ProbeReason("starting", waiting)] }
+        guard let engine else { return [waiting] }
         return engine.reasons.map { ProbeReason($0.word, $0.sentence) }
     }
 }
@@ -33,13 +33,15 @@ extension MetricRegistry {
         addInFlight {
             (handle.engine?.figures ?? []).reduce((0, 0)) { ($0.0 + $1.inFlight, $0.1 + $1.inFlightBytes) }
         }
-        addLag { (handle.engine?.lags ?? []).map { ($0.place.topic, $0.place.partition, $0.records) } }
+        addBacklog {
+            (handle.engine?.backlogs ?? []).map { ($0.place.topic, $0.place.partition, $0.records, $0.seconds) }
+        }
         addPaused {
             (handle.engine?.figures ?? []).flatMap(\.partitions).map {
                 ($0.place.topic, $0.place.partition, $0.isPaused)
             }
         }
-        addBusy { handle.engine?.busySeconds ?? [] }
+        addBusy { [shards] in handle.engine?.busySeconds ?? Array(repeating: 0, count: shards) }
         addRestoreLeft { handle.engine?.restoreLeft ?? 0 }
         addProducerQueue {
             let produced = (handle.engine?.clients ?? []).compactMap(\.produced)

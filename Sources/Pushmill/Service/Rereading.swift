@@ -7,13 +7,14 @@ struct Rereading: Sendable {
 
     init(_ configuration: Configuration) { sections = Self.sections(of: configuration) }
 
-    /// `read` gives the configuration as it is now.
-    func apply(to log: Log, _ read: () throws(ProgramError) -> Configuration) {
+    /// `read` gives the configuration as it is now. False where it cannot.
+    func apply(to log: Log, _ read: () throws(ProgramError) -> Configuration) -> Bool {
         let configuration: Configuration
         do throws(ProgramError) {
             configuration = try read()
         } catch {
-            return log.error("the configuration cannot be read again: it stays as it was", [.error(text: "\(error)")])
+            log.error("the configuration cannot be read again: it stays as it was", [.error(text: "\(error)")])
+            return false
         }
         if log.level != configuration.log.level {
             log.level = configuration.log.level
@@ -23,6 +24,7 @@ struct Rereading: Sendable {
         for name in sections.keys.sorted() where sections[name] != new[name] {
             log.warning("settings have changed that a restart takes over", [.setting(String(name))])
         }
+        return true
     }
 
     /// The lines of what takes effect, by section, but for the level. With the secrets among librdkafka's properties, to be

@@ -13,6 +13,9 @@ final class Service: Sendable {
     let metrics: ServiceMetrics
     private let engine: ShardThreads
     private let watcher: FileWatcher
+    private let reloads: ReloadCounts
+    /// What metrics call the configuration among the files that are read again.
+    private static let configurationTarget = "configuration"
     /// Where contacts are those of a topic.
     private let contacts: ContactFollower?
     /// Where something of this process alone is kept in it.
@@ -36,17 +39,23 @@ final class Service: Sendable {
             log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
         }
         let registry = MetricRegistry(shards: settings.cores)
-        let reloads = registry.addReloads()
+        let reloads = ReloadCounts()
         let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
+        self.reloads = reloads
+        registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         var resources = StageResources(
-            log: { Self.tell($0, $1, log) }, watcher: watcher, contacts: sources.open,
-            media: { settings in try MediaLibrary(settings) { Self.tell($0, $1, log) } })
+            log: { Self.tell($0, $1, $2, log) }, watcher: watcher, contacts: sources.open,
+            media: { settings, log in try MediaLibrary(settings, log: log) })
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
+        // Before a stage reads in it: a copy may have to be set aside.
+        let copy = configuration.contactTopic == nil ? nil : try Self.ownState(configuration, log)
         let links = try await configuration.links(resources)
-        metrics = ServiceMetrics.make(registry, links)
+        metrics = ServiceMetrics.make(registry, links, input: settings.input)
+        let libraries = MediaLibraries(of: links.map(\.stage))
+        registry.addMedia { libraries.figures }
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
         let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
@@ -61,16 +70,21 @@ final class Service: Sendable {
             settings.shard.counts = true
         }
         if let broker { try Self.createTopics(settings, at: broker) }
-        state = chain.counts || configuration.contactTopic != nil ? try Self.ownState(configuration) : nil
+        state = copy == nil && chain.counts ? try Self.ownState(configuration, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
             configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
-        let cluster = try Startup.check(settings, contacts: configuration.contactTopic, log, wait: handle.waits)
+        let wait = StartWait(log: log, handle: handle)
+        let cluster = try wait.run { [settings] () throws(ProgramError) in
+            try Startup.check(settings, contacts: configuration.contactTopic, log)
+        }
         try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let counts = try Self.counts(configuration, settings, state, cluster: cluster, log)
+        let counts = try wait.run { [settings, state] () throws(ProgramError) in
+            try Self.counts(configuration, settings, state, cluster: cluster, log)
+        }
         if let counts { settings.shard.countSecret = counts.secret }
         do {
             engine = try ShardThreads(
@@ -87,9 +101,16 @@ final class Service: Sendable {
     }
 
     /// The state file, where this process has to be the only one to use what is beside it.
-    private static func ownState(_ configuration: Configuration) throws(ProgramError) -> StateFile {
+    private static func ownState(_ configuration: Configuration, _ log: Log) throws(ProgramError) -> StateFile {
         do throws(StoreError) {
-            return try StateFile(path: configuration.state.path, access: .alone)
+            let state = try StateFile(
+                path: configuration.state.path, access: .alone, isCopy: configuration.stateIsCopy)
+            if let (path, reason) = state.setAside {
+                log.warning(
+                    "the state file was set aside: what it had is restored from its topics",
+                    [.path(path), .error(text: reason)])
+            }
+            return state
         } catch {
             throw unusable(error)
         }
@@ -120,8 +141,10 @@ final class Service: Sendable {
             return try CountFolder(path: path, cluster: cluster, changelog: changelog)
         } catch let error as StoreError {
             throw unusable(error)
+        } catch let error as ProgramError {
+            throw error
         } catch {
-            throw .internalFailure("badge counts of an earlier format cannot be carried over: \(error)")
+            throw .outside(.starting("badge counts of an earlier format cannot be carried over yet: \(error)"))
         }
     }
 
@@ -164,16 +187,16 @@ final class Service: Sendable {
     func terminate() { engine.terminate() }
 
     /// Runs until a signal, or `terminate`, has ended it: the process is to end next. At SIGHUP files are read again, and
-    /// the rest is `reloading`'s.
-    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Void = {}) async -> ExitCode {
+    /// the rest is `reloading`'s: false where it has failed.
+    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Bool = { true }) async -> ExitCode {
         Self.last.withLock { $0 = self }
         let ended = Task.detached { [engine] in engine.wait() }
-        Task { [engine, watcher, log] in
+        Task { [engine, watcher, reloads, log] in
             for await number in signals {
                 if number == SIGHUP {
                     log.info("reloading files")
                     // A file may be on a disk that does not answer.
-                    watcher.reloadAll(after: reloading)
+                    watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
                 } else {
                     engine.terminate()
                 }
@@ -216,8 +239,8 @@ final class Service: Sendable {
         }
     }
 
-    private static func tell(_ severity: StageResources.Severity, _ message: String, _ log: Log) {
-        log.log(LogLevel(severity), "a stage says", [.error(text: message)])
+    private static func tell(_ severity: StageResources.Severity, _ stage: String, _ message: String, _ log: Log) {
+        log.log(LogLevel(severity), "a stage says", [.stage(stage), .error(text: message)])
     }
 }
 

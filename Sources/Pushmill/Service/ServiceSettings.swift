@@ -70,36 +70,6 @@ extension EngineSettings {
     }
 }
 
-/// The cores that this process may use.
-enum Processors {
-    /// The quota of its control group, rounded up; else all that are online.
-    static var usable: Int {
-        let online = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        return min(online, quota(read: text) ?? online)
-    }
-
-    /// `read` gives what is in a file.
-    static func quota(read: (String) -> String?) -> Int? {
-        let folder = "/sys/fs/cgroup"
-        if let words = read("\(folder)/cpu.max")?.split(whereSeparator: \.isWhitespace), words.count == 2 {
-            return cores(Int(words[0]), of: Int(words[1]))
-        }
-        func number(_ name: String) -> Int? {
-            read("\(folder)/cpu/\(name)").flatMap { $0.split(whereSeparator: \.isWhitespace).first }.flatMap { Int($0) }
-        }
-        return cores(number("cpu.cfs_quota_us"), of: number("cpu.cfs_period_us"))
-    }
-
-    private static func cores(_ quota: Int?, of period: Int?) -> Int? {
-        guard let quota, let period, quota > 0, period > 0 else { return nil }
-        return max(1, (quota - 1) / period + 1)
-    }
-
-    private static func text(_ path: String) -> String? {
-        (try? FileBytes(path: path, limit: 4096)).map { String(decoding: $0.bytes, as: UTF8.self) }
-    }
-}
-
 extension Chain.Settings {
     init(_ delivery: DeliverySettings) {
         self.init()
@@ -109,9 +79,21 @@ extension Chain.Settings {
 }
 
 extension ServiceMetrics {
-    static func make(_ registry: MetricRegistry, _ links: [ChainLink]) -> ServiceMetrics {
-        ServiceMetrics(
+    /// With a counter of everything that may be counted: one that is born with 1 has not grown, for all that Prometheus knows.
+    static func make(_ registry: MetricRegistry, _ links: [ChainLink], input topics: [String]) -> ServiceMetrics {
+        let metrics = ServiceMetrics(
             registry: registry, stages: links.map(\.stage.name), outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
+        for topic in topics { _ = metrics.consumed(topic: topic) }
+        for (stage, link) in zip(metrics.stages, links) {
+            for result in [.ok, .skipped, .expired, .failed("error")] + link.stage.results {
+                if case .failed(let reason) = result {
+                    _ = stage.results("failed", reason: "\(reason)")
+                } else {
+                    _ = stage.results(result.description)
+                }
+            }
+        }
+        return metrics
     }
 }

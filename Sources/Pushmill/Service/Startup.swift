@@ -7,8 +7,6 @@ import Telemetry
 enum Startup {
     /// Milliseconds for a broker's answer: between two attempts it can be ended.
     private static let reachPatience: Int32 = 1000
-    /// Microseconds.
-    private static let pause: UInt32 = 500_000
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
 
@@ -21,32 +19,12 @@ enum Startup {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Gives the identity of the cluster. Waits for brokers that are away; `wait` is told why.
+    /// Gives the identity of the cluster; throws `outside` where something has to be mended or come first.
     static func check(
-        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log, wait: (String) -> Void
+        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log
     ) throws(ProgramError) -> String {
-        while true {
-            do throws(ProgramError) {
-                return try checkOnce(settings, contacts: contacts, log, wait: wait)
-            } catch .internalFailure(let problem) {
-                log.warning("the service cannot start yet, trying again", [.error(text: problem)])
-                wait(problem)
-                usleep(pause)
-                try goOn()
-            }
-        }
-    }
-
-    private static func checkOnce(
-        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log, wait: (String) -> Void
-    ) throws(ProgramError) -> String {
-        let client: Producer
-        do throws(KafkaError) {
-            client = try Producer(settings.producer, log: { _, _, _ in })
-        } catch {
-            throw .unreadableConfiguration("librdkafka refuses the configuration of the producer: \(error.message)")
-        }
-        try reach(client, settings.producer["bootstrap.servers"] ?? "", log, wait: wait)
+        let client = try client(settings.producer)
+        try reach(client, settings.producer["bootstrap.servers"] ?? "")
         for name in settings.input + [settings.output, settings.deadLetters] {
             try goOn()
             try find(name, client, setting: "topics")
@@ -62,18 +40,28 @@ enum Startup {
             try goOn()
         }
         guard let cluster = client.clusterID(milliseconds: patience) else {
-            throw .internalFailure("the brokers do not say which cluster they are")
+            throw .outside(.starting("the brokers do not say which cluster they are"))
         }
         return cluster
+    }
+
+    /// One that only asks: the name of the transactions is no matter of its.
+    private static func client(_ properties: ClientProperties) throws(ProgramError) -> Producer {
+        var properties = properties
+        properties["transactional.id"] = nil
+        do throws(KafkaError) {
+            return try Producer(properties, log: { _, _, _ in })
+        } catch {
+            throw .unreadableConfiguration("librdkafka refuses the configuration of the producer: \(error.message)")
+        }
     }
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
     static func limitBatches(_ settings: inout EngineSettings) throws(ProgramError) {
         try goOn()
-        guard settings.shard.isTransactional, let client = try? Producer(settings.producer, log: { _, _, _ in }) else {
-            return
-        }
+        guard settings.shard.isTransactional else { return }
+        let client = try client(settings.producer)
         let limits = client.setting(
             "max.message.bytes",
             ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
@@ -83,16 +71,26 @@ enum Startup {
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
-    private static func reach(
-        _ client: Producer, _ servers: String, _ log: Log, wait: (String) -> Void
-    ) throws(ProgramError) {
-        var attempt = 1
-        while let error = client.reach(milliseconds: reachPatience) {
-            log.warning("no broker answers yet", [.broker(servers), .attempt(attempt), .error(error)])
-            wait("no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right?")
-            try goOn()
-            attempt += 1
-        }
+    /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again.
+    private static func reach(_ client: Producer, _ servers: String) throws(ProgramError) {
+        guard let error = client.reach(milliseconds: reachPatience) else { return }
+        let reason =
+            if error.isLogin {
+                ProbeReason(
+                    "authentication",
+                    "the brokers at \(servers) refuse the login: correct sasl.* under kafka, or the brokers (\(error))")
+            } else if error.isTLS {
+                ProbeReason(
+                    "tls",
+                    """
+                    no secure connection to \(servers) can be made: correct ssl.* under kafka, or the brokers (\(error))
+                    """)
+            } else {
+                ProbeReason(
+                    "no-broker",
+                    "no broker answers at \(servers): are they up, and is kafka.bootstrap.servers right? (\(error))")
+            }
+        throw .outside(reason)
     }
 
     /// Not where it is to end already.
@@ -104,11 +102,7 @@ enum Startup {
         do throws(KafkaError) {
             _ = try client.partitionCount(of: name, milliseconds: patience)
         } catch {
-            guard error.isUnknownTopic else {
-                throw .internalFailure("nothing can be learned of the topic \(name): \(error)")
-            }
-            throw .unreadableConfiguration(
-                "the brokers know no topic \(name): create it, or correct it under \(setting)")
+            throw .outside(error.isUnknownTopic ? .unknownTopic(name, setting: setting) : .topic(name, error))
         }
     }
 }

@@ -1,4 +1,5 @@
 import Kafka
+import Telemetry
 
 /// How many partitions topics have, asked without creating what is asked for.
 struct TopicPartitions {
@@ -20,15 +21,14 @@ struct TopicPartitions {
             return try reader.partitionCount(of: topic, milliseconds: Self.patience)
         } catch {
             if error.isUnknownTopic { return nil }
-            throw .internalFailure("nothing can be learned of the topic \(topic): \(error)")
+            throw .outside(.topic(topic, error))
         }
     }
 
     /// Of a topic that has to be there, and is named by that setting.
     func count(of topic: String, named setting: String) throws(ProgramError) -> Int {
         guard let count = try count(of: topic) else {
-            throw .unreadableConfiguration(
-                "the brokers know no topic \(topic): create it, or correct it under \(setting)")
+            throw .outside(.unknownTopic(topic, setting: setting))
         }
         return count
     }
@@ -38,10 +38,12 @@ struct TopicPartitions {
         _ topic: (name: String, count: Int), with input: (name: String, count: Int), why: String, remedy: String
     ) throws(ProgramError) {
         guard topic.count != input.count else { return }
-        throw .unreadableConfiguration(
-            """
-            the topic \(topic.name) has \(topic.count) partitions and \(input.name) has \(input.count): \(why) at the \
-            number of its events' partition, so both need as many; \(remedy)
-            """)
+        throw .outside(
+            ProbeReason(
+                "topic-mismatch",
+                """
+                the topic \(topic.name) has \(topic.count) partitions and \(input.name) has \(input.count): \(why) at the \
+                number of its events' partition, so both need as many; \(remedy)
+                """))
     }
 }

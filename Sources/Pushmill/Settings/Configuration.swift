@@ -28,6 +28,13 @@ package struct Configuration: Sendable {
         return nil
     }
 
+    /// The embedded store has nothing that does not stand in topics too: no contacts of its own.
+    var stateIsCopy: Bool {
+        !stages.contains { stage in
+            if case .state? = stage.contactSource { true } else { false }
+        }
+    }
+
     init(from settings: inout SettingReader, registry: StageRegistry, checkProperty: PropertyCheck) {
         kafka = settings.map("kafka", KafkaSettings.init)
         topics = settings.map("topics", TopicSettings.init)

@@ -2,8 +2,13 @@ import Glibc
 import Push
 
 /// Which letters have been sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
-/// letter's timestamp, by which a topic that was made anew is told from the one before.
+/// letter's timestamp, by which a topic that was made anew is told from the one before. The next version begins with the line
+/// `#redrive-journal 2`, and its lines may have more words, which are passed over here.
 final class RedriveJournal {
+    private static let heading = "#redrive-journal "
+    /// The newest version that is read; the first, which has no heading, is written.
+    private static let newest = 2
+
     private let path: String
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
@@ -14,7 +19,19 @@ final class RedriveJournal {
         self.path = path
         guard access(path, F_OK) == 0 else { return }
         var lines = try CaptureLines(path: path)
-        while let line = try lines.next() { known.insert(String(decoding: line.bytes, as: UTF8.self)) }
+        while let line = try lines.next() {
+            let text = String(decoding: line.bytes, as: UTF8.self)
+            guard text.hasPrefix(Self.heading) else {
+                known.insert(text.split(separator: " ").prefix(2).joined(separator: " "))
+                continue
+            }
+            // Of what it has sent nothing would be known, and all of it sent again.
+            guard let version = Int(text.dropFirst(Self.heading.count)), (1...Self.newest).contains(version) else {
+                throw .unreadable(
+                    name: path, line: line.number,
+                    what: "a journal of a newer release: this one reads up to version \(Self.newest)")
+            }
+        }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -21,9 +21,6 @@ package final class CountFile: CountDisk {
         case failed(StoreError)
     }
 
-    /// How many files that were set aside are kept of one partition.
-    static let kept = 2
-
     package let path: String
     private let identity: Identity
     private let cacheKilobytes: Int
@@ -80,7 +77,7 @@ package final class CountFile: CountDisk {
         connection = nil
         (position, highest) = (nil, nil)
         do throws(StoreError) {
-            if isDamaged { try setAside("damaged") } else { try remove(path) }
+            if isDamaged { try setAside("damaged") } else { try AsideFile.remove(path) }
             (isDamaged, isAbsent) = (false, true)
             return true
         } catch {
@@ -93,7 +90,7 @@ package final class CountFile: CountDisk {
         if isDamaged { return false }
         do throws(StoreError) {
             if connection == nil {
-                try remove(path)
+                try AsideFile.remove(path)
                 try connect()
                 isAbsent = false
             }
@@ -115,7 +112,7 @@ package final class CountFile: CountDisk {
 
     private func connect() throws(StoreError) {
         // A log that is left of another file would be taken for this one's.
-        if access(path, F_OK) != 0 { try remove(path) }
+        if access(path, F_OK) != 0 { try AsideFile.remove(path) }
         let opened = try CountConnection.open(path: path, identity: identity, cacheKilobytes: cacheKilobytes)
         (position, highest) = (opened.position, opened.highest)
         connection = consume opened
@@ -131,27 +128,6 @@ package final class CountFile: CountDisk {
     }
 
     private func setAside(_ reason: String) throws(StoreError) {
-        for number in (1..<Self.kept).reversed() { try move(aside(number), to: aside(number + 1)) }
-        try move(path, to: aside(1))
-        news.append(.setAside(path: aside(1), reason: reason))
-    }
-
-    private func aside(_ number: Int) -> String { "\(path).aside-\(number)" }
-
-    /// With the log that belongs to it.
-    private func move(_ path: String, to other: String) throws(StoreError) {
-        try remove(other)
-        guard rename(path, other) == 0 || errno == ENOENT else { throw Self.failure(path) }
-        guard rename("\(path)-wal", "\(other)-wal") == 0 || errno == ENOENT else { throw Self.failure(path) }
-    }
-
-    private func remove(_ path: String) throws(StoreError) {
-        for suffix in ["", "-wal", "-shm"] {
-            guard unlink(path + suffix) == 0 || errno == ENOENT else { throw Self.failure(path + suffix) }
-        }
-    }
-
-    private static func failure(_ path: String) -> StoreError {
-        .unopened(path: path, message: String(cString: strerror(errno)))
+        news.append(.setAside(path: try AsideFile.move(path), reason: reason))
     }
 }

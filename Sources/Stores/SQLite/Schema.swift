@@ -1,4 +1,5 @@
-/// The tables of a state file. The file knows its version; each step leads from one version to the next.
+/// The tables of a state file. The file knows its version; each step leads from one version to the next. A step adds, and
+/// leaves what the release before reads and writes as it is: so a file of the next release is used by this one as it stands.
 enum Schema {
     static let steps = [
         // The owner "*" is the shared directory. The revision grows when contacts change.
@@ -61,7 +62,7 @@ enum Schema {
     static func prepare(
         _ database: borrowing Database, steps: [String] = Schema.steps
     ) throws(StoreError) {
-        if try version(of: database, known: steps.count) == steps.count { return }
+        if try version(of: database, known: steps.count) >= steps.count { return }
         try database.transaction { () throws(StoreError) in
             // Another process may have been here since.
             for step in steps.dropFirst(try version(of: database, known: steps.count)) { try database.execute(step) }
@@ -73,7 +74,7 @@ enum Schema {
         let query = try database.prepare("PRAGMA user_version")
         let found = try query.step() ? Int(query.integer(0)) : 0
         query.reset()
-        guard (0...known).contains(found) else {
+        guard (0...known + 1).contains(found) else {
             throw .newerSchema(path: database.path, found: found, known: known)
         }
         return found

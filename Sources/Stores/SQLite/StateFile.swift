@@ -10,13 +10,22 @@ package final class StateFile: Sendable {
     }
 
     package let path: String
+    /// Where the file that was there before is now, and why.
+    package let setAside: (path: String, reason: String)?
     private let lock: FileLock?
 
-    /// Creates the file, or brings an older one up to date.
-    package init(path: String, access: Access) throws(StoreError) {
+    /// Creates the file, or brings an older one up to date. `isCopy`: what it holds stands elsewhere too, so that one which is
+    /// damaged or too new is set aside and begun anew.
+    package init(path: String, access: Access, isCopy: Bool = false) throws(StoreError) {
         self.path = path
         self.lock = access == .alone ? try FileLock(for: path) : nil
-        try Schema.prepare(try Database.open(path: path))
+        do throws(StoreError) {
+            try Schema.prepare(try Database.open(path: path))
+            setAside = nil
+        } catch let error where isCopy && error.isDamage {
+            setAside = (try AsideFile.move(path), "\(error)")
+            try Schema.prepare(try Database.open(path: path))
+        }
     }
 
     package func connect() throws(StoreError) -> Database { try Database.open(path: path) }

@@ -54,7 +54,8 @@ public final class Log: Sendable {
         let now = clock.now()
         // Whoever switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
-        switch limit.withLock({ $0.admit(message, level: level, now: now) }) {
+        let speaker = fields.first(where: \.isSpeaker)
+        switch limit.withLock({ $0.admit(message, level: level, by: speaker, now: now) }) {
         case .hold: counts.addHeldBack()
         case .write(heldBack: 0): append(now, level, message, fields)
         case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
@@ -72,7 +73,9 @@ public final class Log: Sendable {
     func tellHeldBack(force: Bool = false) {
         let now = clock.now()
         for remainder in limit.withLock({ $0.takeRemainders(now: now, force: force) }) {
-            append(now, remainder.level, remainder.message, [.heldBack(remainder.heldBack)])
+            append(
+                now, remainder.level, remainder.message,
+                [remainder.speaker, .heldBack(remainder.heldBack)].compactMap(\.self))
         }
     }
 }

@@ -1,6 +1,6 @@
 /// A named value of a log line. The names are in `LogFields.swift`.
 public struct LogField: Sendable, Equatable {
-    public enum Value: Sendable, Equatable {
+    public enum Value: Sendable, Hashable {
         case text(String)
         case integer(Int64)
         case number(Double)
@@ -13,6 +13,9 @@ public struct LogField: Sendable, Equatable {
         self.name = name.text
         self.value = value
     }
+
+    /// It names who speaks: a stage, or a part of a library.
+    var isSpeaker: Bool { [FieldName.stage.text, FieldName.component.text].contains(name) }
 }
 
 extension [UInt8] {

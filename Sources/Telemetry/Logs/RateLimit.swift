@@ -1,5 +1,6 @@
-/// Lets the first lines of each message through in a window and counts the rest. Time is an argument, in
-/// nanoseconds; a window is also over when the clock was set back behind its start.
+/// Lets the first lines of each message through in a window and counts the rest, apart for each stage, or part of a library,
+/// that speaks: one that says much silences no other. Time is an argument, in nanoseconds; a window is also over when the
+/// clock was set back behind its start.
 struct RateLimit {
     /// Lines of one message in one window.
     static let burst = 20
@@ -15,12 +16,14 @@ struct RateLimit {
     struct Remainder {
         let message: StaticString
         let level: LogLevel
+        let speaker: LogField?
         let heldBack: Int
     }
 
     private struct Window {
         let message: StaticString
         let level: LogLevel
+        let speaker: LogField?
         var start: Int64
         var written: Int
         var heldBack: Int
@@ -34,12 +37,16 @@ struct RateLimit {
     /// True while something is held back that has not been told.
     var isHolding: Bool { holding > 0 }
 
-    mutating func admit(_ message: StaticString, level: LogLevel, now: Int64) -> Verdict {
-        let id = MessageID(message, level)
+    /// `speaker`: the field that names who speaks, of a few.
+    mutating func admit(
+        _ message: StaticString, level: LogLevel, by speaker: LogField? = nil, now: Int64
+    ) -> Verdict {
+        let id = MessageID(message, level, speaker)
         guard var window = windows[id], !window.isOver(now) else {
             let heldBack = windows[id]?.heldBack ?? 0
             if heldBack > 0 { holding -= 1 }
-            windows[id] = Window(message: message, level: level, start: now, written: 1, heldBack: 0)
+            windows[id] = Window(
+                message: message, level: level, speaker: speaker, start: now, written: 1, heldBack: 0)
             return .write(heldBack: heldBack)
         }
         defer { windows[id] = window }
@@ -58,7 +65,9 @@ struct RateLimit {
         var remainders: [Remainder] = []
         for (id, window) in windows where window.heldBack > 0 {
             guard force || window.isOver(now) else { continue }
-            remainders.append(Remainder(message: window.message, level: window.level, heldBack: window.heldBack))
+            remainders.append(
+                Remainder(
+                    message: window.message, level: window.level, speaker: window.speaker, heldBack: window.heldBack))
             windows[id] = nil
             holding -= 1
         }
@@ -69,9 +78,11 @@ struct RateLimit {
 private struct MessageID: Hashable {
     private let place: UInt
     private let level: LogLevel
+    private let speaker: LogField.Value?
 
-    init(_ message: StaticString, _ level: LogLevel) {
+    init(_ message: StaticString, _ level: LogLevel, _ speaker: LogField?) {
         place = message.identity
         self.level = level
+        self.speaker = speaker?.value
     }
 }

@@ -24,13 +24,20 @@ extension MetricRegistry {
         add(MeasuredFamily(ServiceFamilies.inFlightBytes) { [.init(Double(measure().bytes))] })
     }
 
-    /// Of the partitions that this instance has now.
-    package func addLag(
-        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int64)]
+    /// Of the partitions that this instance has now: what is not finished, nil where that is not known, and how old the oldest
+    /// of it is.
+    package func addBacklog(
+        _ measure: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int64?, seconds: Double)]
     ) {
         add(
             MeasuredFamily(ServiceFamilies.lag) {
-                measure().map { .init(Double($0.records), $0.topic, "\($0.partition)") }
+                measure().compactMap { each in
+                    each.records.map { .init(Double($0), each.topic, "\(each.partition)") }
+                }
+            })
+        add(
+            MeasuredFamily(ServiceFamilies.oldestUnfinished) {
+                measure().map { .init($0.seconds, $0.topic, "\($0.partition)") }
             })
     }
 
@@ -42,6 +49,14 @@ extension MetricRegistry {
             MeasuredFamily(ServiceFamilies.paused) {
                 measure().map { .init($0.isPaused ? 1 : 0, $0.topic, "\($0.partition)") }
             })
+    }
+
+    /// Of every folder that media is kept in.
+    package func addMedia(_ measure: @escaping @Sendable () -> [MediaFigures]) {
+        add(MeasuredFamily(ServiceFamilies.mediaBytes) { measure().map { .init(Double($0.bytes), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaLimit) { measure().map { .init(Double($0.limit), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaFree) { measure().map { .init(Double($0.free), $0.path) } })
+        add(MeasuredFamily(ServiceFamilies.mediaRefused) { measure().map { .init(Double($0.refusals), $0.path) } })
     }
 
     package func addRestoreLeft(_ measure: @escaping @Sendable () -> Int64) {
@@ -69,5 +84,24 @@ extension MetricRegistry {
             MeasuredFamily(ServiceFamilies.brokerRoundTrip) {
                 measure().map { .init($0.seconds, $0.client, "\($0.broker)") }
             })
+    }
+}
+
+/// What a folder of media holds, and what it may hold, in bytes.
+package struct MediaFigures: Sendable, Equatable {
+    package let path: String
+    package let bytes: Int
+    package let limit: Int
+    /// Of the folder's disk, above the floor that is left free.
+    package let free: Int
+    /// How often something was not kept for want of room.
+    package let refusals: Int
+
+    package init(path: String, bytes: Int, limit: Int, free: Int, refusals: Int) {
+        self.path = path
+        self.bytes = bytes
+        self.limit = limit
+        self.free = free
+        self.refusals = refusals
     }
 }

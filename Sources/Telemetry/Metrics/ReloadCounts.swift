@@ -1,19 +1,56 @@
-/// How often files were read again. Apart from the service's metrics, because files are watched before there are any.
-package struct ReloadCounts: Sendable {
-    private let family: MetricFamily<Counter>
+import Synchronization
 
-    init(_ family: MetricFamily<Counter>) { self.family = family }
+/// How files were read again. Apart from the service's metrics, because files are watched before there are any.
+package final class ReloadCounts: Sendable {
+    fileprivate struct Reloads {
+        var succeeded = 0
+        var failed = 0
+        /// The last one has.
+        var hasFailed = false
 
-    /// The label is the file's name without its folder.
+        mutating func add(succeeded hasSucceeded: Bool) {
+            if hasSucceeded { succeeded += 1 } else { failed += 1 }
+            hasFailed = !hasSucceeded
+        }
+
+        static func + (one: Self, other: Self) -> Self {
+            Self(
+                succeeded: one.succeeded + other.succeeded, failed: one.failed + other.failed,
+                hasFailed: one.hasFailed || other.hasFailed)
+        }
+    }
+
+    private let byPath = Mutex<[String: Reloads]>([:])
+
+    package init() {}
+
     package func add(_ path: String, succeeded: Bool) {
-        let name = path.split(separator: "/").last.map { String($0) } ?? path
-        family.series(name, succeeded ? "ok" : "failed").add()
+        byPath.withLock { $0[path, default: Reloads()].add(succeeded: succeeded) }
+    }
+
+    /// By the names of files without their folders, in order. Those of one name are one: failed if one of them has.
+    fileprivate func byName(_ watched: [String]) -> [(name: String, reloads: Reloads)] {
+        let byPath = byPath.withLock { $0 }
+        let paths = Set(watched).union(byPath.keys)
+        let byName = Dictionary(grouping: paths) { path in path.split(separator: "/").last.map { String($0) } ?? path }
+        return byName.sorted { $0.key < $1.key }.map { name, paths in
+            (name, paths.reduce(Reloads()) { $0 + (byPath[$1] ?? Reloads()) })
+        }
     }
 }
 
 extension MetricRegistry {
-    package func addReloads() -> ReloadCounts {
-        ReloadCounts(
-            counters("pushmill_reloads_total", "Reloads of files, by name.", labels: .target, .result))
+    /// `watched` gives the paths of all files that are read again when they change: each is there from the start.
+    package func addReloads(_ reloads: ReloadCounts, of watched: @escaping @Sendable () -> [String]) {
+        add(
+            MeasuredFamily(ServiceFamilies.reloads) {
+                reloads.byName(watched()).flatMap { name, reloads in
+                    [.init(Double(reloads.succeeded), name, "ok"), .init(Double(reloads.failed), name, "failed")]
+                }
+            })
+        add(
+            MeasuredFamily(ServiceFamilies.reloadSucceeded) {
+                reloads.byName(watched()).map { .init($1.hasFailed ? 0 : 1, $0) }
+            })
     }
 }

@@ -12,6 +12,7 @@ struct ServiceFamilies {
     let stagesAbandoned: MetricFamily<Gauge>
     let lateResults: MetricFamily<Counter>
 
+    let outputsReturned: MetricFamily<Counter>
     let rebalances: MetricFamily<Counter>
     let restoredRecords: MetricFamily<Counter>
     let checkpointSeconds: MetricFamily<Histogram>
@@ -24,17 +25,41 @@ struct ServiceFamilies {
     static let inFlightBytes = MetricDescription(
         .gauge, "pushmill_in_flight_bytes", "Bytes of messages taken and not yet acknowledged.")
     static let lag = MetricDescription(
-        .gauge, "pushmill_consumer_lag_records", "Records of the partition that are not yet done.",
+        .gauge, "pushmill_consumer_lag_records",
+        "Records of the partition that are not taken yet, and those in flight.",
+        labels: [.topic, .partition])
+    static let oldestUnfinished = MetricDescription(
+        .gauge, "pushmill_oldest_unfinished_seconds",
+        "Age, by its timestamp, of the partition's oldest record that is not finished, 0 where there is none; "
+            + "of a partition that is not served yet, how long it has waited here.",
         labels: [.topic, .partition])
     static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
         labels: [.topic, .partition])
+    static let mediaBytes = MetricDescription(
+        .gauge, "pushmill_media_bytes", "Bytes of media in the folder, files that are still coming in included.",
+        labels: [.path])
+    static let mediaLimit = MetricDescription(
+        .gauge, "pushmill_media_limit_bytes", "Bytes of media that the folder may hold: its `keep-at-most`.",
+        labels: [.path])
+    static let mediaFree = MetricDescription(
+        .gauge, "pushmill_media_free_bytes",
+        "Bytes that the folder's disk has above the floor that is left free; at 0 nothing more is kept.",
+        labels: [.path])
+    static let mediaRefused = MetricDescription(
+        .counter, "pushmill_media_refused_total", "Media that was not kept for want of room.", labels: [.path])
     static let restoreLeft = MetricDescription(
         .gauge, "pushmill_restore_left_records",
         "At most so many records are left of the restores that are under way.")
     static let busy = MetricDescription(
         .counter, "pushmill_shard_busy_seconds_total", "Time that the shard's thread has worked, not waited.",
         labels: [.shard])
+    static let reloads = MetricDescription(
+        .counter, "pushmill_reloads_total", "How often files were read again, by name.", labels: [.target, .result])
+    static let reloadSucceeded = MetricDescription(
+        .gauge, "pushmill_reload_succeeded",
+        "1 where what the file holds is in force; 0 where it could not be read again, and what was read before is.",
+        labels: [.target])
     static let producerQueueMessages = MetricDescription(
         .gauge, "pushmill_producer_queue_messages", "Outputs that wait in the producer.")
     static let producerQueueBytes = MetricDescription(
@@ -79,6 +104,8 @@ struct ServiceFamilies {
             "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
             labels: .stage)
 
+        outputsReturned = registry.counters(
+            "pushmill_outputs_returned_total", "Outputs that brokers did not store, and that are sent again.")
         rebalances = registry.counters(
             "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
         restoredRecords = registry.counters(

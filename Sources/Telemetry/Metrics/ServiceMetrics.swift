@@ -9,6 +9,7 @@ public final class ServiceMetrics: Sendable {
     public let messageSeconds: Histogram
     public let endToEndSeconds: Histogram
 
+    public let outputsReturned: Counter
     public let partitionsAssigned: Counter
     public let partitionsRevoked: Counter
     public let partitionsLost: Counter
@@ -29,6 +30,7 @@ public final class ServiceMetrics: Sendable {
         self.stages = stages.map { StageMetrics($0, in: families) }
         messageSeconds = families.messageSeconds.series()
         endToEndSeconds = families.endToEndSeconds.series()
+        outputsReturned = families.outputsReturned.series()
         partitionsAssigned = families.rebalances.series("assigned")
         partitionsRevoked = families.rebalances.series("revoked")
         partitionsLost = families.rebalances.series("lost")

@@ -13,7 +13,7 @@ extension Page {
         <section class="half"><h2>Latency <small>last five minutes</small></h2>
         <div id="latency" class="chart"></div></section>
         <section class="half"><h2>Outcomes</h2><div id="outcomes"></div></section>
-        <section class="half"><h2>Lag <small>by partition</small></h2><div id="lag"></div></section>
+        <section class="half"><h2>Lag <small>age of the oldest record, and records, by partition</small></h2><div id="lag"></div></section>
         <section><h2>Stages <small>last 30 seconds</small></h2><div class="scroll" id="stages"></div></section>
         <section id="lockscreen" hidden><h2>Notifications <small>as sent, and as they leave</small></h2>
         <div id="notifications"></div></section>

@@ -22,23 +22,26 @@ extension Page {
 
         function showTiles(now, before) {
           const lag = sum(now, 'pushmill_consumer_lag_records');
-          const partitions = matching(now, 'pushmill_consumer_lag_records').length;
           const paused = sum(now, 'pushmill_consumer_paused');
           const failures = sum(now, 'pushmill_checkpoint_failures_total');
           const published = before && rate(before, now, 'pushmill_records_published_total');
+          const ages = matching(now, 'pushmill_oldest_unfinished_seconds').map(sample => sample.value);
+          const busy = before ? values(now, 'pushmill_shard_busy_seconds_total', 'shard').map(shard =>
+            (100 * rate(before, now, 'pushmill_shard_busy_seconds_total', { shard })).toFixed(0) + ' %') : [];
           const slowest = name => before ? duration(quantile(.99, before, now, name)) : '–';
           at('tiles').replaceChildren(
             tile('Published', before ? number(published) + '/s' : '–',
               number(sum(now, 'pushmill_records_published_total')) + ' in all'),
             tile('In flight', number(sum(now, 'pushmill_in_flight_messages')),
               bytes(sum(now, 'pushmill_in_flight_bytes'))),
-            tile('Lag', number(lag),
-              paused ? `${paused} of ${partitions} partitions paused` : `${partitions} partitions`),
+            tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${number(lag)} records to do`),
+            tile('Partitions', number(ages.length), paused ? `${paused} paused` : 'none paused'),
             tile('Message, 99 %', slowest('pushmill_message_seconds'), 'last 30 seconds'),
             tile('Checkpoint, 99 %', slowest('pushmill_checkpoint_seconds'),
               failures ? `${failures} failed` : 'none failed'),
             tile('Producer queue', number(sum(now, 'pushmill_producer_queue_messages')),
               bytes(sum(now, 'pushmill_producer_queue_bytes'))),
+            tile('Cores busy', busy.join(', ') || '–', 'share of time that each works'),
             tile('CPU', before ? (100 * rate(before, now, 'process_cpu_seconds_total')).toFixed(0) + ' %' : '–',
               bytes(sum(now, 'process_resident_memory_bytes')) + ' resident'));
         }
@@ -58,14 +61,16 @@ extension Page {
         }
 
         function showLag(now) {
-          const lags = matching(now, 'pushmill_consumer_lag_records').sort((one, other) => other.value - one.value);
-          const most = Math.max(1, ...lags.map(sample => sample.value));
-          at('lag').replaceChildren(...lags.map(({ labels, value }) => {
+          const ages = matching(now, 'pushmill_oldest_unfinished_seconds').sort(
+            (one, other) => other.value - one.value);
+          const most = Math.max(1, ...ages.map(sample => sample.value));
+          at('lag').replaceChildren(...ages.map(({ labels, value }) => {
             const paused = sum(now, 'pushmill_consumer_paused', labels) > 0;
-            const name = `${labels.topic}/${labels.partition}`;
-            return bar(name, value / most, number(value), paused ? 'amber' : 'blue', paused ? 'paused' : '');
+            const records = number(sum(now, 'pushmill_consumer_lag_records', labels));
+            return bar(`${labels.topic}/${labels.partition}`, value / most, `${duration(value)} · ${records}`,
+              paused ? 'amber' : 'blue', paused ? 'paused' : '');
           }));
-          if (!lags.length) at('lag').replaceChildren(node('p', { class: 'empty' }, 'No partition is assigned.'));
+          if (!ages.length) at('lag').replaceChildren(node('p', { class: 'empty' }, 'No partition is assigned.'));
         }
 
         function showStages(now, before) {

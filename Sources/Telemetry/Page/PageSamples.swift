@@ -64,7 +64,7 @@ extension Page {
         }
 
         function duration(seconds) {
-          if (seconds === null) return '–';
+          if (!seconds) return seconds === null ? '–' : '0 s';
           for (const [unit, size] of [['s', 1], ['ms', 1e-3], ['µs', 1e-6]]) {
             const value = seconds / size;
             if (value < 1 && unit !== 'µs') continue;

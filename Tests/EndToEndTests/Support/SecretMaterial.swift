@@ -30,6 +30,8 @@ struct SecretMaterial: Sendable {
             "decrypt: { keys: \(keys), formats: [aes-gcm, openssl] }",
             "localize: { catalog: \(catalog.dropLast("/Localizable.xcstrings".count)) }",
             "contact: { source: \(contacts) }", "hang: { marker: slow }",
+            "attachment: { when: { has: /media-url }, store: \(folder.path)/media, "
+                + "public-base: 'https://media.example.com/', allow-hosts: [cdn.example.com] }",
         ]
     }
 

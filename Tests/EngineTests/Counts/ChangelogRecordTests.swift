@@ -25,6 +25,17 @@ struct ChangelogRecordTests {
         Record.encode(state, into: &bytes)
         #expect(String(decoding: bytes, as: UTF8.self) == text)
         #expect(try read(bytes) == state)
+        Record.encode(state, version: .next, into: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == "v2 \(text)")
+        #expect(try read(bytes) == state)
+    }
+
+    /// (trust 18)
+    @Test(
+        "Of the next version what has a name is passed over where it is not known",
+        arguments: ["v2 3 17 1 by=4", "v2 3 17 1 a=b c=d e", "v2 3 17 1 a=1 2 3"])
+    func named(text: String) throws {
+        #expect(try read(Array(text.utf8)) == CountState(count: 3, incarnation: 1, offset: 17))
     }
 
     @Test(
@@ -36,6 +47,8 @@ struct ChangelogRecordTests {
             ("3 ", .notAnOffset), ("3 x", .notAnOffset), ("3 -1", .notAnOffset), ("3 -2 1", .notAnOffset),
             ("3 01", .notAnOffset), ("3 70368744177663", .notAnOffset), ("3 1x", .notAnOffset), ("3  1", .notAnOffset),
             ("3 1 ", .notAnIncarnation), ("3 1 0", .notAnIncarnation), ("3 1 4096", .notAnIncarnation),
+            ("v1 3", .notACount), ("v2", .notACount), ("v2 ", .notACount), ("v2 a=1", .notACount), ("v 3", .notACount),
+            ("v02 3", .notACount), ("v3 3", .version(3)), ("v3", .version(3)), ("v12:x", .version(12)),
             ("3 1 1 ", .notAnIncarnation), ("3 1 1 1", .notAnIncarnation), ("3 -1 0", .notAnIncarnation),
         ])
     func malformed(text: String, what: Record.Malformed) {

@@ -49,6 +49,20 @@ struct ChangelogRestoreTests {
         #expect(restore.takeTurns() == [512])
     }
 
+    /// (trust 18)
+    @Test("Counts of a newer release keep their partition from being whole, and from being read beyond them")
+    func newer() {
+        var restore = Self.reading(3)
+        #expect(Self.take(&restore, 3, 10, "anna", "4 20") == .taken)
+        let reason = "the value is of version 3, which is not known here"
+        #expect(Self.take(&restore, 3, 11, "bert", "v3 5 21") == .newer(reason: reason))
+        #expect(Self.take(&restore, 3, 12, "anna", "6 22") == .taken)
+        #expect(restore.index(ofNumber: 3) == nil)
+        // A restart reads on before it.
+        #expect(restore.takeStarts().map(\.offset) == [10])
+        #expect(restore.reading.map(\.rows.count) == [1] && restore.reading.allSatisfy { !$0.isWhole })
+    }
+
     @Test("It is read from the record after the last one that the disk has, or from its beginning")
     func starts() {
         var restore = Self.reading(3)

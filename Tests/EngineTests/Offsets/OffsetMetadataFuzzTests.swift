@@ -7,10 +7,10 @@ import Testing
 @Suite("Metadata that was damaged or forged")
 struct OffsetMetadataFuzzTests {
     /// A text of ours around any body, with a checksum that fits it.
-    private func forged(_ body: [UInt8]) -> String {
+    private func forged(_ body: [UInt8], version: Int = 1) -> String {
         let checksum = OffsetMetadata.checksum(of: body)
         let sum = (0..<4).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        return OffsetMetadata.mark + Base64.urlText(sum + body)
+        return "\(OffsetMetadata.mark)\(version)" + Base64.urlText(sum + body)
     }
 
     private func body(of metadata: OffsetMetadata) throws -> [UInt8] {
@@ -103,6 +103,28 @@ struct OffsetMetadataFuzzTests {
         #expect(throws: OffsetMetadata.Rejection.corrupt) {
             try OffsetMetadata(decoding: forged(body), committedAt: 0)
         }
+    }
+
+    /// (trust 18)
+    @Test(
+        "Of the next version parts are passed over that may be, and nothing that may not",
+        arguments: [
+            ([0], []), ([0, 1, 2, 1, 1], [1..<2]), ([0, 2, 3, 9, 9, 9, 1, 2, 1, 1], [1..<2]),
+            ([0, 1, 2, 1, 1, 2, 0], [1..<2]), ([0, 0x80, 1, 0], []),
+        ] as [([UInt8], [Range<Int64>])])
+    func parts(body: [UInt8], completed: [Range<Int64>]) throws {
+        #expect(try OffsetMetadata(decoding: forged(body, version: 2), committedAt: 0).completed == completed)
+    }
+
+    @Test(
+        "Parts that are not known, or not whole, are refused",
+        arguments: [
+            ([0, 3, 0], .part(3)), ([0, 1, 2, 1, 1, 5, 1, 0], .part(5)), ([0, 1], .corrupt), ([0, 1, 0], .corrupt),
+            ([0, 1, 3, 1, 1], .corrupt), ([0, 2, 9], .corrupt), ([0, 1, 2, 1, 1, 1, 2, 1, 1], .corrupt),
+            ([0, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], .corrupt),
+        ] as [([UInt8], OffsetMetadata.Rejection)])
+    func mistakenParts(body: [UInt8], rejection: OffsetMetadata.Rejection) {
+        #expect(throws: rejection) { try OffsetMetadata(decoding: forged(body, version: 2), committedAt: 0) }
     }
 
     @Test("Offsets at the very end of the numbers are refused", arguments: [[1, 1], [2, 0, 0, 1, 0xc0]] as [[UInt8]])

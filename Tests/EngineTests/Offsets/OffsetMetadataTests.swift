@@ -41,9 +41,20 @@ struct OffsetMetadataTests {
         ] as [[Range<Int64>]])
     func roundTrip(completed: [Range<Int64>]) throws {
         let metadata = OffsetMetadata(base: 0, completed: completed)
-        let (text, leftOut) = metadata.encoded()
-        #expect(leftOut == 0 && isBase64URL(text))
-        #expect(try OffsetMetadata(decoding: text, committedAt: 0) == metadata)
+        for version in [FormatVersion.current, .next] {
+            let (text, leftOut) = metadata.encoded(version: version)
+            #expect(leftOut == 0 && isBase64URL(text) && text.hasPrefix("PMv\(version.rawValue)"))
+            #expect(try OffsetMetadata(decoding: text, committedAt: 0) == metadata)
+        }
+    }
+
+    /// (trust 18)
+    @Test("A version after the next is told as what it is", arguments: ["3", "9", "A"] as [Character])
+    func newer(version: Character) throws {
+        let text = OffsetMetadata(base: 5, completed: [7..<9]).encoded().text
+        #expect(throws: OffsetMetadata.Rejection.version(version)) {
+            try OffsetMetadata(decoding: "PMv\(version)\(text.dropFirst(4))", committedAt: 5)
+        }
     }
 
     @Test("Random sets come back whole, or as their lowest part when they are cut")
@@ -54,7 +65,8 @@ struct OffsetMetadataTests {
                 base: Int64.random(in: 0..<1 << 50, using: &random), span: Int64.random(in: 1..<30_000, using: &random),
                 hangingOneIn: 1 + Int.random(in: 1..<300, using: &random), seed: UInt64(round))
             let limit = Int.random(in: 64...OffsetMetadata.limit, using: &random)
-            let (text, leftOut) = metadata.encoded(limit: limit)
+            let version = round.isMultiple(of: 2) ? FormatVersion.current : .next
+            let (text, leftOut) = metadata.encoded(limit: limit, version: version)
             try #require(text.utf8.count <= limit)
             let kept = try OffsetMetadata(decoding: text, committedAt: metadata.base).completed
             let (all, part) = (metadata.completed.flatMap { $0 }, kept.flatMap { $0 })
@@ -102,7 +114,7 @@ struct OffsetMetadataTests {
         "Text that is not ours, or not whole, is rejected by name",
         arguments: [
             ("", .foreign), ("hello", .foreign), ("PM", .foreign), ("pmv1AAAA", .foreign), ("AAAAPMv1", .foreign),
-            ("bMCwAAAAAA", .foreign), ("PMv2AAAA", .version("2")), ("PMv€", .version("€")), ("PMv", .corrupt),
+            ("bMCwAAAAAA", .foreign), ("PMv3AAAA", .version("3")), ("PMv€", .version("€")), ("PMv", .corrupt),
             ("PMv1", .corrupt), ("PMv1AAAA", .corrupt), ("PMv1A", .corrupt), ("PMv1 AAA", .corrupt),
             ("PMv1AAAAAAA=", .corrupt), ("PMv1" + String(repeating: "A", count: 5_000), .corrupt),
             ("PMv1\u{0}\u{ff}é", .corrupt),

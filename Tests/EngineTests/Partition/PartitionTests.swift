@@ -61,7 +61,7 @@ struct PartitionTests {
         for offset in [0, 1, 3] as [Int64] { _ = partition.ledger.complete(offset) }
         partition.committed = partition.ledger.snapshot()
         for offset in [2, 4] as [Int64] { _ = partition.ledger.complete(offset) }
-        partition.isInTransaction = true
+        partition.transactionStart = 1
         partition.gap = 9
         partition.rewind()
         #expect(partition.ledger.position == 2)

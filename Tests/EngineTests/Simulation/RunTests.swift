@@ -33,6 +33,23 @@ struct RunTests {
         }
     }
 
+    /// (trust 18)
+    @Test(
+        "Nor is anything while half of a group is the next release, and instances go up and down by one",
+        arguments: 0..<8 as Range<UInt64>)
+    func mixed(eighth: UInt64) {
+        var formats: Set<String> = []
+        for seed in eighth * 10 + 1...eighth * 10 + 10 {
+            var scenario = Scenario(seed: seed)
+            scenario.mixesReleases = true
+            let run = Run(scenario)
+            let findings = run.play()
+            #expect(findings.isEmpty, "seed \(seed) with both releases")
+            formats.formUnion(run.formats)
+        }
+        #expect(formats == ["commit 1", "commit 2", "count 1", "count 2"])
+    }
+
     #if PLANTED_FAULTS
         @Test(
             "A fault that is planted is found, within seeds that have nothing without it",

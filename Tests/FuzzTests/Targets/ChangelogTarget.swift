@@ -2,7 +2,8 @@ import Engine
 import Push
 import Stores
 
-/// A record of the changelog is refused with a reason, or is the very bytes that its count is written as.
+/// A record of the changelog is refused with a reason, or is the very bytes that its count is written as, but for what the
+/// next version may have beside it.
 ///
 /// The first byte of the input is the length of the key, the value is the rest.
 final class ChangelogTarget: FuzzTarget {
@@ -28,7 +29,12 @@ final class ChangelogTarget: FuzzTarget {
         try promise(Self.written(key) == key, "of another account when it is written")
         var bytes: [UInt8] = []
         ChangelogRecord.encode(state, into: &bytes)
-        try promise(bytes == value ?? [UInt8(ascii: "0")], "another count when it is written")
+        let isNext = value?.first == UInt8(ascii: "v")
+        try promise(isNext || bytes == value ?? [UInt8(ascii: "0")], "another count when it is written")
+        ChangelogRecord.encode(state, version: .next, into: &bytes)
+        let parts = bytes + [UInt8(ascii: " ")]
+        try promise(
+            !isNext || value == bytes || value?.starts(with: parts) == true, "another count when it is written anew")
         try promise(Self.lines(of: view) == (state.count == 0 ? 0 : 1), "not one line")
     }
 

@@ -14,7 +14,7 @@ final class OffsetTarget: FuzzTarget {
         try read(String(decoding: bytes, as: UTF8.self))
         let checksum = OffsetMetadata.checksum(of: bytes)
         let sum = (0..<OffsetMetadata.checksumSize).map { UInt8(truncatingIfNeeded: checksum >> UInt32(8 * $0)) }
-        try read(OffsetMetadata.mark + Base64.urlText(sum + bytes))
+        for version in 1...2 { try read("\(OffsetMetadata.mark)\(version)" + Base64.urlText(sum + bytes)) }
     }
 
     private func read(_ text: String) throws {
@@ -24,10 +24,12 @@ final class OffsetTarget: FuzzTarget {
             try promise(range.lowerBound > end && !range.isEmpty, "offsets out of order")
             end = range.upperBound
         }
-        let again = metadata.encoded()
-        try promise(again.text.utf8.count <= OffsetMetadata.limit, "longer than brokers take")
-        let reread = try OffsetMetadata(decoding: again.text, committedAt: Self.base)
-        try promise(again.leftOut > 0 || reread == metadata, "another set after writing")
+        for version in [FormatVersion.current, .next] {
+            let again = metadata.encoded(version: version)
+            try promise(again.text.utf8.count <= OffsetMetadata.limit, "longer than brokers take")
+            let reread = try OffsetMetadata(decoding: again.text, committedAt: Self.base)
+            try promise(again.leftOut > 0 || reread == metadata, "another set after writing")
+        }
         let ledger = OffsetLedger(startingAt: Self.base, completed: metadata.completed, spanLimit: 1 << 12)
         try promise(ledger.span <= 1 << 12, "a ledger beyond its limit")
     }

@@ -35,8 +35,12 @@ final class URLTarget: FuzzTarget {
         try promise(again.text == address.text && again.host == address.host, "another URL when it is read again")
         try promise(address.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }, "a URL that ends before its end")
         try promise(address.host.utf8.allSatisfy { $0 < 0x80 }, "a host that libcurl would rewrite")
-        try promise(settings.hosts.contains { $0.admits(address.host) }, "a host that nobody has named")
         let scheme = address.isSecure ? "https://" : "http://"
+        let port = Int(address.server.dropFirst(address.host.count + 1)) ?? 0
+        let isUsual = port == (address.isSecure ? 443 : 80)
+        try promise(
+            settings.hosts.contains { $0.admits(address.host, port: port, isUsual: isUsual) },
+            "a host or a port that nobody has named")
         try promise(settings.allowsHTTP || address.isSecure, "not encrypted")
         try promise(address.text.utf8.starts(with: scheme.utf8), "another scheme than it says")
         // By bytes: what follows may make one character of a slash and itself.

@@ -58,8 +58,14 @@ extension MediaSettings {
     static func sample(_ folder: String) -> MediaSettings {
         var settings = MediaSettings(
             MediaMembers(url: JSONPointer(member: "media-url")), folder: folder,
-            hosts: ["127.0.0.1", "localhost", "[::1]"].compactMap(HostPattern.init))
+            hosts: [])
+        settings.allow(["127.0.0.1", "localhost", "[::1]"], at: MediaServer.shared)
         settings.allowsHTTP = true
         return settings
+    }
+
+    /// These hosts, with the port of the server.
+    mutating func allow(_ names: [String], at server: MediaServer?) {
+        hosts += names.compactMap { HostPattern("\($0):\(server?.port ?? 0)") }
     }
 }

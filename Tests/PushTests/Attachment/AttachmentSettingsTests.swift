@@ -24,8 +24,8 @@ struct AttachmentSettingsTests {
         #expect(problems == [])
         let opened = Opened()
         let resources = StageResources(
-            log: { _, _ in }, watcher: FileWatcher { _, _ in },
-            media: { settings in
+            log: { _, _, _ in }, watcher: FileWatcher { _, _ in },
+            media: { settings, _ in
                 opened.settings.withLock { $0 = settings }
                 return ListedMedia()
             })
@@ -42,9 +42,10 @@ struct AttachmentSettingsTests {
 
     @Test("Every mistake is told")
     func mistakes() {
+        let host = "a host such as cdn.example.com, *.example.com or cdn.example.com:8443"
         let (_, problems) = read([
             "from": "media-url", "public-base": "media.example.com",
-            "allow-hosts": ["cdn.example.com:443", "*.", "a/b"],
+            "allow-hosts": ["cdn.example.com:0", "*.", "a/b"],
             "keep-for": "1m", "keep-at-most": "1GiBB", "allow-http": "yes", "type-to": "x", "size-to": "y",
             "notes": "x",
         ])
@@ -55,9 +56,9 @@ struct AttachmentSettingsTests {
                 "stages.attachment.size-to: expected a JSON Pointer such as /aps/alert/body, found \"y\"",
                 "stages.attachment.public-base: expected a URL such as https://media.example.com/, found \"media.example.com\"",
                 "stages.attachment.store: is required",
-                "stages.attachment.allow-hosts[0]: expected a host such as cdn.example.com or *.example.com, found \"cdn.example.com:443\"",
-                "stages.attachment.allow-hosts[1]: expected a host such as cdn.example.com or *.example.com, found \"*.\"",
-                "stages.attachment.allow-hosts[2]: expected a host such as cdn.example.com or *.example.com, found \"a/b\"",
+                "stages.attachment.allow-hosts[0]: expected \(host), found \"cdn.example.com:0\"",
+                "stages.attachment.allow-hosts[1]: expected \(host), found \"*.\"",
+                "stages.attachment.allow-hosts[2]: expected \(host), found \"a/b\"",
                 "stages.attachment.allow-http: expected true or false, found \"yes\"",
                 "stages.attachment.keep-for: expected a duration such as 200ms, 30s or 5m, from 1h to 87600h, found \"1m\"",
                 "stages.attachment.keep-at-most: expected a size such as 64MiB or 10MB, from 100MB to 1000000GB, found \"1GiBB\"",
@@ -91,6 +92,28 @@ struct AttachmentSettingsTests {
             ("[2606:4700::1]", "[2606:4700::1]", true),
         ])
     func hosts(_ pattern: String, _ host: String, _ isAdmitted: Bool) throws {
-        #expect(try #require(HostPattern(pattern)).admits(host) == isAdmitted)
+        #expect(try #require(HostPattern(pattern)).admits(host, port: 443, isUsual: true) == isAdmitted)
     }
+
+    /// (trust 15) Another service of a host that is trusted is not trusted.
+    @Test(
+        "Ports are the scheme's own unless they are named",
+        arguments: [
+            ("cdn.example.com", 443, true, true), ("cdn.example.com", 80, true, true),
+            ("cdn.example.com", 8443, false, false), ("*", 22, false, false), ("*.example.com", 8443, false, false),
+            ("cdn.example.com:8443", 8443, false, true), ("cdn.example.com:8443", 443, true, false),
+            ("*:8443", 8443, false, true), ("*.example.com:443", 443, true, true),
+            ("[2606:4700::1]:8443", 8443, false, true), ("[2606:4700::1]", 8443, false, false),
+        ])
+    func ports(_ pattern: String, _ port: Int, _ isUsual: Bool, _ isAdmitted: Bool) throws {
+        let parsed = try #require(HostPattern(pattern))
+        let host = pattern.hasPrefix("[") ? "[2606:4700::1]" : "cdn.example.com"
+        #expect(parsed.admits(host, port: port, isUsual: isUsual) == isAdmitted)
+        #expect(parsed.description == pattern)
+    }
+
+    @Test(
+        "What is no port is no host either",
+        arguments: ["a:", "a:0", "a:65536", "a:+1", "a:080", "a:b", "*:x", "[::1]:"])
+    func mistakenPorts(_ pattern: String) { #expect(HostPattern(pattern) == nil) }
 }

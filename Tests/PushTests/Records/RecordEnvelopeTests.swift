@@ -32,6 +32,20 @@ struct RecordEnvelopeTests {
                 """#)
     }
 
+    /// (trust 18)
+    @Test("A line of the next version is read without what is not known of it, and one after it refused by its number")
+    func versions() throws {
+        let next = Array(#"{"version":2,"payload":"x","offset":7,"by":{"a":[1]}}"#.utf8)
+        let envelope = try RecordEnvelope(line: next)
+        #expect(envelope.offset == 7 && envelope.payload == Array("x".utf8))
+        #expect(try RecordEnvelope(line: Array(#"{"version":1,"payload":"x"}"#.utf8)).payload == Array("x".utf8))
+        for version in [0, 3, 99] {
+            #expect(throws: EnvelopeError.version(version)) {
+                try RecordEnvelope(line: Array(#"{"version":\#(version),"payload":"x"}"#.utf8))
+            }
+        }
+    }
+
     @Test("What is no UTF-8 goes in base64, each member by itself")
     func binary() {
         var envelope = RecordEnvelope()

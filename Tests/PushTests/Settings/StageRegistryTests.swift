@@ -24,6 +24,27 @@ struct StageRegistryTests {
 
     private let resources = StageResources { _, _ in }
 
+    /// (trust 16)
+    @Test("What a stage says of itself is said under its name")
+    func speaker() async throws {
+        let said = Mutex<[String]>([])
+        let speaking = StageRegistry(adding: [
+            StageEntry("echo") { _ in
+                { resources in
+                    resources.log(.warning, "hello")
+                    return Echo(name: "echo")
+                }
+            }
+        ])
+        var settings = SettingReader(["stages": ["echo"]])
+        let stage = try #require(speaking.read("stages", from: &settings).first)
+        let resources = StageResources(
+            log: { _, stage, message in said.withLock { $0.append("\(stage): \(message)") } },
+            watcher: FileWatcher { _, _ in })
+        _ = try await stage.build(resources)
+        #expect(said.withLock { $0 } == ["echo: hello"])
+    }
+
     @Test("A stage is read by its name, with what all stages share") func reads() async throws {
         var settings = SettingReader([
             "stages": [

@@ -12,15 +12,16 @@ struct ChangelogTopicTests {
 
     init() throws { cluster = try MockCluster() }
 
-    /// What keeps the service from starting, if anything.
-    private func prepare(_ name: String, beside input: String, on servers: String) throws -> ProgramError? {
+    /// What the service waits for, if anything.
+    private func prepare(_ name: String, beside input: String, on servers: String) throws -> ProbeReason? {
         let properties = ClientProperties([("bootstrap.servers", servers)])
         let client = try Producer(properties, log: { _, _, _ in })
-        do throws(ProgramError) {
+        do {
             try ChangelogTopic(name, beside: input, properties).prepare(client, Log())
             return nil
         } catch {
-            return error
+            guard case .outside(let reason) = error else { throw error }
+            return reason
         }
     }
 
@@ -31,13 +32,13 @@ struct ChangelogTopicTests {
         #expect(error == nil)
     }
 
-    @Test("One with another number of partitions is refused, with both numbers", arguments: [1, 2, 4])
+    @Test("One with another number of partitions is waited for, with both numbers", arguments: [1, 2, 4])
     func unequal(partitions: Int) throws {
         try cluster.createTopic("in", partitions: 3)
         try cluster.createTopic("badges", partitions: partitions)
         let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
-        #expect(error.exitCode == .configuration)
-        #expect(error.description.contains("badges has \(partitions) partitions and in has 3"))
+        #expect(error.reason == "topic-mismatch")
+        #expect(error.detail.contains("badges has \(partitions) partitions and in has 3"))
     }
 
     @Test("Where it is missing and brokers do not let it be created, it is said how to")
@@ -46,12 +47,12 @@ struct ChangelogTopicTests {
         try cluster.createTopic("badges", partitions: 3)
         cluster.setTopicError("badges", code: 3)
         let error = try #require(try prepare("badges", beside: "in", on: cluster.bootstrapServers))
-        #expect(error.exitCode == .configuration)
-        #expect(error.description.contains("create it with 3 partitions and cleanup.policy=compact"))
+        #expect(error.reason == "unknown-topic")
+        #expect(error.detail.contains("create it with 3 partitions and cleanup.policy=compact"))
     }
 
     @Test(
-        "One that is not compacted is refused: it would lose counts",
+        "One that is not compacted is not used: it would lose counts",
         .enabled(if: named != nil, "the mock tells no settings of topics"), arguments: ["delete", "compact,delete"])
     func notCompacted(policy: String) throws {
         let servers = try #require(Self.named)
@@ -62,8 +63,8 @@ struct ChangelogTopicTests {
                 "\(name)-\(topic)", partitions: 2, settings: [("cleanup.policy", policy)], milliseconds: 30_000)
         }
         let error = try #require(try prepare("\(name)-badges", beside: "\(name)-in", on: servers))
-        #expect(error.exitCode == .configuration)
-        #expect(error.description.contains("cleanup.policy=\(policy)"))
+        #expect(error.reason == "topic-mismatch")
+        #expect(error.detail.contains("cleanup.policy=\(policy)"))
     }
 
     @Test(

@@ -1,4 +1,5 @@
 import Kafka
+import Telemetry
 import Testing
 
 @testable import Pushmill
@@ -15,21 +16,22 @@ struct ContactTopicTests {
         let cluster = try MockCluster()
         try cluster.createTopic("people", partitions: contacts)
         for (index, count) in inputs.enumerated() { try cluster.createTopic("in\(index)", partitions: count) }
-        func check(isCoPartitioned: Bool) -> ProgramError? {
-            do throws(ProgramError) {
+        func check(isCoPartitioned: Bool) throws -> ProbeReason? {
+            do {
                 try ContactTopic(name: "people", isCoPartitioned: isCoPartitioned).check(
                     beside: inputs.indices.map { "in\($0)" },
                     ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
                 return nil
             } catch {
-                return error
+                guard case .outside(let reason) = error else { throw error }
+                return reason
             }
         }
-        #expect(check(isCoPartitioned: false) == nil)
-        let error = check(isCoPartitioned: true)
+        #expect(try check(isCoPartitioned: false) == nil)
+        let error = try check(isCoPartitioned: true)
         #expect((error == nil) == (what == nil))
         guard let what else { return }
-        #expect(error?.exitCode == .configuration)
-        #expect(error?.description.contains(what) == true)
+        #expect(error?.reason == "topic-mismatch")
+        #expect(error?.detail.contains(what) == true)
     }
 }

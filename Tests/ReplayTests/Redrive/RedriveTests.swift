@@ -86,6 +86,25 @@ struct RedriveTests {
         #expect(try await input().count == 6)
     }
 
+    /// (trust 18)
+    @Test("The journal of the next release is read, and one after it refused before anything is sent")
+    func journals() async throws {
+        try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
+        #expect(try await redrive() == [.sent: 2])
+        let path = "\(folder.path)/journal"
+        let lines = String(decoding: try FileBytes(path: path).bytes, as: UTF8.self)
+        let next = lines.split(separator: "\n").map { "\($0) by=redrive\n" }.joined()
+        try folder.write("#redrive-journal 2\n\(next)", to: "journal")
+        #expect(try await redrive() == [.done: 2])
+        try broker.publish([letter([1], offset: 2)], to: "dead")
+        #expect(try await redrive() == [.done: 2, .sent: 1])
+        #expect(try await redrive() == [.done: 3])
+        try folder.write("#redrive-journal 3\n\(next)", to: "journal")
+        let error = await #expect(throws: ReplayError.self) { try await redrive() }
+        #expect(error.map { "\($0)".contains("a journal of a newer release") } == true)
+        #expect(try await input().count == 3)
+    }
+
     @Test("What the brokers refuse is not remembered")
     func refused() async throws {
         try broker.publish([letter([1])], to: "dead")

@@ -43,6 +43,36 @@ struct StateFileTests {
         #expect(try exitStatus(of: ["/usr/bin/flock", "-n", folder.stateFile + ".lock", "true"]) == 0)
     }
 
+    /// (trust 18)
+    @Test("A file of the next release is used as it stands, and is still that release's")
+    func nextSchema() throws {
+        _ = try StateFile(path: folder.stateFile, access: .alone)
+        let next = Schema.steps.count + 1
+        try Database.open(path: folder.stateFile).execute("CREATE TABLE added(x); PRAGMA user_version=\(next)")
+        let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
+        #expect(state.setAside == nil)
+        let version = try state.connect().prepare("PRAGMA user_version")
+        #expect(try version.step() && version.integer(0) == Int64(next))
+    }
+
+    @Test("A copy that is too new, or damaged, is set aside and begun anew", arguments: [true, false])
+    func setAside(isNewer: Bool) throws {
+        if isNewer {
+            _ = try StateFile(path: folder.stateFile, access: .alone)
+            try Database.open(path: folder.stateFile).execute("PRAGMA user_version=\(Schema.steps.count + 2)")
+        } else {
+            try folder.write(String(repeating: "no database ", count: 1000), to: "state.sqlite")
+        }
+        #expect(throws: StoreError.self) { try StateFile(path: folder.stateFile, access: .alone) }
+        let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
+        #expect(state.setAside?.path == "\(folder.stateFile).aside-1")
+        #expect(folder.names.contains("state.sqlite.aside-1"))
+        let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
+        #expect(try contacts.step() && contacts.integer(0) == 0)
+        // Who looks in what was set aside finds what was there.
+        #expect(isNewer == ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
+    }
+
     @Test("A file of a newer version is refused and left as it is")
     func newerSchema() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)

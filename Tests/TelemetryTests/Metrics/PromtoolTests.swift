@@ -14,7 +14,9 @@ struct PromtoolTests {
         registry.addReadiness { [] }
         registry.addWork()
         metrics.consumed(topic: "in").add()
-        registry.addReloads().add("/etc/keys.json", succeeded: true)
+        let reloads = ReloadCounts()
+        reloads.add("/etc/keys.json", succeeded: true)
+        registry.addReloads(reloads) { ["/etc/catalog"] }
         var shard = metrics.shard(0)
         shard.stages[0].count("ok")
 

@@ -1,4 +1,8 @@
 extension RecordEnvelope {
+    /// The newest version of a line that is read. Lines say none in the first, which is what `kcat` prints and what is
+    /// written; the next may have members that are passed over here.
+    static let newest = 2
+
     /// Reads a line. What is missing has its default, but there must be a payload, if only null.
     package init(line: [UInt8]) throws(EnvelopeError) {
         var reader = EnvelopeReader()
@@ -8,6 +12,8 @@ extension RecordEnvelope {
             throw .notJSON(error)
         }
         guard reader.isObject else { throw .notAnObject }
+        let version: Int = try reader.integer("version") ?? 1
+        guard (1...Self.newest).contains(version) else { throw .version(version) }
         try reader.read(.topic) { topic = String(decoding: $0, as: UTF8.self) }
         try reader.read(.timestampType) { timestampType = String(decoding: $0, as: UTF8.self) }
         partition = try reader.integer("partition") ?? partition

@@ -50,6 +50,8 @@ package enum EnvelopeError: Error, Equatable {
     case notAnObject
     case withoutPayload
     case malformed(String)
+    /// A newer release wrote it.
+    case version(Int)
 }
 
 extension EnvelopeError: CustomStringConvertible {
@@ -58,6 +60,8 @@ extension EnvelopeError: CustomStringConvertible {
         case .notJSON(let error): "\(error)"
         case .notAnObject: "not a record envelope: not a JSON object"
         case .withoutPayload: "not a record envelope: it has neither `payload` nor `payload_b64`"
+        case .version(let version):
+            "a record of version \(version), which a newer release wrote: this one reads up to \(RecordEnvelope.newest)"
         case .malformed(let member): "not a record envelope: cannot read its `\(member)`"
         }
     }

@@ -8,7 +8,7 @@ extension AttachmentStage {
         options.note = settings.value("note", .text, default: options.note)
         guard let media = media(members, &settings), base != nil else { return nil }
         return { [options] resources in
-            AttachmentStage(options, source: try resources.media(media), texts: resources.texts)
+            AttachmentStage(options, source: try resources.media(media, resources.log), texts: resources.texts)
         }
     }
 
@@ -34,7 +34,8 @@ extension SettingFormat where Value == HostPattern {
         Self(
             parse: { text throws(SettingMismatch) in
                 guard let pattern = HostPattern(text) else {
-                    throw SettingMismatch(expected: "a host such as cdn.example.com or *.example.com")
+                    throw SettingMismatch(
+                        expected: "a host such as cdn.example.com, *.example.com or cdn.example.com:8443")
                 }
                 return pattern
             }, render: \.description)

@@ -15,9 +15,10 @@ package final class AttachmentStage: Stage {
     }
 
     package let name = "attachment"
+    package let results = [.word("unfetched")] + MediaFailure.allCases.map { StageResult.failed($0.reason) }
     private let options: Options
     private let note: [UInt8]
-    private let source: any MediaSource
+    package let source: any MediaSource
     private let texts: SharedTexts
 
     package init(_ options: Options, source: any MediaSource, texts: SharedTexts) {

@@ -6,6 +6,7 @@ package struct BadgeStage: CountingStage, ImmediateStage {
     }
 
     package let name = "badge"
+    package var results: [StageResult] { [.failed("not-a-count"), .failed("no-recipient")] }
     private let mode: Mode
 
     package init(mode: Mode) { self.mode = mode }

@@ -16,6 +16,7 @@ package final class ContactStage: ImmediateStage {
     }
 
     package let name = "contact"
+    package let results: [StageResult] = [.failed("unavailable"), .word("miss")]
     private let options: Options
     private let unknown: [UInt8]
     private let unknownDirection: TextDirection

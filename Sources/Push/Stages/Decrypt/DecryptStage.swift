@@ -2,6 +2,7 @@
 /// stays for the device to try.
 package final class DecryptStage: Stage {
     package let name = "decrypt"
+    package let results = DecryptFailure.allCases.map { StageResult.failed($0.reason) }
     let options: DecryptOptions
     private let decryptor: Decryptor
     /// Nil for a cipher without keys.

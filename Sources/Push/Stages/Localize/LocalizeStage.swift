@@ -4,6 +4,7 @@ import Synchronization
 /// no translation for stays for the device.
 package final class LocalizeStage: ImmediateStage {
     package let name = "localize"
+    package let results: [StageResult] = [.failed("arguments"), .word("missing")]
 
     private let file: ReloadableFile<Catalog>
     private let localeSources: [ValueSource]

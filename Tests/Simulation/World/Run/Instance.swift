@@ -40,6 +40,8 @@ final class Instance {
     var clockError: Int64 = 0
     /// It was told to end, and will be started again.
     var isRestarting = false
+    /// What it writes for others.
+    var formatVersion = FormatVersion.current
     /// By topic and partition.
     private var files: [[DiskFile]]
 
@@ -56,6 +58,12 @@ final class Instance {
     }
 
     func loseDisk(_ cluster: Cluster) { files = Self.emptyFiles(cluster) }
+
+    /// Of the other release, for which the copies of this one are none.
+    func changeRelease(_ cluster: Cluster) {
+        formatVersion = formatVersion == .current ? .next : .current
+        loseDisk(cluster)
+    }
 
     func failDisk() { for topic in files { for file in topic { file.failures = 2 } } }
 

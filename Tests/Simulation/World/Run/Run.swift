@@ -48,6 +48,9 @@ package final class Run {
         return verdict.findings
     }
 
+    /// See `Verdict.formats`.
+    package var formats: Set<String> { verdict.formats }
+
     package var simulatedSeconds: Double { Double(timeline.now) / 1e9 }
 
     private func letGo() {
@@ -64,6 +67,7 @@ package final class Run {
         }
         for index in 0..<scenario.instances {
             let instance = Instance(index: index, shards: scenario.shards, cluster: cluster)
+            if index.isMultiple(of: 2) { instance.formatVersion = .next }
             instances.append(instance)
             start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100)))
         }
@@ -186,6 +190,7 @@ package final class Run {
     // MARK: Instances
 
     func start(_ instance: Instance, after delay: UInt64) {
+        if scenario.mixesReleases { instance.changeRelease(cluster) }
         instance.node = Node(cluster: cluster, number: instance.index * 10, weather: scenario.weather)
         instance.node.clockError = instance.clockError
         instance.hosts = []
@@ -210,6 +215,7 @@ package final class Run {
     private func makeShard(_ number: Int, of instance: Instance, _ node: Node) -> ShardHost {
         let identity = "\(instance.identity)-\(number)"
         var settings = scenario.settings
+        if scenario.mixesReleases { settings.formatVersion = instance.formatVersion }
         settings.countSecret = AccountSecret(UInt64(instance.index) + 1, 7)
         let ports = SimulatedPorts(
             node, number: node.number + number, settings: settings, events: scenario.events,

@@ -50,6 +50,8 @@ package struct Scenario: Sendable {
     package var switches = SimulatedPorts.Switches()
     package var weather = Weather()
     package var timing = GroupTiming()
+    /// Half of the instances begin as the next release, and each start of one is an update, or takes one back.
+    package var mixesReleases = false
     /// Compaction keeps everything that is younger, in milliseconds.
     package var compactionLag: Int64 = 30_000
 

@@ -21,6 +21,8 @@ final class Verdict: ClusterWitness, PortsWitness {
     }
 
     private(set) var findings: [String] = []
+    /// What was committed, and which counts stand in the changelog, by their versions: `commit 1`, `count 2`.
+    private(set) var formats: Set<String> = []
     private(set) var produced = 0
     private(set) var uncommitted = 0
     private let scenario: Scenario
@@ -157,6 +159,7 @@ final class Verdict: ClusterWitness, PortsWitness {
             var beyond: [Range<Int64>] = []
             if let metadata = try? OffsetMetadata(decoding: position.metadata, committedAt: position.offset) {
                 beyond = metadata.completed
+                formats.insert("commit \(position.metadata.dropFirst(3).prefix(1))")
             } else if !position.metadata.isEmpty {
                 found("the metadata of \(position) cannot be read")
             }
@@ -252,7 +255,9 @@ final class Verdict: ClusterWitness, PortsWitness {
         var best: (incarnation: Int64, offset: Int64, count: Int32) = (-1, -1, 0)
         for entry in log.entries where log.isVisible(entry) {
             guard case .change(let key, let value) = entry.content, key == name else { continue }
-            let parts = (value ?? []).split(separator: UInt8(ascii: " ")).map { part in
+            let isNext = value?.first == UInt8(ascii: "v")
+            formats.insert("count \(isNext ? 2 : 1)")
+            let parts = (value ?? []).split(separator: UInt8(ascii: " ")).dropFirst(isNext ? 1 : 0).map { part in
                 part.reduce(Int64(0)) { $0 * 10 + Int64($1 & 15) }
             }
             let count = parts.isEmpty ? 0 : Int32(truncatingIfNeeded: parts[0])

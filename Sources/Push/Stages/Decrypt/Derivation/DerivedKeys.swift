@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import Synchronization
 
 /// Derives keys on threads of its own, and remembers some of them: a sender may use one salt again, but need not.
@@ -8,7 +7,7 @@ final class DerivedKeys: Sendable {
     private let queues: [DispatchQueue]
     private let next = Atomic<Int>(0)
 
-    init(capacity: Int = 1024, threads: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)) {
+    init(capacity: Int = 1024, threads: Int = max(1, Processors.usable / 2)) {
         known = Mutex(Known(capacity: capacity))
         queues = (0..<threads).map { DispatchQueue(label: "pushmill.derivation.\($0)", qos: .utility) }
     }

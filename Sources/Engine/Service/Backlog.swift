@@ -1,0 +1,65 @@
+package import Kafka
+
+/// What is not finished of a partition.
+package struct Backlog: Sendable, Equatable {
+    package let place: TopicPartition
+    /// Not taken yet, and in flight; nil while that is not known.
+    package let records: Int64?
+    /// How old the oldest of them is, by its timestamp; 0 where there is none.
+    package let seconds: Double
+}
+
+/// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
+/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take. Of a partition
+/// that is not served it is only known since when it is here: what has come since then waits.
+struct BacklogWatch {
+    /// What consumers say of a partition's log.
+    struct LogEnd {
+        let end: Int64
+        /// The offset to be fetched next, and how many that were fetched are not taken.
+        let nextFetch: Int64
+        let fetched: Int
+    }
+
+    private struct Seen {
+        let first: Int64
+        /// When nothing was left to take.
+        var caughtUp: Int64?
+    }
+
+    private var seen: [TopicPartition: Seen] = [:]
+
+    /// Of all partitions. `now` is in milliseconds since 1970.
+    mutating func look(
+        _ partitions: [(figures: ShardFigures.PartitionFigures, log: LogEnd?)], now: Int64
+    ) -> [Backlog] {
+        var seen: [TopicPartition: Seen] = [:]
+        let backlogs = partitions.map { figures, log -> Backlog in
+            var before = self.seen[figures.place] ?? Seen(first: now)
+            guard let next = figures.next else {
+                seen[figures.place] = before
+                return Backlog(place: figures.place, records: nil, seconds: Double(max(0, now - before.first)) / 1000)
+            }
+            let left = log.map { Self.left(next, $0, isFetched: figures.isFetched) }
+            if left == 0 { before.caughtUp = now }
+            seen[figures.place] = before
+            let oldest = figures.oldest ?? (left ?? 0 > 0 ? Self.oldestLeft(figures, before) : now)
+            return Backlog(
+                place: figures.place, records: left.map { $0 + Int64(figures.inFlight) },
+                seconds: Double(max(0, now - oldest)) / 1000)
+        }
+        self.seen = seen
+        return backlogs.sorted { ($0.place.topic, $0.place.partition) < ($1.place.topic, $1.place.partition) }
+    }
+
+    /// Where all that was fetched is taken, what lies before the next fetch is no record of ours; but where it was dropped
+    /// it is fetched again.
+    private static func left(_ next: Int64, _ log: LogEnd, isFetched: Bool) -> Int64 {
+        max(0, log.end - (isFetched && log.fetched == 0 ? max(next, log.nextFetch) : next))
+    }
+
+    private static func oldestLeft(_ figures: ShardFigures.PartitionFigures, _ seen: Seen) -> Int64 {
+        guard let taken = figures.lastTaken else { return seen.caughtUp ?? seen.first }
+        return max(taken, seen.caughtUp ?? taken)
+    }
+}

@@ -1,0 +1,108 @@
+import Glibc
+import Push
+import Synchronization
+import Telemetry
+
+/// How much more a folder of media takes. All of it together, files that are still coming in included, stays within its
+/// capacity; and its disk, where the state of the service may be too, keeps a floor of free space.
+final class MediaRoom: Sendable {
+    /// So much of a disk is left free, or a twentieth of it where that is less.
+    private static let floor = 1_000_000_000
+    /// The disk is asked again after so many bytes: on a network that is a question to its server.
+    private static let step = 1 << 20
+
+    private let path: String
+    private let capacity: Int
+    /// Bytes of files that this process has not finished.
+    private let partial = Atomic<Int>(0)
+    /// Bytes of files that are whole: as they were counted last, and what came since.
+    private let kept = Atomic<Int>(0)
+    /// What the disk has above its floor, as it was found last.
+    private let free = Atomic<Int>(.max)
+    private let refusals = Atomic<Int>(0)
+    /// Bytes since the disk was asked last, and since somebody was told of growth.
+    private let unasked = Atomic<Int>(0)
+    private let grown = Atomic<Int>(0)
+    private let onGrowth = Mutex<(@Sendable () -> Void)?>(nil)
+    private let measure: @Sendable (String) -> (size: Int, available: Int)?
+
+    /// `measure` gives the bytes of the disk that a folder is on, and those that are free; nil where it cannot tell.
+    init(
+        path: String, capacity: Int,
+        measure: @escaping @Sendable (String) -> (size: Int, available: Int)? = MediaRoom.disk
+    ) {
+        self.path = path
+        self.capacity = capacity
+        self.measure = measure
+    }
+
+    /// Is told each time that a fiftieth of the capacity has come. For one.
+    func watch(_ body: @escaping @Sendable () -> Void) { onGrowth.withLock { $0 = body } }
+
+    // MARK: Taking
+
+    /// For a file that is to begin.
+    func begin() throws(FileFailure) {
+        askDisk()
+        try check()
+    }
+
+    /// For so many more bytes of a file, which are given back by `end`.
+    func take(_ count: Int) throws(FileFailure) {
+        let unasked = unasked.add(count, ordering: .relaxed).newValue
+        if unasked >= Self.step { askDisk() }
+        try check(adding: count)
+        partial.add(count, ordering: .relaxed)
+        let (before, now) = grown.add(count, ordering: .relaxed)
+        let share = capacity / 50
+        if before < share, now >= share { onGrowth.withLock { $0 }?() }
+    }
+
+    /// A file of that many bytes is whole, or gone.
+    func end(_ count: Int, isKept: Bool) {
+        partial.subtract(count, ordering: .relaxed)
+        if isKept { kept.add(count, ordering: .relaxed) }
+    }
+
+    /// All files that are whole were counted.
+    func counted(_ bytes: Int) {
+        kept.store(bytes, ordering: .relaxed)
+        grown.store(0, ordering: .relaxed)
+        askDisk()
+    }
+
+    private func check(adding count: Int = 0) throws(FileFailure) {
+        let problem: String
+        if free.load(ordering: .relaxed) <= 0 {
+            problem = "its disk is nearly full: nothing more is kept while less than 1 GB, or 5%, of it are free"
+        } else if partial.load(ordering: .relaxed) + count > capacity {
+            problem = "as much is coming in as may be kept"
+        } else {
+            return
+        }
+        refusals.add(1, ordering: .relaxed)
+        throw FileFailure(path: path, what: problem)
+    }
+
+    /// May take as long as the disk does.
+    func askDisk() {
+        unasked.store(0, ordering: .relaxed)
+        guard let (size, available) = measure(path) else { return }
+        free.store(max(0, available - min(Self.floor, size / 20)), ordering: .relaxed)
+    }
+
+    private static func disk(_ path: String) -> (size: Int, available: Int)? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let block = Int(clamping: status.f_frsize)
+        return (Int(clamping: status.f_blocks) * block, Int(clamping: status.f_bavail) * block)
+    }
+
+    // MARK: Telling
+
+    var figures: MediaFigures {
+        MediaFigures(
+            path: path, bytes: kept.load(ordering: .relaxed) + partial.load(ordering: .relaxed), limit: capacity,
+            free: free.load(ordering: .relaxed), refusals: refusals.load(ordering: .relaxed))
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+/// The cores that this process may use: threads that compute are as many. With more of them than its control group's quota
+/// the kernel would halt all of them for the rest of each tenth of a second.
+package struct Processors: Sendable {
+    /// Of this process, found out once.
+    package static let usable = Processors(read: text).count
+
+    package let count: Int
+
+    /// `read` gives what is in a file.
+    package init(read: (String) -> String?) {
+        let cores = Self.allowed(read) ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        count = max(1, min(cores, Self.quota(read) ?? cores))
+    }
+
+    /// The cores of the smallest quota on the way from the process's group to the root, rounded up. A container sees its own
+    /// group as the root, or under a path that it does not see.
+    private static func quota(_ read: (String) -> String?) -> Int? {
+        let lines = (read("/proc/self/cgroup") ?? "").split(separator: "\n").map {
+            $0.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        }
+        var quotas: [Int] = []
+        for line in lines where line.count == 3 {
+            let controllers = line[1].split(separator: ",")
+            guard line[1].isEmpty || controllers.contains("cpu") else { continue }
+            // The second version has one hierarchy and no controllers' names.
+            let mounts = line[1].isEmpty ? ["", "/unified"] : ["/cpu", "/\(line[1])"]
+            var path = line[2].split(separator: "/")
+            while true {
+                for mount in mounts {
+                    let folder = "/sys/fs/cgroup\(mount)\(path.map { "/\($0)" }.joined())"
+                    if let quota = line[1].isEmpty ? second(folder, read) : first(folder, read) { quotas.append(quota) }
+                }
+                if path.popLast() == nil { break }
+            }
+        }
+        return quotas.min()
+    }
+
+    /// `max 100000` is none.
+    private static func second(_ folder: String, _ read: (String) -> String?) -> Int? {
+        guard let words = read("\(folder)/cpu.max")?.split(whereSeparator: \.isWhitespace), words.count == 2 else {
+            return nil
+        }
+        return cores(Int(words[0]), of: Int(words[1]))
+    }
+
+    /// A quota of -1 is none.
+    private static func first(_ folder: String, _ read: (String) -> String?) -> Int? {
+        func number(_ name: String) -> Int? {
+            read("\(folder)/\(name)").flatMap { $0.split(whereSeparator: \.isWhitespace).first }.flatMap { Int($0) }
+        }
+        return cores(number("cpu.cfs_quota_us"), of: number("cpu.cfs_period_us"))
+    }
+
+    private static func cores(_ quota: Int?, of period: Int?) -> Int? {
+        guard let quota, let period, quota > 0, period > 0 else { return nil }
+        return (quota - 1) / period + 1
+    }
+
+    /// Those that the process is bound to, which may be fewer than are online: `0-3,7`.
+    private static func allowed(_ read: (String) -> String?) -> Int? {
+        let lines = (read("/proc/self/status") ?? "").split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix("Cpus_allowed_list:") }) else { return nil }
+        let ranges = line.split(whereSeparator: \.isWhitespace).dropFirst().joined().split(separator: ",")
+        return ranges.reduce(0) { count, range in
+            let ends = range.split(separator: "-").compactMap { Int($0) }
+            guard let first = ends.first, let last = ends.last, first <= last else { return count }
+            return count + last - first + 1
+        }
+    }
+
+    private static func text(_ path: String) -> String? {
+        (try? FileBytes(path: path, limit: 64 << 10)).map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+}

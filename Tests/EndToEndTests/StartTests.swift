@@ -1,0 +1,124 @@
+import Glibc
+import Kafka
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// (trust 13) Brokers that are away, or do not let in, when a service starts.
+    @Suite("A start that waits")
+    struct StartTests {
+        private static let topics = ["in", "out", "dead"]
+
+        @Test("Brokers that cannot be reached are named, and while they are awaited the service can be ended")
+        func unreachable() async throws {
+            try await run(at: "127.0.0.1:1") { service in
+                try await service.wait(forLine: #""reason":"no-broker""#)
+                #expect(service.lines(with: "no broker answers at 127.0.0.1:1").count == 1)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await expectJSON(service)
+            }
+        }
+
+        @Test(
+            "Brokers that are away from before the start are waited for in this process, which is ready when they come",
+            .enabled(if: Brokers.areMock, "others cannot be stopped"))
+        func away() async throws {
+            let brokers = try Brokers()
+            let mock = try #require(brokers.mock)
+            for topic in Self.topics { try brokers.createTopic(topic, partitions: 1) }
+            mock.setDown()
+            try await run(at: brokers.bootstrapServers) { service in
+                // Longer than librdkafka takes to try but every ten seconds.
+                try await service.wait(forLine: #""reason":"no-broker""#, count: 6, within: .seconds(120))
+                #expect(try await service.get("/healthz").contains(" 200 "))
+                let ready = try await service.get("/readyz")
+                #expect(ready.contains(" 503 ") && ready.contains(#""reason":"no-broker""#))
+                mock.setUp()
+                try await service.wait(forLine: "partitions are read", within: .seconds(10))
+                #expect(try await service.get("/readyz").contains(" 200 "))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("A login that brokers refuse is told from brokers that are away, at once, and waited for")
+        func login() async throws {
+            let broker = try RefusingBroker()
+            let login = [
+                ("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "PLAIN"), ("sasl.username", "u"),
+                ("sasl.password", "not-for-logs"),
+            ]
+            var configuration = ServiceConfiguration()
+            configuration.consumer += login
+            configuration.producer += login
+            try await run(configuration, at: broker.address) { service in
+                try await service.wait(forLine: #""reason":"authentication""#)
+                #expect(service.lines(with: "refuse the login").count == 1)
+                #expect(service.lines(with: #""reason":"no-broker""#).isEmpty)
+                #expect(try await service.get("/healthz").contains(" 200 "))
+                let ready = try await service.get("/readyz")
+                #expect(ready.contains(" 503 ") && ready.contains(#""reason":"authentication""#))
+                // It tries again: the password may be mended at the brokers.
+                let logins = broker.logins
+                try await broker.wait(forLogins: logins + 1)
+                #expect(service.lines(with: "not-for-logs").isEmpty && !ready.contains("not-for-logs"))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test(
+            "A topic that the brokers do not know is named and waited for",
+            .enabled(if: Brokers.areMock, "others may create it"), arguments: topics)
+        func unknownTopic(name: String) async throws {
+            let brokers = try Brokers()
+            let mock = try #require(brokers.mock)
+            for topic in Self.topics { try brokers.createTopic(topic, partitions: 1) }
+            mock.setTopicError(name, code: 3)
+            try await run(at: brokers.bootstrapServers) { service in
+                try await service.wait(forLine: "the brokers know no topic \(name)")
+                #expect(try await service.get("/healthz").contains(" 200 "))
+                let ready = try await service.get("/readyz")
+                #expect(ready.contains(" 503 ") && ready.contains(#""reason":"unknown-topic""#))
+                mock.setTopicError(name, code: 0)
+                try await service.wait(forLine: "partitions are read")
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test("A start that fails for good is told in the form of the log's other lines")
+        func failed() async throws {
+            var configuration = ServiceConfiguration()
+            configuration.state = "/dev/null/state.sqlite"
+            configuration.stages = ["badge: {}"]
+            try await run(configuration, at: "127.0.0.1:1") { service in
+                try await service.expectEnd(.exited(78))
+                #expect(service.lines(with: "the service cannot start").count == 1)
+                try await expectJSON(service)
+            }
+        }
+
+        private func expectJSON(_ service: ServiceProcess) async throws {
+            #expect(service.lines.allSatisfy { $0.hasPrefix(#"{"time":"#) }, "\(service.lines)")
+        }
+
+        private func run(
+            _ configuration: ServiceConfiguration = ServiceConfiguration(), at servers: String,
+            _ body: (ServiceProcess) async throws -> Void
+        ) async throws {
+            let folder = try TemporaryFolder()
+            let text = configuration.text(
+                bootstrapServers: servers, group: "g", input: Self.topics[0], output: Self.topics[1],
+                deadLetters: Self.topics[2])
+            let service = try ServiceProcess(["run", "--config", folder.write(text, to: "service.yaml")])
+            do {
+                try await body(service)
+            } catch {
+                Issue.record("\(error)\n\(service.lines.suffix(40).joined(separator: "\n"))")
+            }
+            try await service.clear()
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Kafka
+import Push
+import Simulation
+import Testing
+
+@testable import Engine
+
+@Suite("What is not finished of a partition (issue 23, point 10)")
+struct BacklogTests {
+    private let place = TopicPartition("events", 0)
+    private let start: Int64 = 1_700_000_000_000
+
+    /// Offsets from 0 on were taken, `done` of them are finished; the last one taken is of this time.
+    private func figures(
+        taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64,
+        state: Partition<SimulatedPorts>.State = .running
+    ) -> ShardFigures.PartitionFigures {
+        var partition = Partition<SimulatedPorts>(place, topic: 0, assignment: 1, now: .past)
+        partition.state = state
+        partition.isRead = true
+        for offset in 0..<taken { _ = partition.ledger.take(offset) }
+        for offset in done { _ = partition.ledger.complete(offset) }
+        partition.timestamp = lastTaken
+        return ShardFigures.PartitionFigures(partition, oldest: oldest, canTake: true)
+    }
+
+    private func log(end: Int64, next: Int64, fetched: Int = 1) -> BacklogWatch.LogEnd {
+        BacklogWatch.LogEnd(end: end, nextFetch: next, fetched: fetched)
+    }
+
+    @Test("One that hangs before 150,000 finished ones is a lag of one, as old as it is")
+    func hanging() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 150_001, done: 1..<150_001, oldest: start, lastTaken: start + 30_000)
+        let backlogs = watch.look([(figures, log(end: 150_001, next: 150_001))], now: start + 30_500)
+        #expect(backlogs == [Backlog(place: place, records: 1, seconds: 30.5)])
+    }
+
+    @Test("What was not taken is no older than the last one taken")
+    func behind() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        let log = log(end: 1_000_010, next: 500)
+        #expect(watch.look([(figures, log)], now: start + 60_000).first?.seconds == 60)
+        #expect(watch.look([(figures, log)], now: start + 61_000).first?.seconds == 61)
+        #expect(watch.look([(figures, log)], now: start + 61_000).first?.records == 1_000_000)
+    }
+
+    @Test("Nor than the moment at which nothing was left to take: a quiet hour is no backlog")
+    func quiet() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        let hour: Int64 = 3_600_000
+        #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + hour).first?.seconds == 0)
+        let backlogs = watch.look([(figures, log(end: 11, next: 10))], now: start + hour + 2_000)
+        #expect(backlogs == [Backlog(place: place, records: 1, seconds: 2)])
+    }
+
+    @Test("What lies behind the last record of a log, such as the mark of a transaction, is nobody's record")
+    func marks() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        let backlogs = watch.look([(figures, log(end: 12, next: 12, fetched: 0))], now: start + 5_000)
+        #expect(backlogs == [Backlog(place: place, records: 0, seconds: 0)])
+    }
+
+    @Test("What was fetched and dropped, because the partition waits, is to be taken all the same")
+    func dropped() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 1..<10, oldest: start, lastTaken: start, state: .stalled(10))
+        let backlogs = watch.look([(figures, log(end: 1_000, next: 900, fetched: 0))], now: start + 1_000)
+        #expect(backlogs == [Backlog(place: place, records: 991, seconds: 1)])
+    }
+
+    @Test("Before the end of the log is known there is no lag to tell, but an age")
+    func unknownEnd() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 1, done: 0..<0, oldest: start, lastTaken: start)
+        let backlogs = watch.look([(figures, nil)], now: start + 1_000)
+        #expect(backlogs == [Backlog(place: place, records: nil, seconds: 1)])
+    }
+
+    @Test("One that is not served waits since it is here, whether or not somebody can say for what")
+    func unserved() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
+        _ = watch.look([(figures, nil)], now: start)
+        let backlogs = watch.look([(figures, nil)], now: start + 90_000)
+        #expect(backlogs == [Backlog(place: place, records: nil, seconds: 90)])
+    }
+
+    @Test("A partition that comes back begins anew, and a timestamp ahead of the clock is no age")
+    func anew() {
+        var watch = BacklogWatch()
+        let idle = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        _ = watch.look([(idle, log(end: 10, next: 10))], now: start + 100_000)
+        #expect(watch.look([], now: start + 101_000).isEmpty)
+        #expect(watch.look([(idle, log(end: 11, next: 10))], now: start + 102_000).first?.seconds == 102)
+        let ahead = figures(taken: 10, done: 0..<9, oldest: start + 200_000, lastTaken: start)
+        #expect(watch.look([(ahead, log(end: 10, next: 10))], now: start + 103_000).first?.seconds == 0)
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import Push
+
+/// (trust 14) Threads that compute are as many as the cores that the process may use.
+@Suite("Cores")
+struct ProcessorsTests {
+    private static let eight = "Name:\tpushmill\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n"
+
+    @Test(
+        "They are those of the control group's quota, rounded up, of either version",
+        arguments: [
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "200000 100000\n"], 2),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"], 2),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "50000 100000\n"], 1),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "1600000 100000\n"], 8),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"], 8),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "nonsense"], 8),
+            // A service of systemd, whose slice has less than it.
+            (
+                [
+                    "/proc/self/cgroup": "0::/system.slice/pushmill.service\n",
+                    "/sys/fs/cgroup/system.slice/pushmill.service/cpu.max": "400000 100000\n",
+                    "/sys/fs/cgroup/system.slice/cpu.max": "300000 100000\n",
+                ], 3
+            ),
+            // A container that is told the machine's path and sees its own group as the root.
+            (
+                [
+                    "/proc/self/cgroup": "0::/kubepods/pod1/abc\n", "/sys/fs/cgroup/cpu.max": "200000 100000\n",
+                ], 2
+            ),
+            (
+                [
+                    "/proc/self/cgroup": "5:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n",
+                    "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "250000\n",
+                    "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+                ], 3
+            ),
+            (
+                [
+                    "/proc/self/cgroup": "3:cpuset:/\n4:cpu,cpuacct:/pods/a\n",
+                    "/sys/fs/cgroup/cpu/pods/a/cpu.cfs_quota_us": "100000\n",
+                    "/sys/fs/cgroup/cpu/pods/a/cpu.cfs_period_us": "50000\n",
+                    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                    "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                ], 2
+            ),
+            // Where both are mounted, the second has no controllers.
+            (
+                [
+                    "/proc/self/cgroup": "4:cpu:/\n0::/\n", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "500000\n",
+                    "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                ], 5
+            ),
+        ] as [([String: String], Int)])
+    func quota(files: [String: String], count: Int) {
+        #expect(Processors(read: { $0 == "/proc/self/status" ? Self.eight : files[$0] }).count == count)
+    }
+
+    @Test(
+        "Without a quota they are those that the process is bound to",
+        arguments: [("0-7", 8), ("0", 1), ("0-3,7", 5), ("2,4,6", 3)])
+    func bound(list: String, count: Int) {
+        #expect(
+            Processors(read: { $0 == "/proc/self/status" ? "Cpus_allowed_list:\t\(list)\n" : nil }).count == count)
+    }
+
+    @Test("Where the system tells nothing they are all that are online")
+    func unknown() { #expect(Processors(read: { _ in nil }).count == sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+}

@@ -1,0 +1,27 @@
+import FoundationEssentials
+import Testing
+
+@testable import Pushmill
+
+@Suite("Exit codes (issue 23, point 17)")
+struct ExitCodeTests {
+    private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
+
+    @Test("The page of reference has each, and no other")
+    func reference() throws {
+        let page = try String(contentsOfFile: "\(Self.top)/deploy/REFERENCE.md", encoding: .utf8)
+        let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("Exit codes\n") })
+        let told = section.matches(of: /\n\| ([0-9]+) \| [^|]{20,} \|/).map { Int32($0.output.1) }
+        #expect(told == ExitCode.allCases.map(\.rawValue))
+    }
+
+    @Test("What ends a command early has the code that the page says")
+    func errors() {
+        #expect(ProgramError.usage("").exitCode.rawValue == 64)
+        #expect(ProgramError.badData("").exitCode.rawValue == 65)
+        #expect(ProgramError.internalFailure("").exitCode.rawValue == 70)
+        #expect(ProgramError.configuration([]).exitCode.rawValue == 78)
+        #expect(ProgramError.unreadableConfiguration("").exitCode.rawValue == 78)
+        #expect(ProgramError.interrupted.exitCode.rawValue == 0)
+    }
+}

@@ -1,0 +1,149 @@
+import FoundationEssentials
+import Glibc
+import Push
+import TestSupport
+import Testing
+
+@testable import Pushmill
+
+/// (trust 19) What is said to be in the image, and what is.
+@Suite("The image's bill of materials")
+struct SBOMTests {
+    private struct Bill: Decodable {
+        struct Component: Decodable {
+            struct Property: Decodable {
+                let name: String
+                let value: String
+            }
+
+            struct Hash: Decodable { let content: String }
+
+            let type: String
+            let name: String
+            let version: String?
+            let purl: String?
+            let properties: [Property]?
+            let hashes: [Hash]?
+        }
+
+        struct Dependency: Decodable {
+            let ref: String
+            let dependsOn: [String]
+        }
+
+        let specVersion: String
+        let components: [Component]
+        let dependencies: [Dependency]
+    }
+
+    private static let deploy = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy"
+    private let root: TemporaryFolder
+
+    /// A root with a library that a package has brought, one file of it that was changed, a package that was removed, a
+    /// program that loads the library, and a file of nobody's.
+    init() throws {
+        root = try TemporaryFolder()
+        for folder in [
+            "etc", "usr", "usr/lib", "usr/lib/x86_64-linux-gnu", "usr/local", "usr/local/bin", "usr/share", "var",
+            "var/lib", "var/lib/dpkg", "var/lib/dpkg/info", "var/cache",
+        ] { try root.makeFolder(folder) }
+        try #require(symlink("usr/lib", "\(root.path)/lib") == 0)
+        try root.write("ID=debian\nVERSION_ID=\"12\"\n", to: "etc/os-release")
+        try root.write(
+            """
+            Package: libc6
+            Status: install ok installed
+            Architecture: amd64
+            Version: 2.36-9+deb12u10
+            Source: glibc
+            Depends: libgcc-s1 | other, absent (>= 1)
+            Maintainer: GNU Libc Maintainers <debian-glibc@lists.debian.org>
+            Description: of two
+             lines
+
+            Package: libgcc-s1
+            Status: install ok installed
+            Architecture: amd64
+            Version: 12.2.0-14
+            Depends: libc6 (>= 2.35)
+
+            Package: libgone
+            Status: deinstall ok config-files
+            Architecture: amd64
+            Version: 1
+
+            """, to: "var/lib/dpkg/status")
+        // As packages name it from before `/lib` was a link.
+        try root.write(
+            "/.\n/lib\n/lib/x86_64-linux-gnu/libc.so.6\n/etc/c.conf\n", to: "var/lib/dpkg/info/libc6:amd64.list")
+        try root.write("", to: "var/lib/dpkg/info/libgcc-s1:amd64.list")
+        try root.write("text\n", to: "usr/lib/x86_64-linux-gnu/libc.so.6")
+        try root.write("changed\n", to: "etc/c.conf")
+        let wrong = String(repeating: "0", count: 32)
+        try root.write(
+            "e1cbb0c3879af8347246f12c559a86b5  lib/x86_64-linux-gnu/libc.so.6\n\(wrong)  etc/c.conf\n",
+            to: "var/lib/dpkg/info/libc6:amd64.md5sums")
+        try root.write(FileBytes(path: "/bin/true").bytes, to: "usr/local/bin/pushmill", mode: 0o755)
+        try root.write("whose?\n", to: "usr/share/nobodys")
+        try root.write("made\n", to: "var/cache/made")
+    }
+
+    private func text() throws -> String {
+        try Tool.run("python3 '\(Self.deploy)/sbom' --version 1.2.3 '\(root.path)'")
+    }
+
+    private func bill() throws -> Bill { try JSONDecoder().decode(Bill.self, from: Data(text().utf8)) }
+
+    @Test("It has the packages that are installed, and files of them that are not as they came")
+    func packages() throws {
+        let bill = try bill()
+        let packages = bill.components.filter { $0.purl != nil }
+        #expect(packages.map(\.name) == ["libc6", "libgcc-s1"])
+        #expect(packages[0].purl == "pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=amd64")
+        let properties = (packages[0].properties ?? []).map { "\($0.name)=\($0.value)" }
+        #expect(properties == ["debian:source=glibc 2.36-9+deb12u10", "debian:changed-file=/etc/c.conf"])
+        #expect(bill.components.contains { $0.type == "operating-system" && $0.name == "debian" && $0.version == "12" })
+    }
+
+    @Test("It has every file that no package owns, by its hash, the program among them")
+    func files() throws {
+        let files = try bill().components.filter { $0.hashes != nil }
+        #expect(files.map(\.name) == ["/etc/os-release", "pushmill", "/usr/share/nobodys"])
+        #expect(files[1].type == "application" && files[1].version == "1.2.3")
+        #expect(
+            files[2].hashes?.map(\.content)
+                == ["\(try Tool.run("sha256sum '\(root.path)/usr/share/nobodys'").prefix(64))"])
+    }
+
+    @Test("It says on which packages others, and the program, depend")
+    func dependencies() throws {
+        let all = Dictionary(
+            try bill().dependencies.map { ($0.ref, $0.dependsOn) }, uniquingKeysWith: { first, _ in first })
+        let (c, gcc) = (
+            "pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=amd64", "pkg:deb/debian/libgcc-s1@12.2.0-14?arch=amd64"
+        )
+        #expect(all[c] == [gcc] && all[gcc] == [c])
+        #expect(all["file:/usr/local/bin/pushmill"] == [c])
+        #expect(all["image"]?.count == 6)
+    }
+
+    @Test("The same root gives the same bytes")
+    func repeats() throws { #expect(try text() == text()) }
+
+    @Test("A library that the program loads and nobody has brought is no bill")
+    func lacking() throws {
+        root.delete("usr/lib/x86_64-linux-gnu/libc.so.6")
+        try root.write("/.\n", to: "var/lib/dpkg/info/libc6:amd64.list")
+        let failure = #expect(throws: Tool.Failed.self) { try text() }
+        #expect(failure?.description.contains("/usr/local/bin/pushmill loads libc.so.6") == true)
+    }
+
+    @Test("The image's labels have the version that the program has, its revision and its source")
+    func labels() throws {
+        let file = String(decoding: try FileBytes(path: "\(Self.deploy)/Dockerfile").bytes, as: UTF8.self)
+        #expect(file.contains("\nARG VERSION=\(Version.current)\n"))
+        for (label, argument) in [("version", "VERSION"), ("revision", "REVISION"), ("source", "SOURCE")] {
+            #expect(file.contains("org.opencontainers.image.\(label)=\"${\(argument)}\""))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import FoundationEssentials
+import Testing
+
+@Suite("The autoscaler (issue 23, point 12)")
+struct AutoscalerTests {
+    private static let folder =
+        #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/deploy/kubernetes"
+
+    private func text(_ file: String) throws -> String {
+        try String(contentsOfFile: "\(Self.folder)/\(file)", encoding: .utf8)
+    }
+
+    @Test("It goes by the CPU, of which pods request some, and by the age of the oldest record; never by lag")
+    func metrics() throws {
+        let manifest = try text("horizontalpodautoscaler.yaml")
+        #expect(manifest.contains(/- type: Resource\n +resource:\n +name: cpu\n +target: \{ type: Utilization,/))
+        #expect(manifest.contains("metric: { name: pushmill_oldest_unfinished_seconds }"))
+        #expect(!manifest.contains("pushmill_consumer_lag_records"))
+        #expect(try text("statefulset.yaml").contains(/requests: \{ cpu: [0-9]+m?,/))
+    }
+
+    @Test("The adapter's rule serves the metric that it asks for")
+    func adapter() throws {
+        let rule = try text("README.md")
+        #expect(rule.contains("seriesQuery: pushmill_oldest_unfinished_seconds{"))
+        #expect(rule.contains("metricsQuery: max by (<<.GroupBy>>) (<<.Series>>{<<.LabelMatchers>>})"))
+    }
+}
