@@ -5,25 +5,36 @@ package final class DiskFile {
     package var rows: [AccountHash: CountState] = [:]
     package var position: ChangelogPosition?
     package var highest: CountState?
+    /// Grows with each opening: who opened it earlier writes nothing any more. 0 where there is no file.
+    package var owner = 0
     /// How many writes fail from now on.
     package var failures = 0
 
     package init() {}
 }
 
+/// As `CountFile`, which makes its file by the first write.
 package final class MemoryDisk: CountDisk {
     private let file: DiskFile
     private let isAlive: () -> Bool
+    private var owner = 0
+    package private(set) var position: ChangelogPosition?
+    package private(set) var highest: CountState?
 
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
         self.file = file
         self.isAlive = isAlive
+        if file.owner > 0 { own() }
+        (position, highest) = (file.position, file.highest)
     }
 
-    package var position: ChangelogPosition? { file.position }
-    package var highest: CountState? { file.highest }
+    private func own() {
+        file.owner += 1
+        owner = file.owner
+    }
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
+        guard owner > 0 else { return true }
         for account in accounts {
             if let state = file.rows[account] { body(account, state) }
         }
@@ -36,19 +47,31 @@ package final class MemoryDisk: CountDisk {
             file.failures -= 1
             return false
         }
+        if owner == 0 {
+            remove()
+            own()
+        }
+        guard owner == file.owner else { return false }
         for row in rows {
             file.rows[row.account] = row.state
             file.highest = max(file.highest ?? row.state, row.state)
         }
-        file.position = position ?? file.position
+        file.position = position ?? self.position
+        (self.position, highest) = (file.position, file.highest)
         return true
     }
 
     package func clear() -> Bool {
         guard isAlive() else { return false }
+        remove()
+        (file.owner, owner) = (0, 0)
+        (position, highest) = (nil, nil)
+        return true
+    }
+
+    private func remove() {
         file.rows = [:]
         file.position = nil
         file.highest = nil
-        return true
     }
 }
