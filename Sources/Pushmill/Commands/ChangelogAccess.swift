@@ -49,6 +49,10 @@ struct ChangelogAccess {
             for record in batch {
                 do throws(ChangelogRecord.Malformed) {
                     try view.apply(key: record.key, value: record.payload)
+                } catch .version(let version) {
+                    // What is shown or set without it would be wrong.
+                    throw ProgramError.badData(
+                        "\(place)/\(record.offset): a count of version \(version): use the release that wrote it")
                 } catch {
                     console.error("warning: \(place)/\(record.offset) is no count: \(error.reason)")
                 }

@@ -69,6 +69,18 @@ struct ChangelogCommandTests {
         #expect(beyond.error.contains("the topic push.badges has 5 partitions, numbered from 0"))
     }
 
+    /// (trust 18)
+    @Test("Counts of a newer release are neither shown nor set without what it has written", arguments: ["get", "set"])
+    func newer(command: String) async throws {
+        let place = Array("anna".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }
+        let change = ChangelogWriter.Change(
+            partition: place.partition, key: [0, 0, 0, 4] + Array("anna".utf8), value: Array("v3 9".utf8))
+        let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
+        try ChangelogWriter("push.badges", properties).write([change])
+        let ran = await run("badges \(command) anna\(command == "set" ? " 1" : "")")
+        #expect(ran.code == .badData && ran.error.contains("\(place)/0: a count of version 3: use the release"))
+    }
+
     @Test(
         "A key's partition is that of Java clients",
         arguments: [("21", 0), ("foobar", 1), ("a-little-bit-long-string", 2), ("abc", 2)] as [(String, Int32)])

@@ -89,7 +89,7 @@ struct SBOMTests {
     }
 
     private func text() throws -> String {
-        try Tool.run("python3 '\(Self.deploy)/sbom' --version 1.2.3 '\(root.path)'")
+        try Tool.run("python3 '\(Self.deploy)/sbom' --version 1.2.3 --static swift=6.3.1 '\(root.path)'")
     }
 
     private func bill() throws -> Bill { try JSONDecoder().decode(Bill.self, from: Data(text().utf8)) }
@@ -123,8 +123,8 @@ struct SBOMTests {
             "pkg:deb/debian/libc6@2.36-9%2Bdeb12u10?arch=amd64", "pkg:deb/debian/libgcc-s1@12.2.0-14?arch=amd64"
         )
         #expect(all[c] == [gcc] && all[gcc] == [c])
-        #expect(all["file:/usr/local/bin/pushmill"] == [c])
-        #expect(all["image"]?.count == 6)
+        #expect(all["file:/usr/local/bin/pushmill"] == [c, "static:swift=6.3.1"])
+        #expect(all["image"]?.count == 7)
     }
 
     @Test("The same root gives the same bytes")

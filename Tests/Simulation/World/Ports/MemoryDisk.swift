@@ -5,8 +5,9 @@ package final class DiskFile {
     package var rows: [AccountHash: CountState] = [:]
     package var position: ChangelogPosition?
     package var highest: CountState?
-    /// Grows with each opening: who opened it earlier writes nothing any more. 0 where there is no file.
+    /// Grows with each opening: who opened it earlier writes nothing any more.
     package var owner = 0
+    package var isThere = false
     /// How many writes fail from now on.
     package var failures = 0
 
@@ -24,12 +25,13 @@ package final class MemoryDisk: CountDisk {
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
         self.file = file
         self.isAlive = isAlive
-        if file.owner > 0 { own() }
+        if file.isThere { own() }
         (position, highest) = (file.position, file.highest)
     }
 
     private func own() {
         file.owner += 1
+        file.isThere = true
         owner = file.owner
     }
 
@@ -64,7 +66,8 @@ package final class MemoryDisk: CountDisk {
     package func clear() -> Bool {
         guard isAlive() else { return false }
         remove()
-        (file.owner, owner) = (0, 0)
+        file.isThere = false
+        owner = 0
         (position, highest) = (nil, nil)
         return true
     }
