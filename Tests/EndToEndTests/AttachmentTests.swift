@@ -103,7 +103,7 @@ extension EndToEnd {
         /// (trust 15)
         @Test("It is measured what is kept, what there is room for, and what was not kept")
         func measured() async throws {
-            let service = try ServiceProcess(["run", "--config", configurationFile()], executable: "pushmill")
+            let service = try ServiceProcess(["run", "--config", configurationFile()])
             try await service.wait(forLine: "the admin endpoint is up")
             let client = try #require(try AdminClient(of: service))
             let path = "{path=\"\(media.path)/kept\"}"

@@ -42,7 +42,7 @@ extension EndToEnd {
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in
-                let service = try await publish(events, in: scene, marked: "5s")
+                let service = try await publish(events, in: scene, marked: "10s")
                 try await service.wait(forLine: "intake from its partition waits")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
