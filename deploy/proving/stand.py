@@ -1,5 +1,5 @@
 """Where a trial takes place: a broker full of numbered events, instances that work them off, and what comes out."""
-import os, re, subprocess, threading, time
+import bisect, collections, os, re, signal, subprocess, threading, time
 
 from processes import Broken, Broker, Instance, Process, wait
 
@@ -27,38 +27,53 @@ def line(number):
 
 
 class Outputs(Process):
-    """Follows the output as it is committed, and holds each record against its event."""
+    """Follows the output as it is committed. What came is looked at when all is over, to leave the service the machine."""
 
-    RECORD = re.compile(rb'^(\d+) .*?pushmill-source=in/(\d+)/(\d+).*?"badge":(\d+).*?"number":(\d+)', re.MULTILINE)
+    RECORD = re.compile(rb'^(\d+) .*?-source=in/(\d+)/(\d+).*?"badge":(\d+).*?"number":(\d+)', re.MULTILINE)
+    # kcat keeps so many bytes, which are fewer records than that, until there are more or it ends.
+    BUFFER, HELD = 1 << 15, 300
 
     def __init__(self, broker):
-        command = ["stdbuf", "-oL", "kcat", "-C", "-b", broker, "-t", "out", "-o", "beginning", "-q", "-f", "%p %h %s\\n"]
-        command += ["-X", "isolation.level=read_committed", "-X", "fetch.wait.max.ms=20"]
+        command = ["stdbuf", "-o", str(self.BUFFER), "kcat", "-C", "-b", broker, "-t", "out", "-o", "beginning", "-q"]
+        command += ["-f", "%p %h %s\\n", "-X", "isolation.level=read_committed", "-X", "fetch.wait.max.ms=20"]
         super().__init__(command, stdout=subprocess.PIPE)
-        self.seen, self.last = bytearray(), {}
-        # Of each partition of the input, when something new of it has come last.
-        self.latest = {}
-        self.arrived = self.repeats = self.disorder = self.miscounted = 0
-        threading.Thread(target=self.follow, daemon=True).start()
+        self.chunks, self.count, self.latest = [], 0, 0.0
+        self.reader = threading.Thread(target=self.follow, daemon=True)
+        self.reader.start()
 
     def follow(self):
-        rest = b""
         while data := os.read(self.child.stdout.fileno(), 1 << 16):
-            now = time.monotonic()
+            self.latest = time.monotonic()
+            self.chunks.append((self.latest, data))
+            self.count += data.count(b"\n")
+
+    def is_quiet(self, seconds):
+        return time.monotonic() > self.latest + seconds
+
+    def digest(self, sent):
+        """Holds each record against its event."""
+        seen, last, rest = bytearray(sent), {}, b""
+        # When something new has come, of each partition of the input; when something came again.
+        self.times, self.repeats = collections.defaultdict(list), []
+        self.disorder = self.miscounted = 0
+        for at, data in self.chunks:
             text, _, rest = (rest + data).rpartition(b"\n")
             for words in self.RECORD.findall(text):
-                self.take(now, *map(int, words))
+                place, partition, offset, badge, number = map(int, words)
+                if seen[number]:
+                    self.repeats.append(at)
+                    continue
+                seen[number] = 1
+                self.miscounted += badge != number // RECIPIENTS + 1
+                self.disorder += offset < last.get((place, partition), -1)
+                last[place, partition] = offset
+                self.times[partition].append(at)
+        self.lost = seen.count(0)
 
-    def take(self, now, place, partition, offset, badge, number):
-        if self.seen[number]:
-            self.repeats += 1
-            return
-        self.seen[number] = 1
-        self.arrived += 1
-        self.miscounted += badge != number // RECIPIENTS + 1
-        self.disorder += offset < self.last.get((place, partition), -1)
-        self.last[place, partition] = offset
-        self.latest[partition] = now
+    def around(self, moment):
+        """Between which times nothing new has come, for each partition of which something has before and after."""
+        found = [(times, bisect.bisect_left(times, moment)) for times in self.times.values()]
+        return [(times[index - 1], times[index]) for times, index in found if 0 < index < len(times)]
 
 
 class Stand:
@@ -75,7 +90,6 @@ class Stand:
 
     def feed(self, count):
         """So many more events are in the input."""
-        self.outputs.seen.extend(bytes(count))
         file = self.folder / "events"
         with open(file, "w") as lines:
             lines.writelines(map(line, range(self.sent, self.sent + count)))
@@ -98,38 +112,40 @@ class Stand:
     def settle(self):
         """Until every instance has its partitions, and none has told anything for a while."""
         wait("the group to settle", lambda: all(
-            "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 5
+            "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
             for one in self.instances))
 
     def await_outputs(self, count):
-        """Watches, until so many events have come out, that they come and that nobody leaves."""
-        while (before := self.outputs.arrived) < count:
-            wait("another output", lambda: self.outputs.arrived > before or self.ended())
+        """Watches, until there are so many outputs, that they come and that nobody leaves."""
+        while (before := self.outputs.count) < count:
+            wait("another output", lambda: self.outputs.count > before or self.ended())
             if self.ended():
                 raise Broken(f"instances have ended by themselves: {self.ended()}")
 
     def ended(self):
         return [instance.number for instance in self.instances if instance.code is not None and not instance.is_leaving]
 
-    def end(self, figures, title, repeats=None):
-        """Waits for what is left, and tells what has become of all."""
+    def finish(self):
+        """Waits for what is left. What is lost is told by the figures."""
         try:
-            self.await_outputs(self.sent)
+            self.await_outputs(self.sent - Outputs.HELD)
         except Broken as error:
-            print(error)
+            print(f"  {error}")
+        wait("the last output", lambda: self.outputs.is_quiet(3))
         for instance in self.instances:
             if instance.code is None:
                 instance.end_soon()
                 instance.await_end()
-        # What was published twice at last comes at last.
         time.sleep(1)
-        outputs = self.outputs
-        figures.tell(f"{title}: lost of {self.sent:,}", self.sent - outputs.arrived, 0)
-        figures.tell(f"{title}: badges wrong at first appearance", outputs.miscounted, 0)
-        figures.tell(f"{title}: out of the order of offsets", outputs.disorder, 0)
-        figures.tell(f"{title}: repeated in all", outputs.repeats, 0 if self.once else repeats)
-        for process in [self.outputs, self.broker]:
-            process.clear()
+        self.outputs.send(signal.SIGTERM)
+        self.outputs.reader.join()
+        self.broker.clear()
+        self.outputs.digest(self.sent)
+
+    def tell(self, figures, title):
+        figures.tell(f"{title}: lost of {self.sent:,}", self.outputs.lost, 0)
+        figures.tell(f"{title}: badges wrong at first appearance", self.outputs.miscounted, 0)
+        figures.tell(f"{title}: not in the order of offsets", self.outputs.disorder, 0)
 
 
 class Figures:

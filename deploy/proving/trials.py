@@ -1,8 +1,8 @@
 """The trials, each with what it takes from beginning to end."""
-import datetime, json, re, time
+import datetime, json, math, re, time
 
 from processes import Broken, wait
-from stand import Stand
+from stand import Outputs, Stand
 from surroundings import Surroundings
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
@@ -15,49 +15,43 @@ def kill(figures, broker, program, folder, minutes):
 
 
 def restart(figures, stand):
-    """An instance with a name of its own is killed five times, and started again when all it had published was seen."""
+    """An instance with a name of its own is killed three times, and started again when all it had published was seen."""
     title = f"{stand.name}, restarted"
-    instance, outputs = stand.start(STATIC), stand.outputs
+    stand.feed(1_000_000)
+    instance, outputs, starts = stand.start(STATIC), stand.outputs, []
     stand.settle()
-    stand.feed(1_500_000)
-    stand.await_outputs(100_000)
-    pauses, repeats = [], []
-    for number in range(5):
-        repeated = outputs.repeats
+    for _ in range(3):
+        stand.await_outputs(outputs.count + 100_000)
         instance.kill()
-        wait("the last output", lambda: time.monotonic() > max(outputs.latest.values()) + 1)
-        before = outputs.arrived
+        wait("the last output", lambda: outputs.is_quiet(1))
         instance.start()
-        wait("a new output", lambda: outputs.arrived > before, pause=0.005)
-        pauses.append(time.monotonic() - instance.started)
-        stand.await_outputs(before + 100_000)
-        repeats.append(outputs.repeats - repeated)
-    figures.tell(f"{title}: events left after the last kill", stand.sent - outputs.arrived, least=1)
+        starts.append(instance.started)
+        stand.feed(500_000)
+    stand.finish()
+    repeats = [sum(at >= start for at in outputs.repeats) for start in [*starts, math.inf]]
+    repeats = [more - less for more, less in zip(repeats, repeats[1:])]
+    firsts = [min((end for _, end in outputs.around(start)), default=math.inf) - start for start in starts]
     figures.tell(f"{title}: repeated by one kill, at most", max(repeats), 0 if stand.once else 2500)
-    figures.tell(f"{title}: seconds to the first new output, at most", max(pauses), 1)
-    stand.end(figures, title)
+    figures.tell(f"{title}: seconds to the first new output, at most", max(firsts), 1)
+    stand.tell(figures, title)
 
 
 def replace(figures, stand):
     """Of two instances one is killed and stays away."""
     title = f"{stand.name}, replaced"
-    instance, outputs = stand.start(), stand.outputs
-    stand.start()
+    stand.feed(3_000_000)
+    instances, outputs = [stand.start(), stand.start()], stand.outputs
     stand.settle()
-    stand.feed(2_000_000)
-    stand.await_outputs(200_000)
-    instance.kill()
+    instances[0].kill()
     killed = time.monotonic()
-    # What was on its way comes out, and the other's partitions go on.
-    time.sleep(3)
-    silent = [partition for partition, latest in outputs.latest.items() if latest < killed + 2]
+    stand.finish()
+    # Nobody takes over as soon as that; what is on its way does not come for so long.
+    silent = [end - killed for begin, end in outputs.around(killed + 4) if end - begin > 2]
     figures.tell(f"{title}: partitions that fell silent", len(silent), least=1)
-    goes_on = lambda: [outputs.latest[one] > killed + 3 for one in silent]
-    wait("the other to go on", lambda: any(goes_on()), pause=0.005)
-    figures.tell(f"{title}: seconds from the kill to their first new output", time.monotonic() - killed, 7)
-    wait("the other to go on with all", lambda: all(goes_on()), pause=0.005)
-    figures.tell(f"{title}: seconds from the kill to new outputs of all", time.monotonic() - killed)
-    stand.end(figures, title, repeats=2500)
+    figures.tell(f"{title}: repeated by the kill", len(outputs.repeats), 0 if stand.once else 2500)
+    figures.tell(f"{title}: seconds from the kill to their first new output", min(silent, default=0.0), 7)
+    figures.tell(f"{title}: seconds until there is one of each", max(silent, default=0.0))
+    stand.tell(figures, title)
 
 
 def rebalances(figures, broker, program, folder, minutes):
@@ -72,8 +66,11 @@ def rebalances(figures, broker, program, folder, minutes):
             if code := members[1].await_end():
                 raise Broken(f"a member that was to go ended with {code}")
             members[1].start()
-        figures.tell(f"{stand.name}: events left after 50 have come and gone", stand.sent - stand.outputs.arrived, least=1)
-        stand.end(figures, stand.name, repeats=0)
+        left = stand.sent - stand.outputs.count
+        stand.finish()
+        figures.tell(f"{stand.name}: events left after 50 have come and gone", left, least=1)
+        figures.tell(f"{stand.name}: repeated", len(stand.outputs.repeats), 0)
+        stand.tell(figures, stand.name)
 
 
 def reads(instance):
@@ -97,23 +94,26 @@ def outage(figures, broker, program, folder, minutes):
             for way in surroundings.ways.values():
                 way.is_cut = True
     time.sleep(minutes * 60)
-    before = [(stand.outputs.arrived, len(stand.ended())) for stand in stands]
+    before = [(stand.outputs.count, len(stand.ended())) for stand in stands]
     for way in ways:
         way.is_cut = False
     restored = time.monotonic()
-    for stand, (arrived, ended) in zip(stands, before):
+    for stand, (count, ended) in zip(stands, before):
+        stand.finish()
         figures.tell(f"{stand.name}: instances that ended meanwhile", ended, 0)
-        figures.tell(f"{stand.name}: events left at the end of the outage", stand.sent - arrived, least=1)
-        stand.end(figures, stand.name)
-        figures.tell(f"{stand.name}: seconds until all was there", max(stand.outputs.latest.values()) - restored)
+        figures.tell(f"{stand.name}: events left at the end of the outage", stand.sent - count, least=1)
+        figures.tell(f"{stand.name}: repeated", len(stand.outputs.repeats), 0 if stand.once else None)
+        figures.tell(f"{stand.name}: seconds until all was there", stand.outputs.latest - restored)
+        stand.tell(figures, stand.name)
 
 
 def partitions(figures, broker, program, folder, minutes):
     stand = Stand(broker, program, folder / "partitions", once=False, partitions=1000)
     instance = stand.start(STATIC)
     figures.tell("seconds from assigned to served, at first", served(instance), 5)
+    figures.tell("seconds of CPU until then", instance.cpu)
     stand.feed(1_000_000)
-    stand.await_outputs(stand.sent)
+    stand.await_outputs(stand.sent - Outputs.HELD)
     memory = re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{instance.pid}/status").read())
     figures.tell("MB of resident memory at most under load", int(memory[1]) / 1024, 400)
     instance.end_soon()
@@ -122,24 +122,14 @@ def partitions(figures, broker, program, folder, minutes):
         file.unlink()
     instance.start()
     figures.tell("seconds from assigned to served, with counts to restore", served(instance), 5)
-    stand.end(figures, "1,000 partitions")
+    figures.tell("seconds of CPU until then", instance.cpu)
+    stand.finish()
+    stand.tell(figures, "1,000 partitions")
 
 
 def served(instance):
-    """The longest that one has waited."""
-    wait("1,000 partitions to be read", lambda: len(times(instance, "partitions are read")) == 1000)
-    time.sleep(3)
-    assigned, read = times(instance, "partitions assigned"), times(instance, "partitions are read")
-    return max(read[one] - assigned[one] for one in read)
-
-
-def times(instance, message):
-    """When the log has told this last, of each partition."""
-    found = {}
-    for entry in map(json.loads, instance.lines()):
-        if entry["message"] == message:
-            time = datetime.datetime.fromisoformat(entry["time"]).timestamp()
-            for part in entry["partitions"].removeprefix("in/").split(","):
-                first, _, last = part.partition("-")
-                found.update((number, time) for number in range(int(first), int(last or first) + 1))
-    return found
+    """Seconds from the first partitions that it was given to the last that it began to read."""
+    wait("partitions to be read", lambda: reads(instance) and time.time() - instance.log.stat().st_mtime > 3)
+    lines = [json.loads(line) for line in instance.lines()]
+    at = lambda message: [datetime.datetime.fromisoformat(one["time"]) for one in lines if one["message"] == message]
+    return (max(at("partitions are read")) - min(at("partitions assigned"))).total_seconds()
