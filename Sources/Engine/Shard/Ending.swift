@@ -101,6 +101,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func commitLast() {
+        // One that was given up may have come to pass behind a later one.
+        if nextRecommit != .never { recommit() }
         ending.phase = .committing(checkpoint.want(), until: ending.committingEnd)
     }
 

@@ -46,7 +46,11 @@ extension Shard where Ports: ~Copyable {
             perform(action)
         }
         writeBehindIfDue()
-        guard now >= nextRecommit else { return }
+        if now >= nextRecommit { recommit() }
+    }
+
+    /// Everything is committed once more.
+    mutating func recommit() {
         nextRecommit = .never
         for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
         isDirty = true
@@ -212,8 +216,7 @@ extension Shard where Ports: ~Copyable {
         guard outcome == .accepted else { return }
         confirmation = nil
         // A commit that was under way before may be undone by the one that asked.
-        for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
-        isDirty = true
+        recommit()
         ports.tell(.confirmed)
     }
 
