@@ -14,9 +14,13 @@ public final class Producer: Sendable {
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
 
-    public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
+    /// One that only asks publishes nothing, and takes no producer's number from the brokers.
+    public init(
+        _ properties: ClientProperties, onlyAsks: Bool = false, log: @escaping KafkaLogSink
+    ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
+        if onlyAsks { properties["enable.idempotence"] = "false" }
         let isTransactional = properties["transactional.id"] != nil
         sinks = ClientSinks(log: log)
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
