@@ -25,7 +25,7 @@ private struct Model {
 struct PartitionCountsModelTests {
     @Test(
         "Messages, checkpoints, transactions and failing disks, in any order",
-        arguments: (0..<60).map { (seed: UInt64($0), undoes: $0 % 2 == 0) })
+        arguments: (0..<24).map { (seed: UInt64($0), undoes: $0 % 2 == 0) })
     func messages(seed: UInt64, undoes: Bool) throws {
         var random = SeededGenerator(seed: seed)
         let disk = MemoryDisk()

@@ -25,9 +25,9 @@ struct RunTests {
     @Test("Without faults nothing is found, and nothing repeated", arguments: 1...8 as ClosedRange<UInt64>)
     func orderly(seed: UInt64) { #expect(Run(Scenario(seed: seed, faults: 0)).play() == []) }
 
-    @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<20 as Range<UInt64>)
-    func clean(tenth: UInt64) {
-        for seed in tenth * 10 + 1...tenth * 10 + 10 {
+    @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<8 as Range<UInt64>)
+    func clean(eighth: UInt64) {
+        for seed in eighth * 10 + 1...eighth * 10 + 10 {
             let findings = Run(Scenario(seed: seed)).play()
             #expect(findings.isEmpty, "deploy/simulate --history --seed \(seed)")
         }
@@ -36,10 +36,10 @@ struct RunTests {
     /// (trust 18)
     @Test(
         "Nor is anything while half of a group is the next release, and instances go up and down by one",
-        arguments: 0..<8 as Range<UInt64>)
-    func mixed(eighth: UInt64) {
+        arguments: 0..<3 as Range<UInt64>)
+    func mixed(third: UInt64) {
         var formats: Set<String> = []
-        for seed in eighth * 10 + 1...eighth * 10 + 10 {
+        for seed in third * 10 + 1...third * 10 + 10 {
             var scenario = Scenario(seed: seed)
             scenario.mixesReleases = true
             let run = Run(scenario)

@@ -85,8 +85,8 @@ struct JSONGrammarTests {
     func depth(_ brackets: String) throws {
         let isArray = brackets == "[]"
         func nested(_ depth: Int) -> String {
-            let inner = isArray ? brackets : "{}"
-            return (1..<depth).reduce(inner) { text, _ in isArray ? "[\(text)]" : "{\"\":\(text)}" }
+            let opening = String(repeating: isArray ? "[" : "{\"\":", count: depth - 1)
+            return opening + brackets + String(repeating: isArray ? "]" : "}", count: depth - 1)
         }
         let document = try JSONDocument(nested(128))
         #expect(document.text == nested(128))
