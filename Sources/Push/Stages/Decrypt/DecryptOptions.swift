@@ -77,7 +77,7 @@ package struct DraftValue: Sendable {
 
     /// Nil where there is none.
     func bytes(_ content: NotificationContent, _ context: StageContext) -> [UInt8]? {
-        from.withBytes(content, context, bytes) ?? nil
+        from.withBytes(content, context) { bytes(in: $0) } ?? nil
     }
 
     /// Nil for a header without it.

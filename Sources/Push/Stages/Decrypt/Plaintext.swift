@@ -10,8 +10,8 @@ extension DecryptOptions.Field {
     ) throws(DecryptFailure) {
         switch target {
         case .member(let pointer):
-            var text = plaintext.bindMemory(to: UInt8.self)
-            if hasEntities { text = HTMLText.unescape(text) }
+            let bytes = plaintext.bindMemory(to: UInt8.self)
+            let text = hasEntities ? HTMLText.unescape(bytes) : bytes
             if let alertText = self.text {
                 content.setDecrypted(alertText, to: text.span)
             } else {
