@@ -10,7 +10,8 @@ extension StageEntry {
             reach.admits = { _ in true }
             return try await build(
                 StageResources(
-                    log: { severity, _, message in resources.log(severity, message) }, watcher: resources.watcher,
+                    log: { severity, _, message in resources.log(severity, message) },
+                    watcher: FileWatcher { _, _, _ in },
                     media: { [reach] in try MediaLibrary($0, reach: reach, log: $1) }))
         }
     }

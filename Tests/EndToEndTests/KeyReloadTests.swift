@@ -53,6 +53,7 @@ extension EndToEnd {
                 try folder.write(second.text, to: "keys.json")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "a file was read again", count: 2)
+                #expect(service.lines(with: "read again").allSatisfy { $0.contains(#""stage":"decrypt""#) })
                 try await expectDecrypted(second, 3)
                 // What was on its way when the keys changed.
                 try await expectDecrypted(first, 4)

@@ -5,16 +5,22 @@ import Synchronization
 /// file systems tell nothing by themselves.
 package final class FileWatcher: Sendable {
     private let queue = DispatchQueue(label: "pushmill.reload", qos: .utility)
-    private let watched = Mutex<[any Reloadable]>([])
-    private let report: @Sendable (_ path: String, ReloadOutcome) -> Void
+    /// What is told of each reload, and of each failure.
+    package typealias Report = @Sendable (_ path: String, _ stage: String?, ReloadOutcome) -> Void
+
+    private let watched = Mutex<[(file: any Reloadable, stage: String?)]>([])
+    private let report: Report
 
     /// `report` hears of every reload and every failure, on the background thread.
-    package init(report: @escaping @Sendable (_ path: String, ReloadOutcome) -> Void) { self.report = report }
+    package init(report: @escaping Report) { self.report = report }
 
-    package func add(_ file: any Reloadable) { watched.withLock { $0.append(file) } }
+    /// `stage` is the one that uses it.
+    package func add(_ file: any Reloadable, of stage: String? = nil) {
+        watched.withLock { $0.append((file, stage)) }
+    }
 
     /// Of everything that is looked after.
-    package var paths: [String] { watched.withLock { $0.map(\.path) } }
+    package var paths: [String] { watched.withLock { $0.map(\.file.path) } }
 
     /// Starts polling, until the watcher is let go of.
     package func start(every interval: Duration = .seconds(1)) {
@@ -35,9 +41,9 @@ package final class FileWatcher: Sendable {
     }
 
     private func reload(_ cause: ReloadCause) {
-        for file in watched.withLock({ $0 }) {
+        for (file, stage) in watched.withLock({ $0 }) {
             let outcome = file.reload(cause)
-            if outcome != .unchanged { report(file.path, outcome) }
+            if outcome != .unchanged { report(file.path, stage, outcome) }
         }
     }
 }

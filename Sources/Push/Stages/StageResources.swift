@@ -10,8 +10,7 @@ public struct StageResources: Sendable {
     /// The stage that is built.
     private var stage = ""
     private let write: @Sendable (Severity, _ stage: String, String) -> Void
-    /// Takes the stage's files, to read them again when they change.
-    package let watcher: FileWatcher
+    private let watcher: FileWatcher
     /// What the catalog says, for stages that show a text of their own.
     package let texts = SharedTexts()
     /// Opens a source of contacts; it is watched, where it is a file.
@@ -26,7 +25,7 @@ public struct StageResources: Sendable {
     package typealias MediaOpener = @Sendable (MediaSettings, @escaping Log) throws -> any MediaSource
 
     public init(log: @escaping Log) {
-        self.init(log: { severity, _, message in log(severity, message) }, watcher: FileWatcher { _, _ in })
+        self.init(log: { severity, _, message in log(severity, message) }, watcher: FileWatcher { _, _, _ in })
     }
 
     package init(
@@ -41,6 +40,9 @@ public struct StageResources: Sendable {
         self.contacts = contacts
         self.media = media
     }
+
+    /// Takes a file of the stage, to read it again when it changes.
+    package func watch(_ file: any Reloadable) { watcher.add(file, of: stage) }
 
     /// What this stage is lent: it is named where it says something.
     func lent(to stage: String) -> StageResources {

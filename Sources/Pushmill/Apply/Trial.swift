@@ -14,7 +14,7 @@ struct Trial {
         counts: BadgeCounts?, time: TimeSource = .system, lateness: LateStages? = nil, media: RecordedMedia? = nil,
         explanation: Explanation? = nil, log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
-        let watcher = FileWatcher { _, _ in }
+        let watcher = FileWatcher { _, _, _ in }
         let contacts = ContactSources(statePath: configuration.state.path, mayCreate: false, watcher: watcher)
         let resources = StageResources(
             log: { [console] severity, stage, message in console.error("\(severity): \(stage): \(message)") },

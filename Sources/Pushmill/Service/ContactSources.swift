@@ -19,7 +19,7 @@ struct ContactSources: Sendable {
             return try StoredContacts(try StateFile(path: statePath, access: .shared))
         case .file(let path):
             let contacts = try ContactFile(path: path)
-            watcher.add(contacts.file)
+            watcher.add(contacts.file, of: "contact")
             return contacts
         }
     }

@@ -40,7 +40,7 @@ final class Service: Sendable {
         }
         let registry = MetricRegistry(shards: settings.cores)
         let reloads = ReloadCounts()
-        let watcher = FileWatcher { path, outcome in Self.tell(path, outcome, reloads, log) }
+        let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
         self.reloads = reloads
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
@@ -227,15 +227,18 @@ final class Service: Sendable {
         }
     }
 
-    private static func tell(_ path: String, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log) {
+    private static func tell(
+        _ path: String, stage: String?, _ outcome: ReloadOutcome, _ reloads: ReloadCounts, _ log: Log
+    ) {
+        let file = [LogField.path(path)] + (stage.map { [.stage($0)] } ?? [])
         switch outcome {
         case .unchanged: break
         case .reloaded:
             reloads.add(path, succeeded: true)
-            log.info("a file was read again", [.path(path)])
+            log.info("a file was read again", file)
         case .failed(let reason):
             reloads.add(path, succeeded: false)
-            log.error("a file cannot be read again: what was read before stays", [.path(path), .error(text: reason)])
+            log.error("a file cannot be read again: what was read before stays", file + [.error(text: reason)])
         }
     }
 

@@ -24,7 +24,7 @@ struct AttachmentSettingsTests {
         #expect(problems == [])
         let opened = Opened()
         let resources = StageResources(
-            log: { _, _, _ in }, watcher: FileWatcher { _, _ in },
+            log: { _, _, _ in }, watcher: FileWatcher { _, _, _ in },
             media: { settings, _ in
                 opened.settings.withLock { $0 = settings }
                 return ListedMedia()

@@ -108,7 +108,7 @@ struct ReloadableFileTests {
     func watcher() async throws {
         let file = try text(try folder.write("one", to: "a"))
         let (outcomes, sink) = AsyncStream.makeStream(of: ReloadOutcome.self)
-        let watcher = FileWatcher { _, outcome in sink.yield(outcome) }
+        let watcher = FileWatcher { _, _, outcome in sink.yield(outcome) }
         watcher.add(file)
         var next = outcomes.makeAsyncIterator()
         watcher.reloadAll()

@@ -40,7 +40,7 @@ struct StageRegistryTests {
         let stage = try #require(speaking.read("stages", from: &settings).first)
         let resources = StageResources(
             log: { _, stage, message in said.withLock { $0.append("\(stage): \(message)") } },
-            watcher: FileWatcher { _, _ in })
+            watcher: FileWatcher { _, _, _ in })
         _ = try await stage.build(resources)
         #expect(said.withLock { $0 } == ["echo: hello"])
     }

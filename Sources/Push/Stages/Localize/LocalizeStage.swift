@@ -113,7 +113,7 @@ extension StageEntry {
                 }
                 return catalog
             }
-            resources.watcher.add(catalog)
+            resources.watch(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
             resources.texts.offer(stage)
             return stage

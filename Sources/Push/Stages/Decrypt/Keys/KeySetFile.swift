@@ -15,7 +15,7 @@ package enum KeySetFile {
             return KeyRing.of(
                 reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
         }
-        resources.watcher.add(file)
+        resources.watch(file)
         return file
     }
 
