@@ -77,8 +77,9 @@ extension Page {
           const titles = ['Stage', 'Calls/s', 'Median', '99 %', 'Deadlines', 'Still running', 'Results'];
           const head = node('tr', {}, ...titles.map(title => node('th', { scope: 'col' }, title)));
           const rows = values(now, 'pushmill_stage_seconds_count', 'stage').map(stage => {
-            const results = matching(now, 'pushmill_stage_results_total', { stage }).map(({ labels, value }) =>
-              `${labels.result}${labels.reason ? ':' + labels.reason : ''} ${number(value)}`).join(', ');
+            const results = matching(now, 'pushmill_stage_results_total', { stage }).filter(({ value }) => value > 0)
+              .map(({ labels, value }) =>
+                `${labels.result}${labels.reason ? ':' + labels.reason : ''} ${number(value)}`).join(', ');
             const time = share =>
               before ? duration(quantile(share, before, now, 'pushmill_stage_seconds', { stage })) : '–';
             const calls = before ? number(rate(before, now, 'pushmill_stage_seconds_count', { stage })) : '–';
