@@ -82,6 +82,18 @@ struct HangStage: Stage {
     }
 }
 
+/// Makes a text that is larger than what some producers may send.
+struct GrowStage: ImmediateStage {
+    let name = "grow"
+    let marker: String
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        content.body = String(repeating: "x", count: 3000)
+        return .ok
+    }
+}
+
 struct FailStage: Stage {
     let name = "fail"
     let marker: String

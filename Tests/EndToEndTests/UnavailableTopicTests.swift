@@ -62,6 +62,22 @@ extension EndToEnd {
             }
         }
 
+        @Test("An output that is too large to be published is a dead letter as its message came, with its headers")
+        func tooLarge() async throws {
+            try await Scene.play { scene in
+                let configuration = ServiceConfiguration(
+                    producer: [("message.max.bytes", "2000")], stages: ["grow: { marker: large }"])
+                let service = try scene.start(configuration)
+                let value = Array(#"{"aps":{"alert":"a","mutable-content":1}}"#.utf8)
+                try await scene.feeder.publish([(key: "large", value: value)], headers: [("locale", "fr")])
+                let letters = try await scene.deadLetters.wait(count: 1)
+                #expect(letters == [Letter(key: "large", value: value, reason: "publish-failed", locale: "fr")])
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(scene.outputs.all.isEmpty)
+            }
+        }
+
         @Test("Dead letters wait for their topic, and hold up no notification", arguments: Guarantee.allCases)
         func letters(guarantee: Guarantee) async throws {
             try await Scene.play { scene in

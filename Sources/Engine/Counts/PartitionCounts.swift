@@ -65,6 +65,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     // MARK: A batch of messages
 
+    /// Begins to fetch the account's memory.
+    package func prefetch(_ account: AccountHash) { table.prefetch(account) }
+
     /// Says that a message of the next batch is the account's, and begins to fetch its memory.
     package mutating func want(_ account: AccountHash) {
         table.prefetch(account)

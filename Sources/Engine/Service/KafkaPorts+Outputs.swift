@@ -82,7 +82,7 @@ extension KafkaPorts {
         if step == .queued {
             note(verdict, timestamp, tag)
         } else {
-            headers = Optional(consume list)
+            keep(&list)
         }
         return step
     }
@@ -115,19 +115,30 @@ extension KafkaPorts {
 
     /// The headers as they came, moved from the record where it is still there, with what the verdict changes of them.
     private mutating func takeHeaders() -> Headers {
-        if let kept = headers.take() { return kept }
-        var list: Headers
-        if isNameOnly {
-            list = Headers()
-        } else if let lent {
+        var list = Headers()
+        if hasKeptHeaders {
+            hasKeptHeaders = false
+            swap(&list, &keptHeaders)
+            return list
+        }
+        if isNameOnly { return list }
+        if let lent {
             list = lent.detachHeaders()
         } else {
-            list = Headers()
             for header in current.record.headers { list.add(header.name, header.value) }
         }
-        if !isNameOnly { current.output.forEachRemovedHeader { list.remove(zeroTerminated: $0) } }
-        current.output.forEachAddedHeader { list.add($0, $1) }
+        change(&list)
         return list
+    }
+
+    private func change(_ list: inout Headers) {
+        current.output.forEachRemovedHeader { list.remove(zeroTerminated: $0) }
+        current.output.forEachAddedHeader { list.add($0, $1) }
+    }
+
+    private mutating func keep(_ list: inout Headers) {
+        swap(&list, &keptHeaders)
+        hasKeptHeaders = true
     }
 
     mutating func holdCurrent() -> HeldOutput {
@@ -169,10 +180,14 @@ extension KafkaPorts {
 
     mutating func refuseCurrent(reason: String) -> Bool {
         let wasLetter = verdict?.destination == .deadLetters
+        var list = takeHeaders()
         let letter = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
         if wasLetter { isNameOnly = true }
         verdict = letter
-        headers = nil
+        if !wasLetter {
+            change(&list)
+            keep(&list)
+        }
         environment.log.error(
             "an output was refused for good: it becomes a dead letter",
             [.source("\(current.record.source)"), .error(text: reason)])

@@ -47,8 +47,9 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var lent: Record?
     /// A message that is suspended, until the next call about another.
     var copied: Record?
-    /// Headers that were taken from it for an output that was not queued.
-    var headers: Headers?
+    /// Headers that were taken from it for an output that was not queued, where there are any.
+    var keptHeaders = Headers()
+    var hasKeptHeaders = false
     /// A dead letter that was refused: only its name is published.
     var isNameOnly = false
     var suspended: [Delivery?]
@@ -56,6 +57,10 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// What reports are counted by, of each entry.
     var facts: [OutputFacts]
     var accountKey: [UInt8] = []
+    /// Since the clock was read last.
+    var begun = 0
+    /// Of which each stage has ended well, and which no counter has yet.
+    var okayMessages = 0
 
     init(
         _ settings: EngineSettings, shard: Int, _ environment: EngineEnvironment, inbox: ShardInbox
@@ -103,6 +108,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     }
 
     mutating func tick() {
+        begun = 0
         now = TimeSource.system.now
         wallClock = SystemTime.milliseconds
     }
@@ -214,6 +220,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     /// What was taken since the last time is added up for whoever looks.
     private mutating func count() {
+        countOkayMessages()
         for topic in taken.indices where taken[topic] > 0 {
             consumed[topic].add(taken[topic])
             taken[topic] = 0

@@ -267,7 +267,14 @@ extension Shard where Ports: ~Copyable {
     /// The changelog has the cut's changes. Where it stands is noted for partitions that were this shard's all the time, as
     /// the group has said by taking its offsets: what others have written meanwhile this shard has not read.
     private mutating func storeChanges(whereOwned isOwned: (TopicPartition) -> Bool) {
-        for change in cut.changes.list { partitions[change.partition].counts?.stored(change.account, change.state) }
+        for index in cut.changes.list.indices {
+            if index + Self.lookAhead < cut.changes.count {
+                let next = cut.changes.list[index + Self.lookAhead]
+                partitions[next.partition].counts?.prefetch(next.account)
+            }
+            let change = cut.changes.list[index]
+            partitions[change.partition].counts?.stored(change.account, change.state)
+        }
         for (index, end) in cut.ends
         where isOwned(partitions[index].place) && end.offset > partitions[index].changelogEnd?.offset ?? -1 {
             partitions[index].changelogEnd = end

@@ -62,6 +62,12 @@ extension Shard where Ports: ~Copyable {
 
     // MARK: Reports
 
+    /// What an acknowledgement is about to change begins to come from memory.
+    func prefetch(_ report: OutputReport<Ports.Output>) {
+        guard settings.counts, let entry = entries.index(ofTag: report.tag), entries[entry].hasChange else { return }
+        partitions[entries[entry].partition].counts?.prefetch(entries[entry].account)
+    }
+
     mutating func handle(_ report: OutputReport<Ports.Output>) {
         if let change = EntryTable.change(ofTag: report.tag) {
             return handleChange(report, of: change.checkpoint, change.partition, assignment: change.epoch)

@@ -7,6 +7,8 @@ import Stores
 package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Messages that are taken before the first of them runs: their accounts are read together.
     static var batchSize: Int { 256 }
+    /// So far ahead of its turn the memory of a count is fetched.
+    static var lookAhead: Int { 4 }
 
     let settings: ShardSettings
     package var ports: Ports
@@ -172,7 +174,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     private mutating func takeReports() {
         ports.takeReports(into: &reports)
-        for report in reports { handle(report) }
+        for index in reports.indices {
+            if index + Self.lookAhead < reports.count { prefetch(reports[index + Self.lookAhead]) }
+            handle(reports[index])
+        }
         reports.removeAll(keepingCapacity: true)
         replaceProducerIfFailed()
         collectReturned()

@@ -2,9 +2,10 @@ internal import CRdKafka
 
 /// Small numbers for the topics that records come from, so that a record carries no name.
 final class TopicNumbers {
-    private var names: [String] = []
-    private var lastHandle: OpaquePointer?
-    private var lastNumber: UInt32 = 0
+    // One thread has it, for every record.
+    @exclusivity(unchecked) private var names: [String] = []
+    @exclusivity(unchecked) private var lastHandle: OpaquePointer?
+    @exclusivity(unchecked) private var lastNumber: UInt32 = 0
 
     /// Records come in runs of one topic: its handle is looked up once a run.
     func number(of handle: OpaquePointer?) -> UInt32 {

@@ -14,14 +14,14 @@ package final class GroupConsumer {
     /// Given back of a revocation of which others are not yet.
     var given: Set<TopicPartition> = []
     /// To be stopped, and read again from there, once a revocation is answered: nothing of them is given out until then.
-    var stopping: Set<TopicPartition> = []
+    @exclusivity(unchecked) var stopping: Set<TopicPartition> = []
     var starting: [TopicPartition: Position] = [:]
     let committedOffsets: CommittedOffsets
     let ranges: LogRanges
     private let signal: WakeSignal
     private let topics = TopicNumbers()
     /// Nothing is in the record queue that its watch has not told, or will not tell, of.
-    private var isDrained = false
+    @exclusivity(unchecked) private var isDrained = false
     private var leaving: OpaquePointer?
 
     /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.

@@ -8,9 +8,9 @@ package final class OutputProducer {
     private let client: Client
     private let sinks: ClientSinks
     private let queue: OpaquePointer
-    private var topics: [(name: String, handle: OpaquePointer)] = []
+    @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
     /// Reports that were taken within a step of a transaction.
-    private var held: [OutputDelivery] = []
+    @exclusivity(unchecked) private var held: [OutputDelivery] = []
 
     package static let fixed: [(name: String, value: String)] = [
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),

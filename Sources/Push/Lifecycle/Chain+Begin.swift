@@ -31,9 +31,14 @@ extension Chain {
         if let verdict = read(delivery, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
         }
-        if let verdict = gate(delivery, now: now) { return .ended(verdict) }
-        observer?.stagesWillBegin(delivery.content)
-        return runStages(delivery, now: now)
+        return begin(delivery, &delivery.content, now: now)
+    }
+
+    /// From here on the content is passed beside its delivery: a member of a class is copied for each call that reads it.
+    private func begin(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+        if let verdict = gate(delivery, &content, now: now) { return .ended(verdict) }
+        observer?.stagesWillBegin(content)
+        return runStages(delivery, &content, now: now)
     }
 
     /// Nil where there is a payload.
@@ -70,41 +75,43 @@ extension Chain {
     }
 
     /// Nil where the stages are to run.
-    func gate(_ delivery: Delivery, now: Instant) -> Verdict? {
+    private func gate(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Verdict? {
         let isExpired = delivery.record.hasExpired(at: delivery.wallClock)
         if isExpired, !settings.publishesExpired { return Verdict(.expired, to: .nowhere) }
 
-        let showsText = delivery.content.hasAlertText
-        let isOpen = showsText && delivery.content.isMutable
-        if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery) }
-        if counts, !showsText, delivery.content.badge == 0 { clear(delivery) }
-        if isOpen { countExpired(delivery) }
-        return publishAsItCame(delivery, &delivery.content, isExpired ? .expired : .passed)
+        let showsText = content.hasAlertText
+        let isOpen = showsText && content.isMutable
+        if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery, &content) }
+        if counts, !showsText, content.badge == 0 { clear(delivery, &content) }
+        if isOpen { countExpired(delivery, &content) }
+        return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
     }
 
-    private func clear(_ delivery: Delivery) {
-        forEachCountingStage(delivery) { stage, content, context in
+    private func clear(_ delivery: Delivery, _ content: inout NotificationContent) {
+        forEachCountingStage(delivery, &content) { stage, content, context in
             let (operation, result) = stage.didPass(clearing: content, context: context)
             content.badgeOperation = operation
             return result
         }
     }
 
-    private func countExpired(_ delivery: Delivery) {
-        forEachCountingStage(delivery) { stage, content, context in stage.timeWillExpire(&content, context: context) }
+    private func countExpired(_ delivery: Delivery, _ content: inout NotificationContent) {
+        forEachCountingStage(delivery, &content) { stage, content, context in
+            stage.timeWillExpire(&content, context: context)
+        }
     }
 
     private func forEachCountingStage(
-        _ delivery: Delivery,
+        _ delivery: Delivery, _ content: inout NotificationContent,
         _ body: (any CountingStage, inout NotificationContent, StageContext) -> StageResult
     ) {
         guard counts else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {
-            guard let stage = link.counting, link.applies(to: delivery.content, delivery.record) else { continue }
+            guard let stage = link.counting, link.applies(to: content, delivery.record) else { continue }
             context.stage = index
-            let result = body(stage, &delivery.content, context)
-            note(result, of: index, delivery, delivery.content)
+            let result = body(stage, &content, context)
+            note(result, of: index, delivery, content)
         }
     }
 }

@@ -43,7 +43,7 @@ extension Chain {
 
     private func publish(_ delivery: Delivery, _ content: NotificationContent, _ outcome: Outcome) -> Verdict {
         delivery.badgeOperation = content.badgeOperation
-        delivery.output.addHeaders(outcome, delivery, links)
+        delivery.output.addHeaders(outcome, delivery, self)
         return Verdict(outcome)
     }
 }

@@ -15,8 +15,15 @@ extension Chain {
             // The delivery has kept what there was before the stage.
             result = failure(error, work.context)
         }
-        end(delivery, result, took: ended.nanoseconds)
-        return runStages(delivery, now: now)
+        return goOn(delivery, &delivery.content, after: result, took: ended.nanoseconds, now: now)
+    }
+
+    private func goOn(
+        _ delivery: Delivery, _ content: inout NotificationContent, after result: StageResult, took: UInt64,
+        now: Instant
+    ) -> Step {
+        end(delivery, content, result, took: took)
+        return runStages(delivery, &content, now: now)
     }
 
     /// The time of a waiting delivery has come, `nextWakeUp`. A stage that has ended by now has its say; one that runs is
@@ -31,9 +38,13 @@ extension Chain {
         }
         delivery.phase = .ended
         observer?.stageAbandoned(delivery.position, isLate: true)
-        guard now < delivery.deadline else { return .ended(lastChance(delivery)) }
-        expireStage(delivery, context(delivery))
-        return runStages(delivery, now: now)
+        return giveUpStage(delivery, &delivery.content, now: now)
+    }
+
+    private func giveUpStage(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+        guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+        expireStage(delivery, &content, context(delivery))
+        return runStages(delivery, &content, now: now)
     }
 
     /// Nothing is to come of the delivery any more. Its stage, if one runs, is cancelled and left to itself.
@@ -44,69 +55,72 @@ extension Chain {
     }
 
     /// From the stage whose turn it is. `now` may be a little old; it is read anew where stages have taken time since.
-    func runStages(_ delivery: Delivery, now: Instant) -> Step {
+    func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
         var context = context(delivery)
-        var now = settings.measuresStages ? time.now : now
+        let isMeasured = settings.measuresStages && delivery.isMeasured
+        var now = isMeasured ? time.now : now
         var isOld = false
         while delivery.position < links.count {
             let link = links[delivery.position]
-            guard link.applies(to: delivery.content, delivery.record) else {
-                end(delivery, .skipped, took: 0)
+            guard link.applies(to: content, delivery.record) else {
+                end(delivery, content, .skipped, took: 0)
                 continue
             }
             context.stage = delivery.position
             if !link.isImmediate {
                 if isOld { now = time.now }
                 isOld = false
-                guard now < delivery.deadline else { return .ended(lastChance(delivery)) }
+                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
             }
-            guard let result = runAtOnce(link, delivery, context) else {
+            guard let result = runAtOnce(link, &content, context) else {
                 if isOld { now = time.now }
-                guard now < delivery.deadline else { return .ended(lastChance(delivery)) }
-                return suspend(link, delivery, context, now: now)
+                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+                return suspend(link, delivery, content, context, now: now)
             }
             var took: UInt64 = 0
-            if settings.measuresStages {
+            if isMeasured {
                 let before = now
                 now = time.now
                 took = now.nanoseconds(since: before)
             } else {
                 isOld = true
             }
-            end(delivery, result, took: took)
+            end(delivery, content, result, took: took)
         }
-        return .ended(finish(delivery, &delivery.content, .modified))
+        return .ended(finish(delivery, &content, .modified))
     }
 
     /// Nil where the stage may have to wait.
     @inline(__always)
-    private func runAtOnce(_ link: ChainLink, _ delivery: Delivery, _ context: StageContext) -> StageResult? {
-        let mark = delivery.content.mark()
+    private func runAtOnce(
+        _ link: ChainLink, _ content: inout NotificationContent, _ context: StageContext
+    ) -> StageResult? {
+        let mark = content.mark()
         do {
-            if let result = try link.stage.didReceiveAtOnce(&delivery.content, context: context) { return result }
-            delivery.content.rollback(to: mark)
+            if let result = try link.stage.didReceiveAtOnce(&content, context: context) { return result }
+            content.rollback(to: mark)
             return nil
         } catch {
-            delivery.content.rollback(to: mark)
+            content.rollback(to: mark)
             return failure(error, context)
         }
     }
 
     /// The stage gets a copy of the content; the delivery keeps the best attempt, and has its bytes for itself.
     private func suspend(
-        _ link: ChainLink, _ delivery: Delivery, _ context: StageContext, now: Instant
+        _ link: ChainLink, _ delivery: Delivery, _ content: NotificationContent, _ context: StageContext, now: Instant
     ) -> Step {
         delivery.record.own()
         delivery.nextWakeUp = min(delivery.deadline, link.budget.map(now.advanced) ?? .never)
         var context = context
         context.limit = delivery.nextWakeUp
-        let work = StageWork(delivery.tag, delivery.content, context, begin: now)
+        let work = StageWork(delivery.tag, content, context, begin: now)
         delivery.phase = .waiting(work)
         return .suspended(until: delivery.nextWakeUp, work)
     }
 
-    private func end(_ delivery: Delivery, _ result: StageResult, took: UInt64) {
-        note(result, of: delivery.position, delivery, delivery.content, took: took)
+    private func end(_ delivery: Delivery, _ content: NotificationContent, _ result: StageResult, took: UInt64) {
+        note(result, of: delivery.position, delivery, content, took: took)
         delivery.position += 1
     }
 
@@ -120,19 +134,19 @@ extension Chain {
     // MARK: - The last chance
 
     /// The edits of the stages that have not ended, the running one included, and the best attempt that comes of them.
-    func lastChance(_ delivery: Delivery) -> Verdict {
+    func lastChance(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let context = context(delivery)
-        while delivery.position < links.count { expireStage(delivery, context) }
-        return finish(delivery, &delivery.content, .bestAttempt)
+        while delivery.position < links.count { expireStage(delivery, &content, context) }
+        return finish(delivery, &content, .bestAttempt)
     }
 
     /// The last-chance edit of the stage whose turn it is.
-    func expireStage(_ delivery: Delivery, _ context: StageContext) {
+    private func expireStage(_ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext) {
         let link = links[delivery.position]
         var context = context
         context.stage = delivery.position
-        let applies = link.applies(to: delivery.content, delivery.record)
-        let result = applies ? link.stage.timeWillExpire(&delivery.content, context: context) : .skipped
-        end(delivery, result, took: 0)
+        let applies = link.applies(to: content, delivery.record)
+        let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
+        end(delivery, content, result, took: 0)
     }
 }

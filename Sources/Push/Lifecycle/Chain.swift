@@ -7,7 +7,8 @@ public final class Chain: Sendable {
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true
-        /// Whether the time that a stage takes is measured, which costs a reading of the clock for each.
+        /// Whether the time that a stage takes is measured, which costs a reading of the clock for each; where it computes,
+        /// for messages that say so.
         public var measuresStages = false
 
         public init() {}
@@ -34,6 +35,9 @@ public final class Chain: Sendable {
     /// Whether a stage counts, so that `begin` wants the counts of accounts.
     public let counts: Bool
 
+    /// What stands in `pushmill-stages` where every stage ends well.
+    let allOkay: [UInt8]
+
     /// The name of the first that does.
     package var countingStage: String? { links.first { $0.counting != nil }?.stage.name }
 
@@ -47,6 +51,7 @@ public final class Chain: Sendable {
         self.observer = observer
         self.log = log
         counts = links.contains { $0.counting != nil }
+        allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
 
     func context(_ delivery: Delivery) -> StageContext {

@@ -10,7 +10,7 @@ public final class ChainLink: Sendable {
     let counting: (any CountingStage)?
     /// What stands in `pushmill-stages`: `decrypt=`, `decrypt=ok`.
     private let label: [UInt8]
-    private let okay: [UInt8]
+    let okay: [UInt8]
 
     public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
         self.stage = stage

@@ -14,6 +14,8 @@ public final class Delivery {
     @exclusivity(unchecked) public private(set) var record = InputRecord()
     /// By which the owner knows it when a stage has ended on the pool.
     @exclusivity(unchecked) public var tag = 0
+    /// Where the chain measures stages: whether it reads the clock for those of this message that compute.
+    @exclusivity(unchecked) public var isMeasured = true
     /// What the last verdict publishes.
     @exclusivity(unchecked) public internal(set) var output = OutputRecord()
     /// What that does to the recipient's count.
@@ -70,6 +72,11 @@ public final class Delivery {
             results[stage] = .skipped
             times[stage] = 0
         }
+    }
+
+    /// Every stage has ended well.
+    public var isAllOkay: Bool {
+        results.allSatisfy { if case .ok = $0 { true } else { false } }
     }
 
     /// What APNs takes.

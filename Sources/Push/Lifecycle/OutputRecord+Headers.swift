@@ -1,13 +1,14 @@
 /// The headers of what is published.
 extension OutputRecord {
-    mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ links: [ChainLink]) {
+    mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ chain: Chain) {
         let record = delivery.record
         replace(.outcome, of: record) { $0.append(outcome.name) }
         replace(.source, of: record) { $0.append(record.source) }
         replace(.stages, of: record) { text in
-            for (index, link) in links.enumerated() {
+            if delivery.isAllOkay { return text.append(contentsOf: chain.allOkay) }
+            for index in chain.links.indices {
                 if index > 0 { text.append(UInt8(ascii: ",")) }
-                link.append(delivery.results[index], to: &text)
+                chain.links[index].append(delivery.results[index], to: &text)
             }
         }
         if record.value(of: .apnsID)?.isEmpty ?? true {

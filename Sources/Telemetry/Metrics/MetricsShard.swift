@@ -33,13 +33,13 @@ public struct StageMetricsShard: Sendable {
     }
 
     /// Both words are of the fixed vocabulary; an empty reason is none.
-    public mutating func count(_ result: StaticString, reason: StaticString = "") {
+    public mutating func count(_ result: StaticString, reason: StaticString = "", by amount: Int = 1) {
         let key = (result.identity, reason.identity)
         for index in results.indices where results[index].word == key.0 && results[index].reason == key.1 {
-            return results[index].counter.add()
+            return results[index].counter.add(amount)
         }
         let counter = metrics.results("\(result)", reason: "\(reason)").shard(index)
         results.append((key.0, key.1, counter))
-        counter.add()
+        counter.add(amount)
     }
 }

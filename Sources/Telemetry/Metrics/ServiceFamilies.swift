@@ -94,7 +94,8 @@ struct ServiceFamilies {
             "pushmill_stage_results_total", "How stages ended, and why where they failed.",
             labels: .stage, .result, .reason)
         stageSeconds = registry.histograms(
-            "pushmill_stage_seconds", "Time that a stage took.", .stage, labels: .stage)
+            "pushmill_stage_seconds", "Time that a stage took; under load, where it computes, of one message in 16.",
+            .stage, labels: .stage)
         deadlinesExpired = registry.counters(
             "pushmill_deadlines_expired_total", "Deadlines, its budget's included, that came while the stage ran.",
             labels: .stage)

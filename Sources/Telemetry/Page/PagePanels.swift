@@ -74,7 +74,7 @@ extension Page {
         }
 
         function showStages(now, before) {
-          const titles = ['Stage', 'Calls/s', 'Median', '99 %', 'Deadlines', 'Still running', 'Results'];
+          const titles = ['Stage', 'Messages/s', 'Median', '99 %', 'Deadlines', 'Still running', 'Results'];
           const head = node('tr', {}, ...titles.map(title => node('th', { scope: 'col' }, title)));
           const rows = values(now, 'pushmill_stage_seconds_count', 'stage').map(stage => {
             const results = matching(now, 'pushmill_stage_results_total', { stage }).filter(({ value }) => value > 0)
@@ -82,8 +82,8 @@ extension Page {
                 `${labels.result}${labels.reason ? ':' + labels.reason : ''} ${number(value)}`).join(', ');
             const time = share =>
               before ? duration(quantile(share, before, now, 'pushmill_stage_seconds', { stage })) : '–';
-            const calls = before ? number(rate(before, now, 'pushmill_stage_seconds_count', { stage })) : '–';
-            const cells = [stage, calls, time(.5), time(.99),
+            const messages = before ? number(rate(before, now, 'pushmill_stage_results_total', { stage })) : '–';
+            const cells = [stage, messages, time(.5), time(.99),
               number(sum(now, 'pushmill_deadlines_expired_total', { stage })),
               number(sum(now, 'pushmill_stages_abandoned', { stage })), results];
             return node('tr', {}, ...cells.map(

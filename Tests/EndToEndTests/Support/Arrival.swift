@@ -49,13 +49,15 @@ struct Letter: Equatable, Sendable {
     let key: String
     let value: [UInt8]?
     let reason: String
+    /// The header of the input.
+    var locale: String?
 }
 
 extension Letter {
     init(_ record: Record) {
         self.init(
             key: record.key.map { String(decoding: $0, as: UTF8.self) } ?? "", value: record.value.map(Array.init),
-            reason: record.header("pushmill.error.reason") ?? "")
+            reason: record.header("pushmill.error.reason") ?? "", locale: record.header("locale"))
     }
 }
 

@@ -95,6 +95,26 @@ struct BudgetTests {
         #expect(await late.value == false)
     }
 
+    @Test("A stage that computes is not measured where its message is not to be")
+    func unmeasured() {
+        let observer = RecordingObserver(measuresStages: true)
+        let stage = ScriptedStage(
+            "s", isImmediate: true,
+            receive: { [time] _, _ in
+                time.advance(by: .nanoseconds(1500))
+                return .ok
+            })
+        var settings = Chain.Settings()
+        settings.measuresStages = true
+        let chain = Chain([ChainLink(stage)], settings: settings, time: .manual(time), observer: observer)
+        for isMeasured in [true, false] {
+            let delivery = Delivery()
+            delivery.isMeasured = isMeasured
+            #expect(Message().begin(chain, delivery).verdict == Verdict(.modified))
+        }
+        #expect(observer.events == ["0 ok 1500", "0 ok 0"])
+    }
+
     @Test("Time is measured for each stage, where that is wanted")
     func measured() async {
         let observer = RecordingObserver(measuresStages: true)
