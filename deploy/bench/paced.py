@@ -5,7 +5,6 @@ from workload import DATA, PROGRAM, ROOT, WORK
 sys.path.insert(0, str(ROOT / "deploy/running"))
 from processes import Broker, Process, place
 
-TOPICS = ["w1-in:64", "w1-out:64", "w1-dead:1"]
 # In seconds; contacts are read meanwhile.
 WARMUP, MEASURED = 15, 10
 FLOOR = {"cmd": ["{work}/passthrough", "{bootstrap}", "{in}", "{out}", "{group}"], "group": "floor"}
@@ -18,10 +17,10 @@ def client(bench):
     return program
 
 
-def latency(program, broker, spec, rate):
+def latency(program, broker, topics, spec, rate):
     """Percentiles for one service, as the workload's runner wants it."""
     with place("bench") as folder:
-        server = Broker(shlex.split(broker) if broker else [PROGRAM, "broker"], TOPICS)
+        server = Broker(shlex.split(broker) if broker else [PROGRAM, "broker"], topics)
         names = {"bootstrap": server.address, "data": DATA, "state": folder, "work": WORK, "group": spec["group"]}
         names |= {"in": "w1-in", "out": "w1-out"}
         fill = lambda word: word.format(**names)
@@ -36,10 +35,10 @@ def latency(program, broker, spec, rate):
         return json.loads(result.stdout)
 
 
-def report(bench, broker, specs, rate):
+def report(bench, broker, topics, specs, rate):
     """`specs` by the names that are shown."""
     program = client(bench)
     print(f"\nlatency at {rate} messages/s  p50 ms   p90 ms   p99 ms  p99.9 ms")
     for name, spec in specs.items():
-        found = latency(program, broker, spec, rate)
+        found = latency(program, broker, topics, spec, rate)
         print(f"{name:26}" + "".join(f"{found[f'{part}_ms']:9.1f}" for part in ("p50", "p90", "p99", "p999")))
