@@ -30,9 +30,10 @@ extension EndToEnd {
                 try await expectAll(events, scene)
                 #expect(service.lines.contains { $0.contains("librdkafka") && $0.contains("Connection refused") })
                 #expect(service.lines(with: "partitions lost").count <= 2)
+                // Nothing is committed of partitions that are lost: what was published of them meanwhile comes again.
+                _ = try await scene.committed { $0.doneCount == events.count }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(try await scene.committed().doneCount == events.count)
             }
         }
 

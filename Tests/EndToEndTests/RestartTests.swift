@@ -16,8 +16,9 @@ extension EndToEnd {
             try await restart(ServiceConfiguration(consumer: [("group.instance.id", "one")]), within: .seconds(4))
         }
 
-        /// The mock cluster takes the session's time less a second for a rebalance, after the session has run out.
-        private static var mockDelay: Duration { Brokers.areMock ? .seconds(5) : .zero }
+        /// The mock cluster takes the session's time less a second for a rebalance, after the session has run out: 15 s
+        /// where nothing else keeps the cores.
+        private static var mockDelay: Duration { Brokers.areMock ? .seconds(20) : .zero }
 
         private func restart(_ configuration: ServiceConfiguration, within limit: Duration) async throws {
             try await Scene.play { scene in
