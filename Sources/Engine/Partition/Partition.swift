@@ -54,6 +54,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// They are whole.
     var isRestored = false
     var incarnation: UInt32 = 0
+    /// The highest count of a log that seems to have been made anew: to be asked for once more before that is believed.
+    var suspected: CountState?
     /// Of the last record taken, in milliseconds since 1970.
     var timestamp: Int64 = 0
     /// Changelog records that are not answered.

@@ -249,13 +249,19 @@ extension Shard where Ports: ~Copyable {
     /// Its counts are whole.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
-        // What is not committed at all, and ends before what was counted, is a log that was made anew.
+        // What is not committed at all, and ends before what was counted, is a log that was made anew: unless another
+        // process has read on, and counted, since both were asked for.
         if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.highest,
             highest.offset >= end
         {
+            partitions[index].range = nil
+            guard partitions[index].suspected == highest else {
+                partitions[index].suspected = highest
+                partitions[index].state = .asking(again: now)
+                return
+            }
             partitions[index].incarnation = highest.incarnation
             beginIncarnation(index)
-            partitions[index].range = nil
             return beginReading(index)
         }
         partitions[index].range = nil

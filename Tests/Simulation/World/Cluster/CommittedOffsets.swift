@@ -108,6 +108,17 @@ extension GroupCoordinator {
         partitions.allSatisfy { partition in offsets.stored.contains { $0.partition == partition } }
     }
 
+    /// Those of which something is done.
+    package var begun: [TopicPartition] { offsets.stored.filter { $0.offset > 0 }.map(\.partition) }
+
+    /// Of each something is committed that its log has.
+    package func hasCommitted(withinLogsOf partitions: [TopicPartition]) -> Bool {
+        partitions.allSatisfy { partition in
+            guard let end = cluster?.log(partition)?.end else { return false }
+            return offsets.stored.contains { $0.partition == partition && $0.offset <= end }
+        }
+    }
+
     func hasMember(_ id: Int?) -> Bool { members.contains { $0.id == id } }
 
     /// The group has the partition as this member's.

@@ -45,6 +45,8 @@ package final class SimulatedPorts: ShardPorts {
     /// The last question about each partition.
     private var questions: [TopicPartition: Int] = [:]
     private var question = 0
+    /// The highest number of a commit that has come to the brokers.
+    private var latestCommit: UInt32 = 0
 
     // Records.
     var readers: [LogReader] = []
@@ -205,8 +207,9 @@ package final class SimulatedPorts: ShardPorts {
         precondition(membership?.state != .leaving, "librdkafka would end the process")
         // Without an id nothing is known of this member: the broker would say the same.
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
-        membership?.connection.request(patience: .milliseconds(500)) { cluster in
-            cluster.group.commit(positions, member: id, generation: generation)
+        membership?.connection.request(patience: .milliseconds(500)) { [weak self] cluster in
+            self?.arrived(commit: number)
+            return cluster.group.commit(positions, member: id, generation: generation)
         } _: { [weak self] (answer: GroupCoordinator.CommitAnswer?) in
             guard let self else { return }
             switch answer {
@@ -220,6 +223,12 @@ package final class SimulatedPorts: ShardPorts {
             case .refused: tell(.commitEnded(number: number, .refused))
             }
         }
+    }
+
+    /// One that comes behind a later one takes positions back, which brokers cannot tell, and no client can prevent.
+    private func arrived(commit number: UInt32) {
+        if number < latestCommit { witness.troubled(self) }
+        latestCommit = max(latestCommit, number)
     }
 
     package var isJoining: Bool { membership?.isJoining ?? false }

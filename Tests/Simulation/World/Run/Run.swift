@@ -97,6 +97,7 @@ package final class Run {
         }
         guard drain(through: early), scenario.late > 0 else { return }
         run(for: .seconds(2)) { false }
+        let begun = cluster.group.begun
         for topic in 0..<scenario.topics {
             for log in cluster.logs[topic] {
                 switch scenario.sequel {
@@ -111,6 +112,9 @@ package final class Run {
         verdict.logsMadeAnew()
         // Whoever has not noticed when the new log is longer than the old one was can never notice.
         run(for: .seconds(16)) { false }
+        let isNoticed = { self.cluster.group.hasCommitted(withinLogsOf: begun) }
+        comeAbout(isNoticed)
+        if verdict.findings.isEmpty, !isNoticed() { verdict.found("a new log was not noticed") }
         for index in early..<scenario.events.count {
             timeline.after(UInt64(index - early) * .milliseconds(20)) { [unowned self] in produce(index) }
         }
@@ -133,20 +137,22 @@ package final class Run {
         log.isLeaderAway = false
     }
 
-    /// All is done within a bound in the scenario's weather. Where one answer in a hundred is lost, each of them may be one
-    /// that a shard waits for: then the bound counts from when the weather clears.
     private func drain(through count: Int) -> Bool {
-        let isDone = { self.verdict.uncommitted == 0 && self.verdict.produced == count }
-        run(for: .seconds(60), or: isDone)
-        if !isDone() {
-            timeline.history.tell(timeline.now, -1, "the weather clears")
-            for instance in instances { (instance.node.weather.lost, instance.node.weather.stray) = (0, 0) }
-            run(for: .seconds(30), or: isDone)
-        }
+        comeAbout { self.verdict.uncommitted == 0 && self.verdict.produced == count }
         if verdict.findings.isEmpty, verdict.uncommitted > 0 {
             verdict.found("not drained: \(verdict.uncommitted) are left, first \(verdict.firstUncommitted)")
         }
         return verdict.findings.isEmpty
+    }
+
+    /// It is so within a bound in the scenario's weather. Where one answer in a hundred is lost, each of them may be one
+    /// that a shard waits for: then the bound counts from when the weather clears.
+    private func comeAbout(_ condition: @escaping () -> Bool) {
+        run(for: .seconds(60), or: condition)
+        guard verdict.findings.isEmpty, !condition() else { return }
+        timeline.history.tell(timeline.now, -1, "the weather clears")
+        for instance in instances { (instance.node.weather.lost, instance.node.weather.stray) = (0, 0) }
+        run(for: .seconds(30), or: condition)
     }
 
     /// Nothing is left to do: a shard that has its partitions hardly turns.

@@ -133,6 +133,11 @@ final class Verdict: ClusterWitness, PortsWitness {
     func dropped(_ event: Int32) { cases[Int(event)].isDropped = true }
 
     func stored(_ entry: PartitionLog.Entry, in log: PartitionLog) {
+        if case .change(let key, let value) = entry.content {
+            cluster.timeline.history.tell(
+                cluster.timeline.now, log.identity,
+                "\(entry.offset) counts \(String(decoding: value ?? [], as: UTF8.self)) for \(key)")
+        }
         guard case .output(let value) = entry.content, value.event >= 0 else { return }
         let index = Int(value.event)
         let time = cluster.timeline.now
