@@ -4,7 +4,8 @@ public struct JSONDocument: Sendable {
     /// How many containers may stand inside one another.
     public static let maximumDepth = 128
     static let maximumCount = 1 << 30
-    static let padding = 8
+    /// So that no look-ahead passes the end.
+    static let padding = TextBlock.count
     /// Storage that has grown further for one text is given back before the next.
     private static let keptCapacity = 1 << 16
 

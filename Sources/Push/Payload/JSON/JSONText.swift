@@ -31,10 +31,13 @@ enum JSONText {
         var copied = 0
         var at = 0
         while at < count {
-            if count - at >= 8 {
-                let plain = TextWord.plainPrefix(TextWord.load(base + at))
+            if count - at >= TextBlock.count {
+                let plain = TextBlock.plainPrefix(base + at)
+                guard plain < TextBlock.count else {
+                    at += TextBlock.count
+                    continue
+                }
                 at += plain
-                if plain == 8 { continue }
             }
             let byte = base[at]
             if byte >= 0x80 {

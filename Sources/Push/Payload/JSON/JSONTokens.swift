@@ -23,9 +23,12 @@ struct JSONTokens {
         var isEscaped = false
         var at = start
         while true {
-            let plain = TextWord.plainPrefix(TextWord.load(bytes + at))
+            let plain = TextBlock.plainPrefix(bytes + at)
+            guard plain < TextBlock.count else {
+                at &+= TextBlock.count
+                continue
+            }
             at += plain
-            if plain == 8 { continue }
             switch bytes[at] {
             case UInt8(ascii: "\""):
                 return (at, isEscaped)

@@ -4,8 +4,8 @@ extension UTF8Scalar {
         guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
         var index = 0
         while index < bytes.count {
-            if index &+ 8 <= bytes.count, TextWord.load(base + index) & 0x8080_8080_8080_8080 == 0 {
-                index &+= 8
+            if index &+ TextBlock.count <= bytes.count, TextBlock.isASCII(base + index) {
+                index &+= TextBlock.count
             } else if base[index] < 0x80 {
                 index &+= 1
             } else {
