@@ -35,8 +35,8 @@ struct Cut {
 /// Checkpoints: what the machine asks for.
 extension Shard where Ports: ~Copyable {
     static var writeBehindInterval: Duration { .seconds(1) }
-    /// Partitions that are written between two batches of messages.
-    private static var writeBehindWidth: Int { 8 }
+    /// Rows that are written between two batches of messages, which wait as long: a millisecond, or a partition's.
+    private static var writeBehindRows: Int { 256 }
     private static var checkpointAfter: Int { 1000 }
     private static var recommitDelay: Duration { .seconds(5) }
 
@@ -368,11 +368,12 @@ extension Shard where Ports: ~Copyable {
     private mutating func writeBehindIfDue() {
         guard now >= nextWriting else { return }
         var written = 0
-        while written < Self.writeBehindWidth, nextWritten < partitions.count {
+        while written < Self.writeBehindRows, nextWritten < partitions.count {
             let index = Int32(nextWritten)
             nextWritten += 1
             guard hasRowsToWrite(index) else { continue }
-            written += 1
+            // Each file costs about as much as so many rows.
+            written += 32 + (partitions[index].counts?.pendingRows ?? 0)
             if !partitions[index].writeBehind() { ports.tell(.diskFailed(partitions[index].place)) }
         }
         if nextWritten < partitions.count {
