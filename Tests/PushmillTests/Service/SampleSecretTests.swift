@@ -17,7 +17,9 @@ struct SampleSecretTests {
             ("kafka: { bootstrap.servers: 'PLAINTEXT://127.0.0.1:1, [::1]:2' }", false),
             ("kafka: { bootstrap.servers: 'kafka:9092' }", true),
             ("kafka: { bootstrap.servers: 'localhost:9092,kafka:9092' }", true),
+            ("kafka: { bootstrap.servers: localhost }", false),
             ("kafka: { bootstrap.servers: 'localhost.example:9092' }", true),
+            ("kafka: { bootstrap.servers: '127.example:9092' }", true),
             ("kafka: { bootstrap.servers: embedded }\nadmin: { listen: ':9464', token-file: t }", true),
             ("process: { sample-secrets: true }", false),
         ])
