@@ -87,7 +87,7 @@ extension Shard where Ports: ~Copyable {
             return true
         }
         // Read once more from where it should go on: what comes then is what the log has.
-        partitions[index].state = .seeking(partitions[index].gap ?? next, again: now)
+        partitions[index].state = .seeking(next, again: now)
         partitions[index].gap = message.offset
         ports.release(message)
         return false

@@ -102,7 +102,8 @@ extension SimulatedPorts {
             return false
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
-        fetched.remove(topic: log.topic, log.partition)
+        // Now and then what was fetched before comes all the same, before what is read from there.
+        if !switches.losesFetched || !dice.chance(100) { fetched.remove(topic: log.topic, log.partition) }
         reader.start(at: position.offset)
         goOnReading()
         return true
