@@ -56,7 +56,7 @@ struct DerivedKeysTests {
 
     @Test("Two sets in a row: the key of the former one is derived when that of the new one fails")
     func former() async throws {
-        func set() throws -> String { "{\"keys\":[\(try KeyGenerator.generate(.passphrase, name: "pw"))]}" }
+        func set() throws -> String { "{\"keys\":[\(try KeyGenerator.text(.passphrase, name: "pw"))]}" }
         let before = try set()
         let fixture = try DecryptFixture(keys: before) { $0.derivation = .iterated(10) }
         var choices = Sealer.Choices()
