@@ -22,6 +22,13 @@ struct DerivedKeysTests {
         #expect(keys.known(derivation(2)) == nil)
     }
 
+    /// (trust 14)
+    @Test("Threads that derive keys are half as many as the quota has cores, and one at least")
+    func threads() {
+        #expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads) == [1, 1, 1, 2, 3, 4])
+        #expect(DerivedKeys().threads == DerivedKeys.threads(cores: Processors.usable))
+    }
+
     @Test("Only the latest are remembered")
     func bounded() async throws {
         let keys = DerivedKeys(capacity: 3, threads: 2)
