@@ -108,7 +108,7 @@ let package = Package(
             ["Pushmill", "Replay", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
-            name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry"],
+            name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry", "CProcess"],
             path: "Tests/EndToEndService",
             swiftSettings: house),
         tests("EndToEndTests", ["Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),

@@ -21,4 +21,5 @@ await Program.main(stages: [
     .marked("grow") { marker, _ in GrowStage(marker: marker) },
     .marked("fail") { marker, _ in FailStage(marker: marker) },
     .nearbyAttachment,
+    .memory,
 ])

@@ -82,6 +82,9 @@ extension EndToEnd {
                 case .fullDisk: disk.makeRoom()
                 case .unwritableFile: try await service.limitFileSize(nil)
                 }
+                // (trust 16)
+                let told = service.lines.filter { $0.contains("badge counts are") || $0.contains("partition's counts") }
+                #expect(told.count > 2 && told.allSatisfy { $0.contains(#""stage":"badge""#) }, "\(told)")
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(Set(values.all.map(\.value)) == Set((first + second).map(\.output.value)))

@@ -12,8 +12,9 @@ extension EndToEnd {
             let ciphertext: String
 
             init() throws {
-                text = "{\"keys\":[\(try KeyGenerator.generate(.direct, name: nil))]}"
-                let ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
+                let set = KeyGenerator.add(try KeyGenerator.generate(.direct, name: nil), to: nil) ?? []
+                text = String(decoding: set, as: UTF8.self)
+                let ring = KeyRing(try KeySetReader(set).keys)
                 ciphertext = try Sealer().seal(Array("hello".utf8), as: .jwe, ring).text
             }
 

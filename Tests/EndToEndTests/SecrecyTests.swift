@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -31,6 +32,25 @@ extension EndToEnd {
             #expect(said["/logs"]?.contains(#""level":"error""#) == true)
             #expect(said["/config"]?.contains("sasl.password: ") == true)
             #expect(said["refused"]?.contains(" 401 ") == true)
+        }
+
+        /// (trust 7) As the process's own kernel says; `apply` is one of the commands that know keys and no such setting.
+        @Test(
+            "Nobody looks into a process's memory, unless the setting asks for it",
+            arguments: [
+                ("run", "hidden", ""), ("apply", "hidden", ""), ("run", "shown", "process: { core-dumps: true }"),
+            ])
+        func memory(command: String, memory: String, setting: String) async throws {
+            let folder = try TemporaryFolder()
+            var configuration = ServiceConfiguration()
+            configuration.stages = ["memory: {}"]
+            let text = configuration.text(
+                bootstrapServers: "127.0.0.1:1", group: "g", input: "in", output: "out", deadLetters: "dead")
+            let file = try folder.write("\(text)\n\(setting)", to: "service.yaml")
+            let service = try ServiceProcess([command, "--config", file])
+            try await service.wait(forLine: "memory is ")
+            #expect(service.lines(with: "memory is \(memory)").count == 1)
+            try await service.clear()
         }
 
         /// By the place where it was said.

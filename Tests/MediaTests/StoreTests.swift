@@ -79,6 +79,19 @@ struct StoreTests {
         #expect(folder.names == [name(1)])
     }
 
+    /// (trust 7)
+    @Test("Folders that are made for media are their owner's alone, whatever the process's mask is")
+    func modes() throws {
+        let folder = try TemporaryFolder()
+        let store = try withoutFileMask { try MediaFolder(path: "\(folder.path)/var/media") }
+        #expect(try folder.mode(of: "var") == 0o700)
+        #expect(try folder.mode(of: "var/media") == 0o700)
+        // Others read its files where somebody has made the folder for them.
+        let file = try withoutFileMask { try store.begin() }
+        try file.name("whole")
+        #expect(try folder.mode(of: "var/media/whole") == 0o644)
+    }
+
     @Test("A folder that goes is an error until it is there again")
     func missing() async throws {
         let folder = try TemporaryFolder()

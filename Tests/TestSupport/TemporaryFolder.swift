@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 
 /// A folder of a test's own, removed with the value and everything in it.
 package final class TemporaryFolder: Sendable {
@@ -85,6 +86,24 @@ package final class TemporaryFolder: Sendable {
     }
 
     package func delete(_ name: String) { unlink("\(path)/\(name)") }
+
+    /// Who may read and write it; of the folder itself where the name is empty.
+    package func mode(of name: String) throws -> UInt32 {
+        var status = stat()
+        guard stat("\(path)/\(name)", &status) == 0 else { throw SystemFailure(errno) }
+        return status.st_mode & 0o777
+    }
+}
+
+private let mask = Mutex(())
+
+/// Runs the body where the process's mask takes nothing from the modes of new files. One at a time: it is for all threads.
+package func withoutFileMask<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try mask.withLock { _ in
+        let before = umask(0)
+        defer { umask(before) }
+        return try body()
+    }
 }
 
 package struct SystemFailure: Error {

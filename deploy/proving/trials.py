@@ -1,7 +1,7 @@
 """The trials, each with what it takes from beginning to end."""
-import datetime, json, math, re, time
+import datetime, json, math, re, subprocess, sys, time
 
-from processes import Broken, wait
+from processes import ROOT, Broken, wait
 from stand import Outputs, Stand
 from surroundings import Surroundings
 
@@ -125,6 +125,22 @@ def partitions(figures, broker, program, folder, minutes):
     figures.tell("seconds of CPU until then", instance.cpu)
     stand.finish()
     stand.tell(figures, "1,000 partitions")
+
+
+def slow(figures, broker, program, folder, minutes):
+    """For two minutes as seldom as they may, and for two minutes each second."""
+    stand = Stand(broker, program, folder / "slow", once=False)
+    instance = stand.start()
+    stand.settle()
+    lines = [json.loads(line) for line in instance.lines()]
+    address = next(one["listen"] for one in lines if one["message"] == "the admin endpoint is up")
+    for interval in (20, 1):
+        command = [sys.executable, ROOT / "deploy/running/slow.py", address, "120", str(interval)]
+        said = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
+        answered, asked, slowest = map(int, re.findall(r"\d+", said))
+        figures.tell(f"a byte each {interval} s: probes without an answer", asked - answered, 0)
+        figures.tell(f"a byte each {interval} s: ms to the slowest answer", slowest, 999)
+    stand.finish()
 
 
 def served(instance):

@@ -1,10 +1,11 @@
-"""Holds connections and says next to nothing on them: slow.py ADDRESS [SECONDS].
+"""Holds connections and says next to nothing on them: slow.py ADDRESS [SECONDS [INTERVAL]].
 
-256 connections from two addresses of this machine send the beginning of a request and then a byte every second, and are
-opened again where they are closed. Asks /healthz each half second meanwhile, and prints how many were answered and how
-long the slowest took; fails where one took a second or was not answered.
+256 connections from two addresses of this machine send the beginning of a request and then a byte every INTERVAL seconds,
+20 unless given, and are opened again as soon as they are closed. Asks /healthz each half second meanwhile, for SECONDS,
+120 unless given, and prints how many were answered and how long the slowest took; fails where one took a second or was
+not answered.
 """
-import http.client, socket, sys, time
+import http.client, select, socket, sys, time
 
 
 def hold(address, number):
@@ -13,14 +14,23 @@ def hold(address, number):
     return connection
 
 
-def drip(address, held):
-    """A byte on each; those that the service has closed are opened again."""
-    for number, connection in enumerate(held):
+def reopen(address, held):
+    """Those that the service has closed: an answer, or the end, can be read of them."""
+    closed, _, _ = select.select(held, [], [], 0)
+    for connection in closed:
+        number = held.index(connection)
+        connection.close()
+        held[number] = hold(address, number)
+
+
+def drip(held):
+    """A byte on each."""
+    for connection in held:
         try:
             connection.sendall(b"x")
         except OSError:
-            connection.close()
-            held[number] = hold(address, number)
+            # Closed, and opened again next.
+            pass
 
 
 def probe(host, port):
@@ -39,12 +49,16 @@ def probe(host, port):
 def main():
     host, port = sys.argv[1].rsplit(":", 1)
     address = (host, int(port))
+    seconds, interval = [float(word) for word in sys.argv[2:]] + [120, 20][len(sys.argv) - 2:]
     held = [hold(address, number) for number in range(256)]
     times = []
-    end = time.monotonic() + float(sys.argv[2] if len(sys.argv) > 2 else 120)
+    due = time.monotonic() + interval
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if len(times) % 2 == 0:
-            drip(address, held)
+        if time.monotonic() >= due:
+            due += interval
+            drip(held)
+        reopen(address, held)
         times.append(probe(*address))
         time.sleep(0.5)
     answered = [seconds for seconds in times if seconds is not None]

@@ -44,7 +44,9 @@ struct ContactFollowing {
             do {
                 try follow()
             } catch {
-                log.error("contacts cannot be read from their topic, trying again", [.topic(topic), .error(error)])
+                log.error(
+                    "contacts cannot be read from their topic, trying again",
+                    [.contacts, .topic(topic), .error(error)])
                 _ = hasEnded(until: TimeSource.system.now + Self.pause)
             }
         }
@@ -53,7 +55,7 @@ struct ContactFollowing {
     /// Until there is nothing to follow. Throws what may be over when it is tried again.
     private mutating func follow() throws {
         let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
-            log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
+            log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .contacts, .error(text: message)])
         }
         var contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
         reading.reset()
@@ -77,4 +79,9 @@ struct ContactFollowing {
         }
         return isEnding
     }
+}
+
+extension LogField {
+    /// What is said of contacts is said of the stage that looks them up.
+    static let contacts = LogField.stage(ContactStage.entry.name)
 }

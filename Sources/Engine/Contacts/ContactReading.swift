@@ -65,7 +65,7 @@ struct ContactReading {
             let places = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
                 "the topic of contacts is not what it was: these partitions are read anew",
-                [.topic(topic), .partitions(places.summary)])
+                [.contacts, .topic(topic), .partitions(places.summary)])
             try contacts.startOver(other.partitions)
             _ = followed.forget(other.partitions)
             isChanged = true
@@ -103,12 +103,12 @@ struct ContactReading {
         nextLook = begin + Self.looksEvery
         log.info(
             "contacts are read from their topic",
-            [.topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
+            [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
         let missing = followed.all.filter { $0 >= count }.sorted().map { TopicPartition(topic, $0) }
         guard !missing.isEmpty else { return }
         log.error(
             "the topic of contacts has fewer partitions than the input: events of the others wait",
-            [.topic(topic), .partitions(missing.summary)])
+            [.contacts, .topic(topic), .partitions(missing.summary)])
     }
 
     private mutating func discardStale(_ contacts: inout TopicContacts) throws(StoreError) {
@@ -137,7 +137,7 @@ struct ContactReading {
             log.warning(
                 "a record of the topic of contacts is none",
                 [
-                    .topic(topic), .partition(refused.position.partition), .offset(refused.position.offset),
+                    .contacts, .topic(topic), .partition(refused.position.partition), .offset(refused.position.offset),
                     .reason(refused.what),
                 ])
         }
@@ -181,7 +181,7 @@ struct ContactReading {
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
             "contacts are restored",
-            [.topic(topic), .count(progress.records.read), .seconds(Double(took) / 1_000_000_000)])
+            [.contacts, .topic(topic), .count(progress.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
     /// What is due by the clock.
@@ -190,7 +190,7 @@ struct ContactReading {
         if !progress.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
             let (read, total) = progress.records
-            log.info("contacts are being read", [.topic(topic), .count(read), .total(total)])
+            log.info("contacts are being read", [.contacts, .topic(topic), .count(read), .total(total)])
         }
         guard now >= nextLook else { return }
         nextLook = now + Self.looksEvery

@@ -88,6 +88,9 @@ package struct EngineEnvironment: Sendable {
         self.log = log
     }
 
+    /// Lines on counts name the stage that they are of.
+    var counting: [LogField] { chain.countingStage.map { [.stage($0)] } ?? [] }
+
     var kafkaLog: KafkaLogSink {
         { [log] level, facility, message in
             // Of properties that the engine sets itself nobody needs to be warned.

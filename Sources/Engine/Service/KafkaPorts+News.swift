@@ -85,40 +85,42 @@ extension KafkaPorts {
 
     private func tellCounts(_ news: ShardNews) {
         let log = environment.log
+        let stage = environment.counting
         let topic = settings.changelog ?? ""
         switch news {
         case .changelogRefused(let reason):
-            log.error("the badge changelog does not take counts: nothing is committed", [.error(text: reason)])
+            log.error("the badge changelog does not take counts: nothing is committed", stage + [.error(text: reason)])
         case .changelogNotARecord(let position, let reason):
             log.warning(
                 "a record of the badge changelog is none",
-                [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
+                stage + [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogNewer(let position, let reason):
             log.error(
                 "a newer release has written counts: their partition waits for an instance that can read them",
-                [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
+                stage + [.topic(topic), .partition(position.partition), .offset(position.offset), .reason(reason)])
         case .changelogAnew(let partition):
             log.warning(
                 "the badge changelog is not what it was: its counts are read anew",
-                [.topic(topic), .partition(partition)])
+                stage + [.topic(topic), .partition(partition)])
         case .changelogHeldUp(let partition, let offset):
             log.info(
                 "the end of the badge changelog is awaited: a transaction is open",
-                [.topic(topic), .partition(partition), .offset(offset)])
+                stage + [.topic(topic), .partition(partition), .offset(offset)])
         case .restoring(let numbers):
             log.info(
                 "badge counts are read from their changelog",
-                fields(numbers.map { TopicPartition(topic, $0) }))
+                stage + fields(numbers.map { TopicPartition(topic, $0) }))
         case .restored(let numbers, let records):
+            let places = numbers.map { TopicPartition(topic, $0) }
             log.info(
                 "badge counts are restored",
-                [.topic(topic), .partitions(numbers.map { TopicPartition(topic, $0) }.summary), .count(records)])
+                stage + [.topic(topic), .partitions(places.summary), .count(records)])
         case .diskFailed(let place):
             tellDisk(of: place)
             environment.metrics.checkpointFailures.add()
             log.error(
                 "the file of a partition's counts cannot be used: they are restored from the changelog",
-                [.topic(place.topic), .partition(place.partition)])
+                stage + [.topic(place.topic), .partition(place.partition)])
         case .wasAway(let time):
             log.warning(
                 "this process did not run for long: nothing is published before the group has confirmed it",

@@ -260,7 +260,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
                 body(.end(partition: partition, offset: offset, isWhole: isWhole))
             case .outOfLog(let partition): body(.outOfLog(partition: partition))
             case .failed(let error):
-                environment.log.warning("the badge changelog cannot be read, trying again", [.error(error)])
+                environment.log.warning(
+                    "the badge changelog cannot be read, trying again", environment.counting + [.error(error)])
             }
         }
         if count > 0 { environment.metrics.restoredRecords.add(count) }
@@ -289,10 +290,11 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .setAside(let path, let reason):
                 environment.log.warning(
                     "a file of badge counts was set aside: they are restored from their changelog",
-                    [.path(path), .error(text: reason)])
+                    environment.counting + [.path(path), .error(text: reason)])
             case .failed(let error):
                 environment.log.error(
-                    "a file of badge counts cannot be used", [.partition(partition.partition), .error(error)])
+                    "a file of badge counts cannot be used",
+                    environment.counting + [.partition(partition.partition), .error(error)])
             }
         }
     }

@@ -30,8 +30,10 @@ package struct DecryptSample {
     private let context = Chain([]).context(Delivery())
 
     package init() throws {
-        let keys = try Self.uses.map { name, use in try KeyGenerator.generate(use, name: name) }
-        let ring = KeyRing(try KeySetReader(Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8)).keys)
+        let keys = try Self.uses.reduce(nil) { set, key in
+            KeyGenerator.add(try KeyGenerator.generate(key.value, name: key.key), to: set)
+        }
+        let ring = KeyRing(try KeySetReader(keys ?? []).keys)
         self.ring = ring
         var options = DecryptOptions()
         options.formats.append(.openSSL)

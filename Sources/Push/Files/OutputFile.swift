@@ -14,8 +14,11 @@ package struct OutputFile: ~Copyable {
         var status = stat()
         let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
         partial = isSpecial ? path : "\(path).partial"
-        // What is captured and reported is its owner's alone to read: there are texts and tokens in it.
-        let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        // What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier
+        // process has left under the name may have another mode, or lead elsewhere.
+        if !isSpecial { unlink(partial) }
+        let flags = isSpecial ? O_TRUNC : O_CREAT | O_EXCL | O_NOFOLLOW
+        let descriptor = open(partial, O_WRONLY | O_CLOEXEC | flags, 0o600)
         guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
         // T writes without compression.
         handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT")

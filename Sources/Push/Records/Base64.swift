@@ -10,8 +10,12 @@ package enum Base64 {
 
     package static func urlText(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        bytes.withUnsafeBytes { encode($0, in: url, isPadded: false, into: &text) }
+        bytes.withUnsafeBytes { encodeURL($0, into: &text) }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    static func encodeURL(_ bytes: UnsafeRawBufferPointer, into text: inout [UInt8]) {
+        encode(bytes, in: url, isPadded: false, into: &text)
     }
 
     private static func encode(

@@ -20,7 +20,7 @@ package struct FileBytes: Sendable {
         all.reserveCapacity(min(max(Int(status.st_size), 0), limit))
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         // It may have held a secret.
-        defer { chunk.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        defer { chunk.wipe() }
         while true {
             let count = read(descriptor, &chunk, chunk.count)
             if count == 0 { break }
@@ -35,7 +35,7 @@ package struct FileBytes: Sendable {
     }
 
     /// Overwrites what was read, for files of secrets.
-    package mutating func wipe() { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+    package mutating func wipe() { bytes.wipe() }
 
     private static func isOwnGroup(_ group: gid_t) -> Bool {
         if group == getegid() { return true }
@@ -43,6 +43,11 @@ package struct FileBytes: Sendable {
         let count = getgroups(Int32(groups.count), &groups)
         return groups.prefix(max(0, Int(count))).contains(group)
     }
+}
+
+extension [UInt8] {
+    /// Overwrites what nobody else holds.
+    package mutating func wipe() { withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
 }
 
 package struct FileUnreadable: Error, CustomStringConvertible {

@@ -33,14 +33,16 @@ extension Command {
         try invocation.refuse([encryption], unless: use == .direct, "dir")
         let count = try invocation.value(encryption, .choice(JWEEncryption.self))?.keyCount
         let path = try invocation.required(file)
-        let key = try added(try newKey(use, invocation.text(name), count), to: path)
+        var text = try newKey(use, invocation.text(name), count)
+        defer { text.wipe() }
+        let key = try added(text, to: path)
         invocation.surroundings.console.error(
             "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
         if let published = key.published { invocation.surroundings.console.output(published) }
         return .success
     }
 
-    private static func newKey(_ use: KeyUse, _ name: String?, _ count: Int?) throws(ProgramError) -> String {
+    private static func newKey(_ use: KeyUse, _ name: String?, _ count: Int?) throws(ProgramError) -> [UInt8] {
         do throws(DecryptFailure) {
             return try KeyGenerator.generate(use, name: name, count: count)
         } catch {
@@ -49,16 +51,21 @@ extension Command {
     }
 
     /// The key, as a service would read it from the set.
-    private static func added(_ key: String, to path: String) throws(ProgramError) -> DecryptionKey {
-        let text: String
+    private static func added(_ key: [UInt8], to path: String) throws(ProgramError) -> DecryptionKey {
+        var before: FileBytes?
+        var text: [UInt8] = []
+        defer {
+            before?.wipe()
+            text.wipe()
+        }
         let reader: KeySetReader
         do {
-            let before = access(path, F_OK) == 0 ? try FileBytes(path: path).bytes : nil
-            guard let after = KeyGenerator.add(key, to: before) else {
+            if access(path, F_OK) == 0 { before = try FileBytes(path: path) }
+            guard let after = KeyGenerator.add(key, to: before?.bytes) else {
                 throw ProgramError.unreadableConfiguration("\(path): not a JWK Set: there is no array `keys`")
             }
             text = after
-            reader = try KeySetReader(Array(after.utf8))
+            reader = try KeySetReader(text)
         } catch let error as ProgramError {
             throw error
         } catch {

@@ -11,12 +11,12 @@ struct SecretFile {
         self.path = real.map { String(cString: $0) } ?? path
     }
 
-    func write(_ text: String) throws(ProgramError) {
+    func write(_ bytes: [UInt8]) throws(ProgramError) {
         // Made for its owner's eyes only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw failure("made") }
-        let isWritten = fill(descriptor, Array(text.utf8)) && keepOwner(descriptor)
+        let isWritten = fill(descriptor, bytes) && keepOwner(descriptor)
         guard isWritten, rename(template, path) == 0 else {
             let failure = failure("written")
             close(descriptor)

@@ -13,8 +13,8 @@ package struct ProcessSettings: Sendable {
         allowsSamples = settings.value("sample-secrets", .bool, default: false)
     }
 
-    /// Before anything secret is read.
+    /// A program hides its memory from its first line on.
     func apply() {
-        if !dumpsCore { _ = pushmill_hide_memory() }
+        if dumpsCore { _ = pushmill_show_memory(1) }
     }
 }

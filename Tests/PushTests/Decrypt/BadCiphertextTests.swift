@@ -50,7 +50,7 @@ struct BadCiphertextTests {
 
     @Test("A set without a key for it", arguments: DecryptKeys.uses.map(\.key).filter { $0 != "k3" })
     func noKey(name: String) async throws {
-        let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.generate(.wrap128, name: "k3"))]}")
+        let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.text(.wrap128, name: "k3"))]}")
         let form = try #require(DecryptKeys.form(of: name))
         let result = try await fixture.publish(try DecryptKeys.seal("x", form, name))
         #expect(result.stages == "decrypt=failed:no-key")

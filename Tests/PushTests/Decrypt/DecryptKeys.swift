@@ -9,7 +9,7 @@ enum DecryptKeys {
 
     /// Made once: tests may seal with it and open what they have sealed.
     static let text: String = {
-        let keys = uses.compactMap { name, use in try? KeyGenerator.generate(use, name: name) }
+        let keys = uses.compactMap { name, use in try? KeyGenerator.text(use, name: name) }
         return "{\"keys\":[\(keys.joined(separator: ","))]}"
     }()
 
@@ -42,5 +42,11 @@ enum DecryptKeys {
         let sealed = try context.seal(
             .aes256GCM, key: secret("k1"), nonce: nonce, additional: Array(header.utf8), content)
         return ([header, ""] + [nonce, sealed.text, sealed.tag].map(Base64.urlText)).joined(separator: ".")
+    }
+}
+
+extension KeyGenerator {
+    static func text(_ use: KeyUse, name: String?, count: Int? = nil) throws -> String {
+        String(decoding: try generate(use, name: name, count: count), as: UTF8.self)
     }
 }

@@ -22,6 +22,13 @@ struct DerivedKeysTests {
         #expect(keys.known(derivation(2)) == nil)
     }
 
+    /// (trust 14)
+    @Test("Threads that derive keys are half as many as the quota has cores, and one at least")
+    func threads() {
+        #expect([1, 2, 3, 4, 7, 8].map(DerivedKeys.threads) == [1, 1, 1, 2, 3, 4])
+        #expect(DerivedKeys().threads == DerivedKeys.threads(cores: Processors.usable))
+    }
+
     @Test("Only the latest are remembered")
     func bounded() async throws {
         let keys = DerivedKeys(capacity: 3, threads: 2)
@@ -56,7 +63,7 @@ struct DerivedKeysTests {
 
     @Test("Two sets in a row: the key of the former one is derived when that of the new one fails")
     func former() async throws {
-        func set() throws -> String { "{\"keys\":[\(try KeyGenerator.generate(.passphrase, name: "pw"))]}" }
+        func set() throws -> String { "{\"keys\":[\(try KeyGenerator.text(.passphrase, name: "pw"))]}" }
         let before = try set()
         let fixture = try DecryptFixture(keys: before) { $0.derivation = .iterated(10) }
         var choices = Sealer.Choices()

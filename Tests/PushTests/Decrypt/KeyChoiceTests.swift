@@ -11,7 +11,7 @@ struct KeyChoiceTests {
     init() throws {
         let names = ["first", "second"]
         let keys = try names.flatMap { name in
-            try [KeyUse.direct, .gcm256, .webPush].map { try KeyGenerator.generate($0, name: name) }
+            try [KeyUse.direct, .gcm256, .webPush].map { try KeyGenerator.text($0, name: name) }
         }
         let text = "{\"keys\":[\(keys.joined(separator: ","))]}"
         fixture = try DecryptFixture(keys: text)
@@ -85,7 +85,7 @@ struct KeyChoiceTests {
     func bound() async throws {
         let names = ["bob", "mallory"]
         let keys = try names.flatMap { name in
-            try [KeyUse.direct, .gcm256, .webPush, .passphrase].map { try KeyGenerator.generate($0, name: name) }
+            try [KeyUse.direct, .gcm256, .webPush, .passphrase].map { try KeyGenerator.text($0, name: name) }
         }
         let text = "{\"keys\":[\(keys.joined(separator: ","))]}"
         let fixture = try DecryptFixture(keys: text) { $0.bindsKeys = true }

@@ -18,7 +18,7 @@ struct KeyRotationTests {
         init(_ number: Int) throws {
             let name = "k\(number / 2)"
             let uses: [KeyUse] = [.direct, .gcm256, .passphrase]
-            let keys = try uses.map { try KeyGenerator.generate($0, name: name) }
+            let keys = try uses.map { try KeyGenerator.text($0, name: name) }
             text = "{\"keys\":[\(keys.joined(separator: ","))]}"
             let ring = KeyRing(try KeySetReader(Array(text.utf8)).keys)
             ciphertexts = try [SealingForm.jwe, .aesGCM].map {

@@ -72,6 +72,21 @@ struct KeyCommandTests {
         #expect(try set.key("b")["k"]?.utf8.count == 86)
     }
 
+    /// (trust 7)
+    @Test("Nothing of a key that was made, or of the set that it was added to, stays in memory", arguments: ["k", "d"])
+    func wiped(member: String) async throws {
+        let keys = try KeyFolder()
+        for name in ["a", "b"] {
+            try await keys.generate(member == "k" ? "aes-gcm --kid \(name)" : "jwe --alg ECDH-ES --kid \(name)")
+        }
+        let set = try ReadOnlyText(path: keys.keys)
+        let secrets = set.values(of: member)
+        #expect(secrets.count == 2)
+        for secret in secrets { #expect(try !OwnMemory.contains(secret)) }
+        let copy = Array(try #require(secrets.first))
+        #expect(try withExtendedLifetime(copy) { try OwnMemory.contains(secrets[0]) })
+    }
+
     @Test("A link to a key set stays one")
     func link() async throws {
         let keys = try KeyFolder()
@@ -156,5 +171,59 @@ struct KeyCommandTests {
         let said = await run(
             "keys encrypt jwe --keys \(keys.keys)", input: String(repeating: "x", count: 64 << 10 + 1))
         #expect(said == "65 pushmill: too-large: the service shows no more than 64 KiB of text")
+    }
+}
+
+/// A file's text in memory that nobody can write to, where it is not looked for.
+private final class ReadOnlyText {
+    private static let room = 1 << 16
+    private let text: UnsafeRawBufferPointer
+
+    init(path: String) throws {
+        let descriptor = open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let page = try #require(mmap(nil, Self.room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        text = UnsafeRawBufferPointer(start: page, count: try #require(Int(exactly: read(descriptor, page, Self.room))))
+        try #require(mprotect(page, Self.room, PROT_READ) == 0)
+    }
+
+    deinit { munmap(UnsafeMutableRawPointer(mutating: text.baseAddress), Self.room) }
+
+    /// The values, of 43 characters, of all members of that name.
+    func values(of member: String) -> [UnsafeRawBufferPointer] {
+        let opening = Array("\"\(member)\":\"".utf8)
+        return text.indices.dropLast(opening.count + 43).filter { text[$0...].starts(with: opening) }.map {
+            UnsafeRawBufferPointer(rebasing: text[($0 + opening.count)...].prefix(43))
+        }
+    }
+}
+
+/// What this process can write to, also where it has let go of it.
+private enum OwnMemory {
+    static func contains(_ text: UnsafeRawBufferPointer) throws -> Bool {
+        let memory = open("/proc/self/mem", O_RDONLY)
+        try #require(memory >= 0)
+        defer { close(memory) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n") {
+            let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
+            // The address sanitizer's notes on memory are far larger than it.
+            guard line.contains(" rw-p "), ends.count == 2, ends[1] - ends[0] < 1 << 32 else { continue }
+            for start in stride(from: ends[0], to: ends[1], by: buffer.count - text.count) {
+                let count = pread(memory, &buffer, min(buffer.count, ends[1] - start), start)
+                if count > 0, buffer.withUnsafeBytes({ find(text, in: $0.prefix(count)) }) { return true }
+            }
+        }
+        return false
+    }
+
+    private static func find(_ text: UnsafeRawBufferPointer, in bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+        var rest = UnsafeRawBufferPointer(rebasing: bytes)
+        while rest.count >= text.count, let start = rest.baseAddress, let wanted = text.baseAddress {
+            guard let found = memchr(start, Int32(text[0]), rest.count - text.count + 1) else { return false }
+            if memcmp(found, wanted, text.count) == 0 { return true }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(UnsafeRawPointer(found) - start + 1)...])
+        }
+        return false
     }
 }

@@ -145,5 +145,27 @@ struct SBOMTests {
         for (label, argument) in [("version", "VERSION"), ("revision", "REVISION"), ("source", "SOURCE")] {
             #expect(file.contains("org.opencontainers.image.\(label)=\"${\(argument)}\""))
         }
+        let example = file.split(separator: "\nARG ")[0]
+        for argument in ["REVISION", "SOURCE"] { #expect(example.contains("--build-arg \(argument)=")) }
+    }
+
+    @Test("An image that does not say its revision, or where its source is, does not pass", arguments: ["", "unknown"])
+    func unlabelled(lacking: String) throws {
+        for label in ["revision", "source"] {
+            // In the place of an engine: it has this image, and can build none.
+            let engine = try root.write(
+                """
+                #!/bin/sh
+                case "$*" in
+                    *image.\(label)*) echo "\(lacking)" ;;
+                    *image.version*) echo "\(Version.current)" ;;
+                    *image.*) echo known ;;
+                    *) exit 1 ;;
+                esac
+                """, to: "engine", mode: 0o700)
+            let said = try Tool.run("DOCKER='\(engine)' '\(Self.deploy)/check-image' --no-build || true")
+            let what = label == "source" ? "where its source is" : "what its revision is"
+            #expect(said == "check-image: it does not say \(what)\n")
+        }
     }
 }

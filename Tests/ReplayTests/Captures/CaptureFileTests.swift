@@ -1,3 +1,4 @@
+import Glibc
 import Push
 import TestSupport
 import Testing
@@ -37,6 +38,25 @@ struct CaptureFileTests {
         #expect(try await read("\(folder.path)/\(name)") == records)
         let magic = try folder.read(name).prefix(2)
         #expect((magic == [0x1F, 0x8B]) == name.hasSuffix(".gz"))
+    }
+
+    /// (trust 7)
+    @Test("A capture is its owner's alone, whatever the process's mask is, and whatever an earlier one has left behind")
+    func modes() throws {
+        let path = "\(folder.path)/capture.jsonl"
+        try folder.write("half", to: "capture.jsonl.partial", mode: 0o666)
+        try withoutFileMask {
+            let file = try CaptureWriter(path: path)
+            #expect(try folder.mode(of: "capture.jsonl.partial") == 0o600)
+            try file.add(Array(RecordEnvelope("x").line.utf8))
+            try file.close()
+        }
+        #expect(try folder.mode(of: "capture.jsonl") == 0o600)
+        // Nor does a link that somebody has put there lead to a file of theirs.
+        let other = try folder.write("theirs", to: "other", mode: 0o666)
+        try #require(symlink(other, "\(path).partial") == 0)
+        try CaptureWriter(path: path).close()
+        #expect(try folder.read("other") == Array("theirs".utf8))
     }
 
     @Test(

@@ -12,15 +12,12 @@ struct StateFileTests {
     // (trust 7)
     @Test("What is in the state is its owner's alone, whatever the process's mask is")
     func modes() throws {
-        let mask = umask(0)
-        defer { umask(mask) }
-        let state = try StateFile(path: folder.stateFile, access: .alone)
-        let database = try state.connect()
-        try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-        for name in ["", "-wal", "-shm", ".lock"] {
-            var status = stat()
-            try #require(stat(folder.stateFile + name, &status) == 0)
-            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+        try withoutFileMask {
+            let state = try StateFile(path: folder.stateFile, access: .alone)
+            let database = try state.connect()
+            try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+            for name in folder.names { #expect(try folder.mode(of: name) == 0o600, "\(name)") }
+            #expect(folder.names.count == 4)
         }
     }
 

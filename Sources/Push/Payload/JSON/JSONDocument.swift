@@ -57,10 +57,16 @@ public struct JSONDocument: Sendable {
         }
     }
 
+    /// Overwrites the text read, for secrets; nothing can be asked of it from then on.
+    mutating func wipe() { bytes.wipe() }
+
     private mutating func store(_ source: UnsafeRawBufferPointer) {
         journal.removeAll(keepingCapacity: true)
         records.removeAll(keepingCapacity: records.capacity <= Self.keptCapacity)
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+        // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
+        let count = source.count + Self.padding + 1
+        if bytes.capacity < count { bytes.reserveCapacity(count) }
         bytes.append(contentsOf: source)
         bytes.append(contentsOf: repeatElement(0, count: Self.padding))
         bytes.append(UInt8(ascii: ","))

@@ -1,5 +1,5 @@
 extension ContactStage {
-    static let entry = StageEntry("contact") { settings in
+    package static let entry = StageEntry("contact") { settings in
         var options = Options()
         let source = settings.value("source", .contactSource, default: .state)
         checkPartitions(of: source, &settings)

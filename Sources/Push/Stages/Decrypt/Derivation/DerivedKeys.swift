@@ -7,10 +7,15 @@ final class DerivedKeys: Sendable {
     private let queues: [DispatchQueue]
     private let next = Atomic<Int>(0)
 
-    init(capacity: Int = 1024, threads: Int = max(1, Processors.usable / 2)) {
+    /// Half as many threads as cores: messages that need no such key go on beside them.
+    static func threads(cores: Int) -> Int { max(1, cores / 2) }
+
+    init(capacity: Int = 1024, threads: Int = DerivedKeys.threads(cores: Processors.usable)) {
         known = Mutex(Known(capacity: capacity))
         queues = (0..<threads).map { DispatchQueue(label: "pushmill.derivation.\($0)", qos: .utility) }
     }
+
+    var threads: Int { queues.count }
 
     func known(_ derivation: Derivation) -> SecretBytes? { known.withLock { $0[derivation.identity] } }
 

@@ -1,45 +1,78 @@
-/// Makes keys for a key set.
+/// Makes keys for a key set. What it gives is the caller's to wipe; nothing of it stays elsewhere in memory.
 package enum KeyGenerator {
     /// The JWK of a new key. `count` is its length where the use leaves a choice.
     package static func generate(
         _ use: KeyUse, name: String?, count: Int? = nil
-    ) throws(DecryptFailure) -> String {
-        var members: [(name: String, value: String)] = []
-        if let name { members.append(("kid", name)) }
+    ) throws(DecryptFailure) -> [UInt8] {
+        var members = name.map { [(name: "kid", value: $0)] } ?? []
+        var secrets: [(name: StaticString, value: SecretBytes)]
         if use.isElliptic {
             let (pair, secret) = try EllipticKey.generate()
-            members = pair.publicMembers + members + [("d", Base64.urlText(Array(secret.bytes)))]
-            members.append(
-                use == .webPush ? ("auth", try random(WebPushForm.saltCount)) : ("alg", use.name))
+            members = pair.publicMembers + members
+            secrets = [("d", secret)]
+            if use == .webPush {
+                secrets.append(("auth", try random(WebPushForm.saltCount)))
+            } else {
+                members.append(("alg", use.name))
+            }
         } else {
-            members = [("kty", "oct")] + members + [("alg", use.name), ("k", try octets(use, count))]
+            members = [("kty", "oct")] + members + [("alg", use.name)]
+            secrets = [("k", try octets(use, count))]
         }
-        return "{" + JSONText.members(members) + "}"
+        var text = room(for: 4096)
+        text += "{\(JSONText.members(members))".utf8
+        for secret in secrets {
+            text.append(",\"")
+            text.append(secret.name)
+            text.append("\":\"")
+            withExtendedLifetime(secret.value) { Base64.encodeURL(secret.value.bytes, into: &text) }
+            text.append("\"")
+        }
+        text.append("}")
+        return text
     }
 
-    /// Adds a key to the text of a set, or begins one. Nil if the text is no set.
-    package static func add(_ key: String, to set: [UInt8]?) -> String? {
-        guard let set else { return "{\"keys\":[\n\(key)\n]}\n" }
+    /// The text of a set with a key more, or of one that begins with it. Nil if the text is no set.
+    package static func add(_ key: [UInt8], to set: [UInt8]?) -> [UInt8]? {
+        let set = set ?? Array("{\"keys\":[\n]}\n".utf8)
         var document = JSONDocument()
-        let isSet = set.withUnsafeBytes { (try? document.read($0)) != nil }
-        guard isSet, let end = JSONPointer("/keys/-"), document.set(json: Array(key.utf8).span, at: end) else {
-            return nil
-        }
-        var text: [UInt8] = []
-        document.render(into: &text)
-        return String(decoding: text, as: UTF8.self)
+        defer { document.wipe() }
+        guard set.withUnsafeBytes({ (try? document.read($0)) != nil }),
+            let list = document.member("keys", of: document.root), document.kind(of: list) == .array
+        else { return nil }
+        let end = Int(document.records[Int(list.index)].end) - 1
+        var text = room(for: set.count + key.count + 2)
+        text += set[..<end]
+        text.append(document.childCount(of: list) > 0 ? "," : "")
+        text += key
+        text.append("\n")
+        text += set[end...]
+        return text
     }
 
-    private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> String {
-        // A passphrase is typed.
-        guard let counts = use.counts else { return Base64.urlText(Array(try random(24).utf8)) }
+    private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> SecretBytes {
+        guard let counts = use.counts else {
+            // A passphrase is typed.
+            let bytes = try random(24)
+            var text = room(for: 32)
+            defer { text.wipe() }
+            withExtendedLifetime(bytes) { Base64.encodeURL(bytes.bytes, into: &text) }
+            return SecretBytes(text)
+        }
         guard let count = count ?? (counts.contains(32) ? 32 : counts.first), counts.contains(count) else {
             throw .unsupported
         }
         return try random(count)
     }
 
-    private static func random(_ count: Int) throws(DecryptFailure) -> String {
-        Base64.urlText(try SealingContext().random(count))
+    private static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
+        try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in try Randomness.fill(bytes) }
+    }
+
+    /// An array that grows leaves what it held behind.
+    private static func room(for count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        return bytes
     }
 }

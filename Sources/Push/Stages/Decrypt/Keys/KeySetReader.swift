@@ -8,11 +8,7 @@ package struct KeySetReader {
 
     package init(_ json: [UInt8]) throws(KeySetError) {
         var document = JSONDocument()
-        // A document reads into the memory of the one before: nothing of the keys' text is left.
-        defer {
-            let blank = [UInt8(ascii: "0")] + [UInt8](repeating: UInt8(ascii: " "), count: json.count)
-            try? blank.withUnsafeBytes { try document.read($0) }
-        }
+        defer { document.wipe() }
         do throws(PayloadError) {
             try json.span.withUnsafeBytes { (json) throws(PayloadError) in try document.read(json) }
         } catch {
