@@ -16,6 +16,7 @@ extension EndToEnd {
 
         @Test(
             "Killed again and again, the service publishes the count of each event and no other, and keeps the last",
+            .thorough,
             arguments: [["badge: {}"], ["sleep: { marker: slow, time: 50ms }", "badge: {}"]])
         func kills(stages: [String]) async throws {
             var counts: [String: Int] = [:]

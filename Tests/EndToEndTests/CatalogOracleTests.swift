@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 
 @Suite("Random catalogs, held against an oracle over Babel and PyICU")
@@ -9,7 +10,7 @@ struct CatalogOracleTests {
 
     /// `deploy/proving/oracle.py` names what differs, with its reason.
     @Test(
-        "20,000 texts are as expected, each named difference is met, and each planted fault is found",
+        "20,000 texts are as expected, each named difference is met, and each planted fault is found", .thorough,
         .enabled(if: access("\(python)/ready", F_OK) == 0, "deploy/peers installs the other implementations"))
     func texts() async throws {
         let oracle = try ServiceProcess(

@@ -35,7 +35,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("What one has goes to the other with its partitions", arguments: [false, true])
+        @Test("What one has goes to the other with its partitions", .thorough, arguments: [false, true])
         func handover(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: Self.partitions) { scene in
                 let states = try TemporaryFolder()

@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -153,7 +154,9 @@ extension EndToEnd {
             }
         }
 
-        @Test("A stage that calls itself immediate and is not holds its shard: it is told of, and the process ends")
+        @Test(
+            "A stage that calls itself immediate and is not holds its shard: it is told of, and the process ends",
+            .thorough)
         func hold() async throws {
             try await Scene.play { scene in
                 let service = try scene.start(

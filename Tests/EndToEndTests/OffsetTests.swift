@@ -1,6 +1,7 @@
 import Engine
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -90,7 +91,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Records that the log no longer holds count as done, also behind one that is under way",
+            "Records that the log no longer holds count as done, also behind one that is under way", .thorough,
             .enabled(if: Brokers.areMock, "others keep more than 5 MB of a partition"))
         func gap() async throws {
             try await Scene.play(partitions: 1, outputPartitions: 4) { scene in

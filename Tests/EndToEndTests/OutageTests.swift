@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -11,7 +12,7 @@ extension EndToEnd {
         /// from it that what was refused is stored all the same: so there is one at a time.
         private static let oneRequest = [(name: "max.in.flight.requests.per.connection", value: "1")]
 
-        @Test("Brokers that are down for longer than every time-out lose nothing and make no dead letters")
+        @Test("Brokers that are down for longer than every time-out lose nothing and make no dead letters", .thorough)
         func down() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -57,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Outputs that leaders do not take for a while are stored later, in order",
+            "Outputs that leaders do not take for a while are stored later, in order", .thorough,
             arguments: [(6, "NOT_LEADER_FOR_PARTITION"), (7, "REQUEST_TIMED_OUT")])
         func refusedForAWhile(code: Int32, name: String) async throws {
             try await Scene.play { scene in
@@ -78,7 +79,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition that goes while intake is paused is read when it comes back")
+        @Test("A partition that goes while intake is paused is read when it comes back", .thorough)
         func pausedGoing() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -141,7 +142,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Commits that are refused are made later",
+            "Commits that are refused are made later", .thorough,
             arguments: [(22, "ILLEGAL_GENERATION"), (27, "REBALANCE_IN_PROGRESS")])
         func refusedCommits(code: Int32, name: String) async throws {
             try await Scene.play { scene in

@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 extension EndToEnd {
     @Suite("Restarts after a kill")
     struct RestartTests {
-        @Test("By its default settings the service publishes again within ten seconds")
+        @Test("By its default settings the service publishes again within ten seconds", .thorough)
         func defaults() async throws {
             try await restart(ServiceConfiguration(), within: .seconds(10) + Self.mockDelay)
         }

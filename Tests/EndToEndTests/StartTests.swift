@@ -22,6 +22,7 @@ extension EndToEnd {
 
         @Test(
             "Brokers that are away from before the start are waited for in this process, which is ready when they come",
+            .thorough,
             .enabled(if: Brokers.areMock, "others cannot be stopped"))
         func away() async throws {
             let brokers = try Brokers()
@@ -36,8 +37,8 @@ extension EndToEnd {
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"no-broker""#))
                 mock.setUp()
                 // The mock cluster takes five seconds more where one shard joins later than the other.
-                try await service.wait(forLine: "partitions are read", within: .seconds(30))
-                #expect(try await service.get("/readyz").contains(" 200 "))
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "ready", at: "/readyz", within: .seconds(30)) { $0.contains(" 200 ") }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -70,7 +71,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A topic that the brokers do not know is named and waited for",
+            "A topic that the brokers do not know is named and waited for", .thorough,
             .enabled(if: Brokers.areMock, "others may create it"), arguments: topics)
         func unknownTopic(name: String) async throws {
             let brokers = try Brokers()

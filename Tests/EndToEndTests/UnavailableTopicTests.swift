@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -20,7 +21,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Outputs wait for their topic, in order, and the service is not ready meanwhile",
+            "Outputs wait for their topic, in order, and the service is not ready meanwhile", .thorough,
             arguments: Guarantee.allCases)
         func output(guarantee: Guarantee) async throws {
             try await Scene.play { scene in

@@ -32,7 +32,7 @@ struct GroupAnswerTests {
     }
 
     @Test(
-        "A commit says whether it is worth another attempt",
+        "A commit says whether it is worth another attempt", .thorough,
         arguments: [(27, true), (15, true), (22, false), (25, false)])
     func refused(code: Int32, again: Bool) throws {
         let peer = try Peer()

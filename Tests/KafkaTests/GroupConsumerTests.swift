@@ -26,7 +26,9 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("Partitions that were never read are given back, revoked or at the end, and another member gets them")
+    @Test(
+        "Partitions that were never read are given back, revoked or at the end, and another member gets them", .thorough
+    )
     func giveBackUnread() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 4)
@@ -47,7 +49,7 @@ struct GroupConsumerTests {
         #expect(try second.leave())
     }
 
-    @Test("A member leaves that has not answered a rebalance", arguments: [true, false])
+    @Test("A member leaves that has not answered a rebalance", .thorough, arguments: [true, false])
     func leaveUnanswered(reads: Bool) throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -69,7 +71,7 @@ struct GroupConsumerTests {
         #expect(try third.leave())
     }
 
-    @Test("A member that is lost while it reads nothing joins anew", arguments: [true, false])
+    @Test("A member that is lost while it reads nothing joins anew", .thorough, arguments: [true, false])
     func lostUnread(reads: Bool) throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
@@ -162,7 +164,7 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("Members come and go under load: what stays is read on without a gap, and all is read once")
+    @Test("Members come and go under load: what stays is read on without a gap, and all is read once", .thorough)
     func rebalances() throws {
         let peer = try Peer()
         let each = 5000

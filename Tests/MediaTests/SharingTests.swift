@@ -25,7 +25,7 @@ struct SharingTests {
     }
 
     @Test(
-        "URLs that are asked for at the same time are fetched at the same time, or as soon as there is room",
+        "URLs that are asked for at the same time are fetched at the same time, or as soon as there is room", .thorough,
         arguments: [("together", 250), ("fast", 5_000)])
     func many(_ kind: String, _ count: Int) async throws {
         let run = UInt64.random(in: 0 ... .max)

@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -38,7 +39,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A partition of which more is done than a commit can say waits, and goes on when it can")
+        @Test("A partition of which more is done than a commit can say waits, and goes on when it can", .thorough)
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in

@@ -1,5 +1,6 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
@@ -19,7 +20,7 @@ extension EndToEnd {
             (.endTransaction, 16, "NOT_COORDINATOR"), (.initProducerID, 15, "COORDINATOR_NOT_AVAILABLE"),
         ]
 
-        @Test("What passes by itself aborts nothing", arguments: passing)
+        @Test("What passes by itself aborts nothing", .thorough, arguments: passing)
         func passes(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -41,7 +42,7 @@ extension EndToEnd {
             (.transactionalOffsetCommit, 25, "UNKNOWN_MEMBER_ID"),
         ]
 
-        @Test("What fails a transaction has its outputs made again in another", arguments: aborting)
+        @Test("What fails a transaction has its outputs made again in another", .thorough, arguments: aborting)
         func aborts(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
@@ -68,7 +69,7 @@ extension EndToEnd {
             (.initProducerID, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         ]
 
-        @Test("A producer that is fenced is told of, and another takes its place", arguments: fatal)
+        @Test("A producer that is fenced is told of, and another takes its place", .thorough, arguments: fatal)
         func fenced(failure: Failure) async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)

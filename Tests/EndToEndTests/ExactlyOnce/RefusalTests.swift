@@ -1,11 +1,12 @@
 import Glibc
 import Kafka
+import TestSupport
 import Testing
 
 extension EndToEnd {
     @Suite("Outputs that brokers refuse in transactions")
     struct RefusalTests {
-        @Test("A batch that is refused once has its outputs made again", .enabled(if: Brokers.areMock))
+        @Test("A batch that is refused once has its outputs made again", .thorough, .enabled(if: Brokers.areMock))
         func refusedOnce() async throws {
             let events = Event.series(2_000, keys: 100)
             try await Scene.play { scene in
@@ -27,7 +28,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Of a batch that is refused, the record that is refused alone is a dead letter",
+            "Of a batch that is refused, the record that is refused alone is a dead letter", .thorough,
             .enabled(if: Brokers.areMock))
         func refusedAlone() async throws {
             try await Scene.play(partitions: 1) { scene in
