@@ -149,7 +149,7 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         for index in indices where slots[Int(index)].state == .gone {
             let epoch = slots[Int(index)].epoch
             slots[Int(index)] = Partition(place, topic: topic, assignment: assignments, now: now)
-            // Entries of whoever had the number before are of an earlier epoch.
+            // Entries of the partition that had the number before are of an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
             enter(index, topic, place.partition)
             return index

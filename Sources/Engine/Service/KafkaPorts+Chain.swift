@@ -6,7 +6,7 @@ import Telemetry
 extension KafkaPorts {
     private static var measuredShare: Int { 16 }
 
-    /// What was counted aside is added up for whoever looks.
+    /// Adds what the shard's thread has counted aside to the counters that a scrape reads.
     mutating func countOkayMessages() {
         guard okayMessages > 0 else { return }
         for stage in counters.stages.indices { counters.stages[stage].count("ok", by: okayMessages) }

@@ -218,7 +218,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         }
     }
 
-    /// What was taken since the last time is added up for whoever looks.
+    /// Adds what the shard's thread has taken since the last time to the counters that a scrape reads.
     private mutating func count() {
         countOkayMessages()
         for topic in taken.indices where taken[topic] > 0 {

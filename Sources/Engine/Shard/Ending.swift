@@ -128,7 +128,7 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices where partitions[index].counts != nil {
             _ = partitions[index].writeBehind()
         }
-        // What is open would hold up whoever reads the outputs until its time is over.
+        // An open transaction would hold up the consumers of the outputs until its time-out.
         if settings.isTransactional, checkpoint.isInitialized { abortLast() }
         for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
         ports.leave()

@@ -345,8 +345,8 @@ extension Shard where Ports: ~Copyable {
         ports.stop(partitions[index].place)
     }
 
-    /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that whoever
-    /// has it next begins there too.
+    /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that its
+    /// next owner begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
         switch settings.reset {
         case .earliest, .latest:

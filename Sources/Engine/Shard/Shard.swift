@@ -3,7 +3,7 @@ package import Push
 import Stores
 
 /// One thread's engine: a member of the group with its partitions, from poll to commit. `turn` does what is due and never
-/// waits; whoever calls it waits in between.
+/// waits; its thread waits in between.
 package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Messages that are taken before the first of them runs: their accounts are read together.
     static var batchSize: Int { 256 }

@@ -125,7 +125,7 @@ extension KafkaError {
                 RD_KAFKA_RESP_ERR__STATE)
     }
 
-    /// The topic is not to be had for now, whatever the record: it is unknown, without a leader, or not allowed.
+    /// The topic takes no record for now: it is unknown, without a leader, or not allowed.
     package var isOfTopic: Bool {
         isUnknownTopic
             || isAny(

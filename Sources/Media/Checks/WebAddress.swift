@@ -1,7 +1,8 @@
 import CCurl
 import Push
 
-/// A URL that may be fetched, as libcurl reads it: whoever connects must not understand it otherwise than who checks.
+/// A URL that may be fetched, as libcurl reads it: the client that connects must not
+/// understand it otherwise than the code that checks.
 struct WebAddress: Sendable {
     let text: String
     /// In lower case.

@@ -5,7 +5,7 @@ import Push
 /// One request and its response. Belongs to the transfers' thread.
 ///
 /// Nothing goes out that was not put here: no proxy, cookie, credential or `Accept-Encoding` of anybody's environment.
-/// Redirects are not followed; whoever follows them looks at them first.
+/// Redirects are not followed here: `Transfer` looks at them first.
 final class Exchange {
     enum Progress {
         /// The server's address is not known yet.

@@ -35,7 +35,7 @@ struct NameGate<Item> {
         return waiting.removeValue(forKey: server) ?? []
     }
 
-    /// Whoever asked has ended without an address, or did not need one. `next` is to be called then.
+    /// The transfer that asked has ended without an address, or did not need one. `next` is to be called then.
     mutating func ended(_ server: String) {
         asking -= 1
         if waiting[server]?.isEmpty == false {

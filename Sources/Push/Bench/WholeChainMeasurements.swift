@@ -3,9 +3,9 @@ extension Measurement {
     /// of which the slower one counts. The book knows the contact of `WholeChainSample`.
     package static func wholeChain(_ book: any ContactBook, messages: Int = 10_000) async throws -> [Measurement] {
         let sample = try WholeChainSample(book)
-        let alone = try sample.measure("the whole chain, one lane", messages)
-        async let other = sample.measure("the whole chain, two lanes", messages)
-        let one = try sample.measure("the whole chain, two lanes", messages)
+        let alone = try sample.measure("the whole chain, one thread", messages)
+        async let other = sample.measure("the whole chain, two threads", messages)
+        let one = try sample.measure("the whole chain, two threads", messages)
         let two = try await other
         return [alone, one.nanoseconds > two.nanoseconds ? one : two]
     }

@@ -1,4 +1,4 @@
-/// The names under which recipients know others. Used by all lanes at once.
+/// The names under which recipients know others. Every shard uses it at once.
 public protocol ContactBook: AnyObject, Sendable {
     /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
     /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does

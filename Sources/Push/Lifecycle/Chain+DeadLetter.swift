@@ -1,6 +1,6 @@
 extension Chain {
     /// Makes the delivery's record a dead letter: as it came, with what is wrong in headers that replace earlier ones. At
-    /// any time once the record has been filled. `counted` tells whoever sends it back that its badge has counted.
+    /// any time once the record has been filled. `counted` tells `redrive` that its badge has counted.
     public func deadLetter(
         _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
     ) -> Verdict {

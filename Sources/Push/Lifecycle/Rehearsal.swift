@@ -11,7 +11,7 @@ package actor Rehearsal {
 
     private let chain: Chain
     private var counts: BadgeCounts
-    /// Whoever waits for a stage: it is woken when that has ended, at its time, and once too often.
+    /// The task that waits for a stage: woken when that has ended, at its time, and once too often.
     private var sleeper: CheckedContinuation<Void, Never>?
 
     package init(_ chain: Chain, counts: BadgeCounts = BadgeCounts()) {

@@ -1,4 +1,4 @@
-/// Which values came out of a ciphertext: whoever encrypted has worded them, and no backend has seen them.
+/// Which values came out of a ciphertext: their sender has worded them, and no backend has seen them.
 extension NotificationContent {
     /// True for a value that was marked, or is part of one. Whatever replaces such a value is not marked.
     public func isDecrypted(_ node: JSONNode) -> Bool {

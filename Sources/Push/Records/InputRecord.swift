@@ -1,6 +1,6 @@
 import Glibc
 
-/// The record a notification came in. Its bytes are lent by whoever fills it, until `own` copies them.
+/// The record a notification came in. Its bytes are lent by the caller of `fill`, until `own` copies them.
 ///
 /// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
 /// that may suspend its bytes are its own, which stay as they are until nobody else holds it.

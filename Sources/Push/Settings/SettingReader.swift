@@ -79,7 +79,7 @@ public struct SettingReader {
     /// Adds a problem whose place is known.
     public mutating func report(_ problem: SettingProblem) { problems.append(problem) }
 
-    /// Reports the keys that nobody has asked for. Called once, by whoever made the reader.
+    /// Reports the keys that nobody has asked for. Called once, by the code that made the reader.
     public mutating func finish() {
         for member in members where !asked.contains(member.key) {
             let message = "unknown key" + Spelling.question(member.key, asked)

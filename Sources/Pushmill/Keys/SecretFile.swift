@@ -1,6 +1,7 @@
 import Glibc
 
-/// A file that only its owner may read, replaced as a whole: whoever reads it meanwhile sees the old one or the new one.
+/// A file that only its owner may read, replaced as a whole: a process that reads it meanwhile sees the
+/// old one or the new one.
 struct SecretFile {
     /// Where the file really is, also when a link leads there.
     private let path: String

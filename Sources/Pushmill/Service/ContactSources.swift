@@ -11,7 +11,7 @@ struct ContactSources: Sendable {
 
     func open(_ source: ContactSource) throws -> any ContactBook {
         switch source {
-        // A topic's contacts are kept in the state by whoever follows it.
+        // A topic's contacts are kept in the state by `TopicContacts`, which follows it.
         case .state, .topic:
             guard mayCreate || access(statePath, F_OK) == 0 else {
                 throw ContactsUnavailable("there is no state at \(statePath)")

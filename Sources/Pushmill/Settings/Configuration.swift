@@ -126,7 +126,7 @@ extension Configuration {
         return problems
     }
 
-    /// Brokers abort a transaction that lasts longer than its time-out, and fence whoever made it.
+    /// Brokers abort a transaction that lasts longer than its time-out, and fence its producer.
     private func checkTransactions(_ settings: inout SettingReader) {
         let limit = kafka.transactionTimeout
         guard delivery.guarantee == .exactlyOnce, delivery.checkpointInterval > .milliseconds(limit / 2) else { return }

@@ -22,7 +22,8 @@ package struct ContactStore: ~Copyable {
         self.removeName = removeName
     }
 
-    /// One transaction; in it `put` and `remove` are called. Whoever has the file open sees the change within a second.
+    /// One transaction; in it `put` and `remove` are called. Every process that has the file open sees the
+    /// change within a second.
     package func change<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try database.transaction { () throws(StoreError) in
             let result = try body()
@@ -81,7 +82,7 @@ extension ContactStore {
     }
 
     /// Gives all contacts, or one owner's, by owner and identifier, as of one moment. Also those of partitions that are not
-    /// served now: they are here, and whoever asks what is here is to be told.
+    /// served now: they are here, and an operator who lists them is to be told.
     package func forEach(
         owner: RawSpan? = nil, _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {

@@ -14,7 +14,7 @@ package final class StoredContacts: ContactBook {
         self.shards = shards
     }
 
-    /// Lanes seldom meet in one of so many.
+    /// Two shards' threads seldom meet in one of so many.
     private static let shardCount = 8
 
     package func find(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A SQLite file that is of no use here, out of the way for whoever wants to look at it, with the log that belongs to it.
+/// A SQLite file that is of no use here, set aside for an operator to look at, with the log that belongs to it.
 enum AsideFile {
     /// How many are kept of one file.
     static let kept = 2

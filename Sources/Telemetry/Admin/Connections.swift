@@ -3,7 +3,7 @@ import Glibc
 
 /// The open connections and what each is at. A whole request, head and body, has to come within a time, however steadily
 /// its bytes drip; and where there are as many connections as there may be, a new one takes the place of that which has
-/// kept its own for longest. Whoever asks at once, such as a probe, is so always answered.
+/// kept its own for longest. So a client that sends its request at once, such as a probe, is always answered.
 struct Connections {
     private enum Phase {
         /// Its request, or its next one, is not complete.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A bound and listening TCP socket. Whoever takes the descriptor closes it.
+/// A bound and listening TCP socket. The server that takes the descriptor closes it.
 struct ListeningSocket {
     let descriptor: Int32
     /// The address with the port that was really bound.

@@ -2,7 +2,7 @@
 public struct ProbeReason: Sendable, Equatable {
     /// A fixed word, such as `not-joined`.
     public let reason: String
-    /// A sentence for whoever reads it.
+    /// A sentence for the operator.
     public let detail: String
 
     public init(_ reason: String, _ detail: String) {

@@ -52,7 +52,7 @@ public final class Log: Sendable {
     private func write(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
         counts.add(level)
         let now = clock.now()
-        // Whoever switches debug on wants every line; the ring bounds what that can cost.
+        // An operator who switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
         let speaker = fields.first(where: \.isSpeaker)
         switch limit.withLock({ $0.admit(message, level: level, by: speaker, now: now) }) {

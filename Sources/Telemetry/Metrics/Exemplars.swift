@@ -9,7 +9,7 @@ package struct Exemplar: Sendable {
     let time: Int64
 }
 
-/// A place for one exemplar in each bucket. Any thread may offer one; it is taken at most once a second, so that lanes
+/// A place for one exemplar in each bucket. Any thread may offer one; it is taken at most once a second, so that shards
 /// mostly read the place and never wait for it.
 final class Exemplars: Sendable {
     // Cells of a place. The version is odd while it is being written.

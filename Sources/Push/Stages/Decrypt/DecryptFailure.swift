@@ -1,5 +1,5 @@
 /// Why a ciphertext was not shown. Padding and tag failures are one on purpose, and so is everything that is wrong with a
-/// text that nothing authenticates: telling them apart would help whoever tries ciphertexts.
+/// text that nothing authenticates: telling them apart would help an attacker who tries ciphertexts.
 package enum DecryptFailure: Error, CaseIterable {
     /// No key of that name, or none for this form.
     case noKey

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lends a scratch to whoever decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
+/// Lends a scratch to the thread that decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
 ///
-/// Unchecked because pointers are not sendable: whoever has taken one out has what it points to for himself until he
-/// gives it back, cleared. He does that whatever the ciphertext is, and also when it is refused.
+/// Unchecked because pointers are not sendable: the thread that has taken one out has what it points to for itself until
+/// it gives it back, cleared. It does that whatever the ciphertext is, and also when it is refused.
 final class ScratchPool: @unchecked Sendable {
     private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
 

@@ -1,4 +1,4 @@
-/// The translations of one locale, compiled. Immutable, and shared by all lanes.
+/// The translations of one locale, compiled. Immutable, and shared by all shards.
 final class LocaleTable: Sendable {
     let locale: LocaleName
     private let index: KeyIndex

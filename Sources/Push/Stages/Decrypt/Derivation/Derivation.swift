@@ -1,4 +1,4 @@
-/// A key to be computed at length, and not on a lane.
+/// A key whose derivation takes long: no shard's thread computes it.
 struct Derivation: Sendable {
     let passphrase: DecryptionKey
     /// As its bytes lie in memory.
