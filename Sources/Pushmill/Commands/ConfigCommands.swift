@@ -3,8 +3,8 @@ extension Command {
         "config check", "Finds every mistake in a configuration at once",
         details: """
             Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. What is
-            allowed and hardly wanted is a warning. Files that the configuration names are
-            not opened.
+            allowed and hardly wanted is a warning. Of the files that the configuration
+            names only key sets are looked at, for the ids in them.
             """,
         options: [.config]
     ) { invocation throws(ProgramError) in

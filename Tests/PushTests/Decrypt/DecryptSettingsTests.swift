@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Push
@@ -64,9 +65,38 @@ struct DecryptSettingsTests {
         #expect(warnings(["keys": "k.json"]) == [])
         #expect(warnings(["keys": "k.json", "key-id-from": named, "key-binding": "recipient"]) == [])
         #expect(warnings(["keys": "k.json", "key-id-from": ["/id"]]) == [])
+        #expect(warnings(["formats": ["rot13"], "key-id-from": named]) == [])
         let all = warnings(["keys": "k.json", "key-id-from": named])
         #expect(all.count == 1)
         #expect(all.first?.hasPrefix("stages.decrypt.key-binding: ") == true)
+        // Where the recipient is not in a header, the record's key is the recipient.
+        #expect(warnings(["keys": "k.json", "key-id-from": ["key"]]) == all)
+    }
+
+    // (trust 2)
+    @Test(
+        "Where nothing is said of keys' names, the set's are looked at: more than one for a use may be recipients'",
+        arguments: [
+            (["bob dir", "mallory dir"], true), (["bob dir", "mail openssl"], false), (["bob dir"], false),
+            (["dir", "dir"], false), (["bob dir", "dir"], false), ([], false),
+        ])
+    func bindingByDefault(names: [String], isWarned: Bool) throws {
+        let folder = try TemporaryFolder()
+        let keys = names.map { words in
+            let words = words.split(separator: " ")
+            let name = words.count > 1 ? #""kid":"\#(words[0])","# : ""
+            let secret = Base64.urlText([UInt8](repeating: 1, count: 32))
+            return #"{"kty":"oct",\#(name)"alg":"\#(words.last ?? "")","k":"\#(secret)"}"#
+        }
+        let path = try folder.write(#"{"keys":[\#(keys.joined(separator: ","))]}"#, to: "k.json")
+        func warnings(_ more: Setting, _ name: Setting) -> [String] {
+            read(["keys": .init(stringLiteral: path), "key-binding": more, "key-id-from": name]).effective.warnings
+                .map(\.path)
+        }
+        #expect(warnings(nil, nil) == (isWarned ? ["stages.decrypt.key-binding"] : []))
+        #expect(warnings("none", nil) == warnings(nil, nil))
+        #expect(warnings("recipient", nil) == [])
+        #expect(warnings(nil, ["/id"]) == [])
     }
 
     // (trust 3)

@@ -32,10 +32,17 @@ extension DecryptStage {
         let standard = options.keyNames
         options.keyNames = settings.list("key-id-from", .source, default: standard)
         options.bindsKeys = settings.value("key-binding", .binding, default: false)
-        if options.keyNames != standard, options.keyNames.contains(.recipient), !options.bindsKeys {
+        // The default names recipients too, and says nothing of how keys are named: only the set's ids can. Where its file
+        // is not there to be looked at nothing is said.
+        if let keys, !options.bindsKeys, options.keyNames.contains(where: \.isOfTheRecord),
+            options.keyNames != standard || KeySetFile.mayHaveOwners(keys)
+        {
             settings.warn(
                 "key-binding",
-                "keys are named after recipients, and a ciphertext may name another's: `recipient` binds them")
+                """
+                keys are named after recipients, and a ciphertext may name another's: `recipient` binds them; where they \
+                are not, name `key-id-from` without recipient
+                """)
         }
         options.isRequired = settings.value("required", .bool, default: options.isRequired)
         options.fields = settings.maps("fields", implied: 1) { settings in

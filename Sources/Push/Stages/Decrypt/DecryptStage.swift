@@ -144,5 +144,5 @@ package final class DecryptStage: Stage {
 
 extension ValueSource {
     /// True for what says whose the message is and nothing about keys.
-    fileprivate var isOfTheRecord: Bool { self == .recipient || self == .key }
+    var isOfTheRecord: Bool { self == .recipient || self == .key }
 }

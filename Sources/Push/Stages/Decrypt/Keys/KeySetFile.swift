@@ -1,3 +1,5 @@
+import Glibc
+
 /// The file of a key set, read again when it changes.
 package enum KeySetFile {
     /// How long a replaced set still serves messages that were encrypted before the change, unless it is set.
@@ -22,6 +24,16 @@ package enum KeySetFile {
     /// Reads a set once. Throws what the file system says, or a `KeySetError`.
     package static func read(_ path: String, warn: (String) -> Void) throws -> KeyRing {
         KeyRing(try set(path, warn).keys)
+    }
+
+    /// The ids may be recipients': two keys of one use have one each, as after a rotation, too. False for a file that cannot
+    /// be read, and for a pipe, which can be read but once.
+    static func mayHaveOwners(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let keys = try? set(path, { _ in }).keys
+        else { return false }
+        let uses = keys.filter { $0.name != nil }.map(\.use)
+        return Set(uses).count < uses.count
     }
 
     private static func set(_ path: String, _ warn: (String) -> Void) throws -> KeySetReader {
