@@ -46,15 +46,8 @@ extension EndToEnd {
 
         @Test("A login that brokers refuse is told from brokers that are away, at once, and waited for")
         func login() async throws {
-            let broker = try RefusingBroker()
-            let login = [
-                ("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "PLAIN"), ("sasl.username", "u"),
-                ("sasl.password", "not-for-logs"),
-            ]
-            var configuration = ServiceConfiguration()
-            configuration.consumer += login
-            configuration.producer += login
-            try await run(configuration, at: broker.address) { service in
+            let broker = try LoginProxy(MockCluster(), password: "another")
+            try await run(Self.configuration(("sasl.password", "not-for-logs")), at: broker.address) { service in
                 try await service.wait(forLine: #""reason":"authentication""#)
                 #expect(service.lines(with: "refuse the login").count == 1)
                 #expect(service.lines(with: #""reason":"no-broker""#).isEmpty)
@@ -65,6 +58,58 @@ extension EndToEnd {
                 let logins = broker.logins
                 try await broker.wait(forLogins: logins + 1)
                 #expect(service.lines(with: "not-for-logs").isEmpty && !ready.contains("not-for-logs"))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        // (trust 6, 13)
+        @Test("A password that brokers refuse is mended in its file, and the service becomes ready by itself")
+        func mendedPassword() async throws {
+            let broker = try LoginProxy(mock(), password: "not-for-logs")
+            let secrets = try TemporaryFolder()
+            let file = try secrets.write("wrong\n", to: "password")
+            try await run(Self.configuration(("sasl.password-file", file)), at: broker.address) { service in
+                try await service.wait(forLine: #""reason":"authentication""#)
+                // Taken away first, as some write files: no reason to end.
+                unlink(file)
+                try await service.wait(forLine: "kafka.sasl.password-file: cannot read \(file)")
+                #expect(try await service.get("/readyz").contains(" 503 "))
+                try secrets.write("not-for-logs\n", to: "password")
+                try await service.wait(forLine: "partitions are read")
+                #expect(try await service.get("/readyz").contains(" 200 "))
+                #expect(service.lines(with: "not-for-logs").isEmpty && service.lines(with: "wrong").isEmpty)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        // (trust 6)
+        @Test(
+            "The admin token is read again when its file changes and at SIGHUP, also while the start waits",
+            arguments: [false, true])
+        func token(isWaiting: Bool) async throws {
+            let mock = try mock()
+            let secrets = try TemporaryFolder()
+            var configuration = ServiceConfiguration()
+            configuration.tokenFile = try secrets.write("first\n", to: "token")
+            try await run(configuration, at: isWaiting ? "127.0.0.1:1" : mock.bootstrapServers) { service in
+                try await service.wait(forLine: isWaiting ? #""reason":"no-broker""# : "partitions are read")
+                func expect(_ token: String, _ code: Int) async throws {
+                    let client = try #require(try AdminClient(of: service, token: token))
+                    #expect(try await elsewhere { try client.ask("/config") }.contains(" \(code) "), "\(token)")
+                }
+                try await expect("first", 200)
+                // Unchanged: nothing but the signal makes it look.
+                service.send(SIGHUP)
+                try await service.wait(forLine: "a file was read again")
+                try secrets.write("second\n", to: "token")
+                try await service.wait(forLine: "a file was read again", count: 2)
+                try await expect("second", 200)
+                try await expect("first", 401)
+                try secrets.write("no token\n", to: "token")
+                try await service.wait(forLine: "a file cannot be read again: what was read before stays")
+                try await expect("second", 200)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -100,6 +145,22 @@ extension EndToEnd {
                 #expect(service.lines(with: "the service cannot start").count == 1)
                 try await expectJSON(service)
             }
+        }
+
+        private func mock() throws -> MockCluster {
+            let mock = try MockCluster()
+            for topic in Self.topics { try mock.createTopic(topic, partitions: 1) }
+            return mock
+        }
+
+        private static func configuration(_ password: (name: String, value: String)) -> ServiceConfiguration {
+            var configuration = ServiceConfiguration()
+            let login = [
+                ("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "PLAIN"), ("sasl.username", "u"), password,
+            ]
+            configuration.consumer += login
+            configuration.producer += login
+            return configuration
         }
 
         private func expectJSON(_ service: ServiceProcess) async throws {

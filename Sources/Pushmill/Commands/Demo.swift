@@ -26,7 +26,8 @@ extension Command {
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(
-            configuration, log: Log(level: configuration.log.level), notifications: board.json)
+            configuration, log: Log(level: configuration.log.level), signals: signals.stream,
+            notifications: board.json)
         guard let servers = service.embeddedServers else {
             throw .usage("the demo brings its own broker: --bootstrap feeds another")
         }
@@ -35,7 +36,7 @@ extension Command {
             The page is at http://\(service.adminAddress)/ and the embedded broker at \(servers).
             The group is being formed, which takes three seconds.
             """)
-        let running = Task { await service.run(signals.stream) }
+        let running = Task { await service.run() }
         while !service.isReady, !signals.isReached { try? await Task.sleep(for: .milliseconds(20)) }
         try await feed(DemoRun(plan, servers: servers, board: board, console: console), until: signals, console)
         console.output(hints(service.adminAddress))

@@ -28,9 +28,10 @@ extension Command {
         }
         let rereading = Rereading(configuration)
         do throws(ProgramError) {
-            return try await Service(configuration, log: log).run(signals) {
+            let service = try await Service(configuration, log: log, signals: signals) {
                 rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }
             }
+            return await service.run()
         } catch {
             error.tell(log)
             return error.exitCode

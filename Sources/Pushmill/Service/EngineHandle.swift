@@ -9,13 +9,29 @@ final class EngineHandle: Sendable {
         var engine: ShardThreads?
         /// Why there is none yet.
         var waiting = ProbeReason.starting("the service is starting")
+        var isEndWanted = false
     }
 
     private let state = Mutex(State())
 
     func waits(for reason: ProbeReason) { state.withLock { $0.waiting = reason } }
 
-    func started(_ engine: ShardThreads) { state.withLock { $0.engine = engine } }
+    func started(_ engine: ShardThreads) {
+        let isEndWanted = state.withLock { state in
+            state.engine = engine
+            return state.isEndWanted
+        }
+        if isEndWanted { engine.terminate() }
+    }
+
+    /// Ends the engine, or else the one that starts.
+    func terminate() {
+        let engine = state.withLock { state in
+            state.isEndWanted = true
+            return state.engine
+        }
+        engine?.terminate()
+    }
 
     var engine: ShardThreads? { state.withLock { $0.engine } }
 

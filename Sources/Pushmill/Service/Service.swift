@@ -12,8 +12,8 @@ final class Service: Sendable {
     let log: Log
     let metrics: ServiceMetrics
     private let engine: ShardThreads
+    /// Polls for as long as it is held.
     private let watcher: FileWatcher
-    private let reloads: ReloadCounts
     /// What metrics call the configuration among the files that are read again.
     private static let configurationTarget = "configuration"
     /// Where contacts are those of a topic.
@@ -24,24 +24,23 @@ final class Service: Sendable {
     /// Where the configuration says `embedded`.
     private let broker: MockCluster?
 
-    /// Throws what keeps it from starting; waits for brokers that are away. `notifications` are content, for the page of a
-    /// demo.
+    /// Throws what keeps it from starting; waits for brokers that are away. A signal ends it, SIGHUP reads files again, also
+    /// while it waits; the rest of that is `reloading`'s: false where it has failed. `notifications` are content, for the
+    /// page of a demo.
     init(
-        _ configuration: Configuration, log: Log, notifications: (@Sendable () -> [UInt8])? = nil
+        _ configuration: Configuration, log: Log, signals: AsyncStream<Int32> = AsyncStream { $0.finish() },
+        reloading: @escaping @Sendable () -> Bool = { true }, notifications: (@Sendable () -> [UInt8])? = nil
     ) async throws(ProgramError) {
         self.log = log
         Startup.raiseDescriptorLimit()
-        var settings = try EngineSettings(configuration)
         broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
-        if let broker {
-            settings.consumer["bootstrap.servers"] = broker.bootstrapServers
-            settings.producer["bootstrap.servers"] = broker.bootstrapServers
-            log.info("the embedded broker is up", [.broker(broker.bootstrapServers)])
-        }
+        let embedded = broker?.bootstrapServers
+        var settings = try EngineSettings(configuration, embedded: embedded)
+        if let embedded { log.info("the embedded broker is up", [.broker(embedded)]) }
         let registry = MetricRegistry(shards: settings.cores)
         let reloads = ReloadCounts()
         let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
-        self.reloads = reloads
+        self.watcher = watcher
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
         var resources = StageResources(
@@ -76,9 +75,15 @@ final class Service: Sendable {
             configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
+        watcher.start()
+        Self.serve(signals, handle, log) {
+            // A file may be on a disk that does not answer.
+            watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
+        }
         let wait = StartWait(log: log, handle: handle)
-        let cluster = try wait.run { [settings] () throws(ProgramError) in
-            try Startup.check(settings, contacts: configuration.contactTopic, log)
+        let cluster = try wait.run { () throws(ProgramError) in
+            try settings.renewClients(configuration, embedded: embedded)
+            return try Startup.check(settings, contacts: configuration.contactTopic, log)
         }
         try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
@@ -96,8 +101,21 @@ final class Service: Sendable {
             throw .internalFailure("the service cannot start: \(error)")
         }
         handle.started(engine)
-        self.watcher = watcher
-        watcher.start()
+    }
+
+    private static func serve(
+        _ signals: AsyncStream<Int32>, _ handle: EngineHandle, _ log: Log, reload: @escaping @Sendable () -> Void
+    ) {
+        Task {
+            for await number in signals {
+                if number == SIGHUP {
+                    log.info("reloading files")
+                    reload()
+                } else {
+                    handle.terminate()
+                }
+            }
+        }
     }
 
     /// The state file, where this process has to be the only one to use what is beside it.
@@ -186,22 +204,10 @@ final class Service: Sendable {
 
     func terminate() { engine.terminate() }
 
-    /// Runs until a signal, or `terminate`, has ended it: the process is to end next. At SIGHUP files are read again, and
-    /// the rest is `reloading`'s: false where it has failed.
-    func run(_ signals: AsyncStream<Int32>, reloading: @escaping @Sendable () -> Bool = { true }) async -> ExitCode {
+    /// Runs until a signal, or `terminate`, has ended it: the process is to end next.
+    func run() async -> ExitCode {
         Self.last.withLock { $0 = self }
         let ended = Task.detached { [engine] in engine.wait() }
-        Task { [engine, watcher, reloads, log] in
-            for await number in signals {
-                if number == SIGHUP {
-                    log.info("reloading files")
-                    // A file may be on a disk that does not answer.
-                    watcher.reloadAll { reloads.add(Self.configurationTarget, succeeded: reloading()) }
-                } else {
-                    engine.terminate()
-                }
-            }
-        }
         await ended.value
         log.info("ended in order")
         endProcess(within: Self.endPatience, .success)

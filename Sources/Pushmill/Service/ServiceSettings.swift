@@ -9,12 +9,14 @@ extension EngineSettings {
     private static let queuedMessages = 100_000
     private static let queuedKilobytes = 1 << 20
 
-    init(_ configuration: Configuration) throws(ProgramError) {
+    /// `embedded` is the address of the broker in this process.
+    init(_ configuration: Configuration, embedded: String? = nil) throws(ProgramError) {
         self.init(
             consumer: try configuration.kafka.client(.consumer),
             producer: try configuration.kafka.client(.producer),
             input: configuration.topics.input, output: configuration.topics.output,
             deadLetters: configuration.topics.deadLetter)
+        if let embedded { (consumer["bootstrap.servers"], producer["bootstrap.servers"]) = (embedded, embedded) }
         let delivery = configuration.delivery
         cores = delivery.cores ?? Processors.usable
         shard.isTransactional = delivery.guarantee == .exactlyOnce
@@ -40,6 +42,16 @@ extension EngineSettings {
         case .exactlyOnce:
             producer["transactional.id"] = producer["transactional.id"] ?? transactionalID
             producer["transaction.timeout.ms"] = "\(configuration.kafka.transactionTimeout)"
+        }
+    }
+
+    /// Reads the clients' secrets again, for another attempt to start. A file that cannot be read may be mended too.
+    mutating func renewClients(_ configuration: Configuration, embedded: String?) throws(ProgramError) {
+        do throws(ProgramError) {
+            let now = try EngineSettings(configuration, embedded: embedded)
+            (consumer, producer) = (now.consumer, now.producer)
+        } catch {
+            throw .outside(.starting(error.messages.joined(separator: "; ")))
         }
     }
 
