@@ -18,13 +18,20 @@ enum SecretText {
 
     /// All of it but the line end that an editor leaves behind it.
     static func read(_ path: String) throws(Problem) -> String {
-        let bytes: [UInt8]
+        var file: FileBytes
         do throws(FileUnreadable) {
-            bytes = try FileBytes(path: path, limit: limit).bytes
+            file = try FileBytes(path: path, limit: limit)
         } catch {
             throw .unreadable(error)
         }
-        guard var text = String(validating: bytes, as: UTF8.self) else { throw .empty(path) }
+        return try text(of: &file, path)
+    }
+
+    /// Wipes the file's bytes, whatever they are. The text is not wiped: librdkafka's clients need it for as long as they
+    /// are, and so do those that are made anew.
+    static func text(of file: inout FileBytes, _ path: String) throws(Problem) -> String {
+        defer { file.wipe() }
+        guard var text = String(validating: file.bytes, as: UTF8.self) else { throw .empty(path) }
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
         guard !text.isEmpty else { throw .empty(path) }
         return text

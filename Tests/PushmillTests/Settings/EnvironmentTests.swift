@@ -34,6 +34,18 @@ struct EnvironmentTests {
     }
 
     // (trust 6)
+    @Test(
+        "Nothing of a secret stays in what was read of its file",
+        arguments: [[103, 10], [255, 254], [10]] as [[UInt8]])
+    func wipedSecrets(bytes: [UInt8]) throws {
+        let folder = try TemporaryFolder()
+        var file = try FileBytes(path: folder.write(bytes, to: "secret"))
+        let text = try? SecretText.text(of: &file, "secret")
+        #expect(text == (bytes.first == 103 ? "g" : nil))
+        #expect(file.bytes == [UInt8](repeating: 0, count: bytes.count))
+    }
+
+    // (trust 6)
     @Test("A secret of Kafka's is read from its file, which the file or a variable names")
     func secretFiles() throws {
         let folder = try TemporaryFolder()
