@@ -6,6 +6,46 @@ from processes import Crowd, wait
 SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
 
+def address(instance):
+    """Of the admin endpoint, as soon as it is in the log."""
+    def told():
+        if instance.code is not None:
+            sys.exit(f"instance {instance.number} did not start")
+        return [json.loads(line)["listen"] for line in instance.lines() if '"listen"' in line]
+    wait("the admin endpoint", told, pause=0.01)
+    return told()[0]
+
+
+class Probes:
+    """Asks an instance what Kubernetes does, with its patience and more often, until the instance is told to end."""
+
+    PAUSE, PATIENCE = 0.5, 3
+
+    def __init__(self, instance):
+        self.instance, self.address = instance, address(instance)
+        # How often it was not alive; when it was said last, and how often, that it is not ready.
+        self.dead, self.unready, self.refusals = 0, time.monotonic(), 0
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        while True:
+            is_alive, is_ready = self.ask("/healthz"), self.ask("/readyz")
+            # What it answers while it ends is no matter.
+            if self.instance.is_leaving:
+                return
+            self.dead += not is_alive
+            if not is_ready:
+                self.unready, self.refusals = time.monotonic(), self.refusals + 1
+            time.sleep(self.PAUSE)
+
+    def ask(self, path):
+        try:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=self.PATIENCE):
+                return True
+        except (OSError, http.client.HTTPException):
+            return False
+
+
 class Life:
     """One life of an instance, watched as by many: 10 scrapes a second and 100 followers of its log. `metrics` are what
     it told last."""
@@ -13,18 +53,11 @@ class Life:
     def __init__(self, instance):
         self.instance, self.pid, self.metrics = instance, instance.pid, {}
         self.began = self.told = self.ended = time.monotonic()
-        wait("the admin endpoint", self.find, pause=0.01)
+        self.address = address(instance)
         self.process = instance.process
         self.crowd = Crowd(self.address, self.pid, open(instance.log.with_name("crowd.log"), "a"))
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()
-
-    def find(self):
-        """The address is in the log."""
-        for line in filter(lambda line: '"listen"' in line, self.instance.lines()):
-            self.address = json.loads(line)["listen"]
-            return True
-        return self.instance.code is not None and sys.exit(f"instance {self.instance.number} did not start")
 
     def follow(self):
         """To the end of this life; when it ends without a pause, for what it says last counts. The admin endpoint is the

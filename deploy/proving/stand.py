@@ -1,5 +1,5 @@
 """Where a trial takes place: a broker full of numbered events, instances that work them off, and what comes out."""
-import bisect, collections, os, re, signal, subprocess, threading, time
+import bisect, collections, math, os, re, signal, subprocess, threading, time
 
 from processes import Broken, Broker, Instance, Process, wait
 
@@ -115,9 +115,12 @@ class Stand:
             "partitions are read" in one.log.read_text() and time.time() - one.log.stat().st_mtime > 3
             for one in self.instances))
 
-    def await_outputs(self, count):
+    def await_outputs(self, count, within=math.inf):
         """Watches, until there are so many outputs, that they come and that nobody leaves."""
+        end = time.monotonic() + within
         while (before := self.outputs.count) < count:
+            if time.monotonic() > end:
+                raise Broken(f"{before:,} of {count:,} outputs have come within {within} s")
             wait("another output", lambda: self.outputs.count > before or self.ended())
             if self.ended():
                 raise Broken(f"instances have ended by themselves: {self.ended()}")
@@ -125,10 +128,10 @@ class Stand:
     def ended(self):
         return [instance.number for instance in self.instances if instance.code is not None and not instance.is_leaving]
 
-    def finish(self):
+    def finish(self, within=math.inf):
         """Waits for what is left. What is lost is told by the figures."""
         try:
-            self.await_outputs(self.sent - Outputs.HELD)
+            self.await_outputs(self.sent - Outputs.HELD, within)
         except Broken as error:
             print(f"  {error}")
         wait("the last output", lambda: self.outputs.is_quiet(3))

@@ -1,9 +1,14 @@
 """The trials, each with what it takes from beginning to end."""
 import datetime, json, math, re, subprocess, sys, time
 
+from life import Probes
 from processes import ROOT, Broken, wait
 from stand import Outputs, Stand
 from surroundings import Surroundings
+
+# Seconds after an outage: until an instance that starts is ready, and one that has to find its brokers and its group again,
+# of which librdkafka may take ten before it tries; and until it has worked off what has waited.
+STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
 
@@ -80,7 +85,7 @@ def reads(instance):
 def outage(figures, broker, program, folder, minutes):
     """All four at the same time."""
     stands = [Stand(broker, program, folder / f"outage-{number}", number % 2 == 1) for number in range(4)]
-    ways = []
+    ways, probes = [], []
     for number, stand in enumerate(stands):
         stand.name += ", at the start" if number < 2 else ", in the middle"
         stand.feed(200_000)
@@ -88,22 +93,26 @@ def outage(figures, broker, program, folder, minutes):
         ways += surroundings.ways.values()
         for way in surroundings.ways.values():
             way.is_cut = number < 2
-        stand.start(environment=surroundings.environment)
+        probes.append(Probes(stand.start(environment=surroundings.environment)))
         if number >= 2:
             stand.await_outputs(50_000)
             for way in surroundings.ways.values():
                 way.is_cut = True
     time.sleep(minutes * 60)
-    before = [(stand.outputs.count, len(stand.ended())) for stand in stands]
+    before = [(stand.outputs.count, len(stand.ended()), probe.refusals) for stand, probe in zip(stands, probes)]
     for way in ways:
         way.is_cut = False
     restored = time.monotonic()
-    for stand, (count, ended) in zip(stands, before):
-        stand.finish()
+    for stand, probe, (count, ended, refusals) in zip(stands, probes, before):
+        stand.finish(CAUGHT_UP)
         figures.tell(f"{stand.name}: instances that ended meanwhile", ended, 0)
         figures.tell(f"{stand.name}: events left at the end of the outage", stand.sent - count, least=1)
         figures.tell(f"{stand.name}: repeated", len(stand.outputs.repeats), 0 if stand.once else None)
-        figures.tell(f"{stand.name}: seconds until all was there", stand.outputs.latest - restored)
+        figures.tell(f"{stand.name}: not ready by then, probes", refusals, least=1)
+        figures.tell(f"{stand.name}: not alive, probes", probe.dead, 0)
+        ready = max(0.0, probe.unready - restored)
+        figures.tell(f"{stand.name}: seconds until it was ready", ready, STARTED if stand in stands[:2] else REJOINED)
+        figures.tell(f"{stand.name}: seconds until all was there", stand.outputs.latest - restored, CAUGHT_UP)
         stand.tell(figures, stand.name)
 
 
