@@ -41,7 +41,7 @@ let package = Package(
     name: "pushmill",
     products: [
         .executable(name: "pushmill", targets: ["Main"]),
-        .library(name: "Pushmill", targets: ["Pushmill", "Push"]),
+        .library(name: "Pushmill", targets: ["Pushmill"]),
     ],
     targets: [
         // The command line. The executable is one line, so that a service with stages of its own is one line too.
