@@ -51,9 +51,6 @@ let package = Package(
         .executableTarget(
             name: "Main", dependencies: ["Pushmill"], swiftSettings: house,
             linkerSettings: [.linkedLibrary("jemalloc")]),
-        // A service with a stage of its own.
-        .executableTarget(
-            name: "LotteryExample", dependencies: ["Pushmill", "Push"], exclude: ["Sample"], swiftSettings: house),
         library(
             "Pushmill",
             [

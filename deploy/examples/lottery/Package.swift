@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "lottery",
+    dependencies: [
+        // Yours is a URL and a version.
+        .package(name: "pushmill", path: "../../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "Lottery", dependencies: [.product(name: "Pushmill", package: "pushmill")],
+            // What one thread allocates another frees: the C library's allocator costs half as much again.
+            linkerSettings: [.linkedLibrary("jemalloc")]),
+        .testTarget(
+            name: "LotteryTests",
+            dependencies: ["Lottery", .product(name: "PushmillTesting", package: "pushmill")],
+            exclude: ["Golden"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
