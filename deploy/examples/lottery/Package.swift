@@ -5,7 +5,9 @@ let package = Package(
     name: "lottery",
     dependencies: [
         // Yours is a URL and a version.
-        .package(name: "pushmill", path: "../../..")
+        .package(name: "pushmill", path: "../../.."),
+        // What else a team has: the module that its producers send draws with.
+        .package(path: "../neighbour"),
     ],
     targets: [
         .executableTarget(
@@ -14,7 +16,11 @@ let package = Package(
             linkerSettings: [.linkedLibrary("jemalloc")]),
         .testTarget(
             name: "LotteryTests",
-            dependencies: ["Lottery", .product(name: "PushmillTesting", package: "pushmill")],
+            dependencies: [
+                "Lottery",
+                .product(name: "PushmillTesting", package: "pushmill"),
+                .product(name: "Kafka", package: "neighbour"),
+            ],
             exclude: ["Golden"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
+import Kafka
 import Pushmill
 import PushmillTesting
 import Testing
@@ -7,13 +8,11 @@ import Testing
 @Suite("lottery")
 struct LotteryTests {
     private let test = StageTest(LotteryStage(tickets: ["anna": [[3, 14, 15, 22, 41, 48], [1, 2, 3, 4, 5, 6]]]))
-    private let draw = #"""
-        {"aps":{"alert":{"title":"Today's draw","body":"?"},"mutable-content":1},"numbers":[3,14,15,16,41,42]}
-        """#
+    private let draw = DrawRecord(recipient: "anna", numbers: [3, 14, 15, 16, 41, 42])
 
     @Test("The best ticket counts")
     func winner() async {
-        let result = await test.run(draw, recipient: "anna")
+        let result = await test.run(draw.value, recipient: draw.key)
         #expect(result.summary == "modified: lottery=ok")
         #expect(result.title == "Today's draw")
         #expect(result.body == "4 of 6: you have won!")
@@ -21,7 +20,7 @@ struct LotteryTests {
 
     @Test("Who has no ticket is told of the draw, and counted")
     func withoutTicket() async {
-        let result = await test.run(draw, recipient: "carla")
+        let result = await test.run(draw.value, recipient: "carla")
         #expect(result.stages == ["lottery": .word("no-ticket")])
         #expect(result.body == "Today's numbers are out.")
     }
@@ -36,7 +35,7 @@ struct LotteryTests {
 
     @Test("When time is up, the text tells nobody of a prize that nobody has looked for")
     func late() async {
-        let result = await test.expire(draw, recipient: "anna")
+        let result = await test.expire(draw.value, recipient: "anna")
         #expect(result.summary == "best-attempt: lottery=expired")
         #expect(result.body == "Today's numbers are out.")
     }
@@ -44,7 +43,7 @@ struct LotteryTests {
     @Test("The sample is a whole configuration")
     func sample() async throws {
         let test = try await StageTest(configurationFile: "../../Sample/lottery.yaml", stages: [LotteryStage.entry])
-        #expect(await test.run(draw, recipient: "anna").body == "4 of 6: you have won!")
+        #expect(await test.run(draw.value, recipient: "anna").body == "4 of 6: you have won!")
     }
 
     @Test("A configuration without tickets is refused before anything runs")
