@@ -1,11 +1,12 @@
 import COpenSSL
 import CProcess
 import Glibc
-public import Push
+// Who writes a stage imports this module and no other: everything a stage is made of comes with it.
+@_exported public import Push
 
 /// The whole program. An executable with stages of its own calls it with them:
 ///
-///     await Program.main(stages: [StageEntry("lottery", read: LotteryStage.read)])
+///     await Program.main(stages: [LotteryStage.entry])
 public enum Program {
     public static func main(stages: [StageEntry] = []) async -> Never {
         // Before anything secret is read, by whichever command; a setting shows it again to those who debug a service.

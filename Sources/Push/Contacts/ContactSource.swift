@@ -6,6 +6,10 @@ public enum ContactSource: Sendable, Hashable {
     case file(String)
     /// Compacted.
     case topic(String)
+
+    package var isFile: Bool {
+        if case .file = self { true } else { false }
+    }
 }
 
 extension ContactSource: CustomStringConvertible {

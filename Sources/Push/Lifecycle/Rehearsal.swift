@@ -1,4 +1,4 @@
-/// Takes messages through a chain without a shard, one after another: for the command line and for replays. Deadlines
+/// Takes messages through a chain without a shard, one after another: for the command line, replays and tests. Deadlines
 /// and budgets are kept.
 package actor Rehearsal {
     /// How a message ended.
@@ -19,22 +19,22 @@ package actor Rehearsal {
         self.counts = counts
     }
 
-    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. Not to be called again before it
-    /// has returned.
-    package func run(_ envelope: RecordEnvelope, wallClock: Int64) async -> Result {
+    /// `wallClock`, in milliseconds since 1970, decides whether the message has expired. `taken` is when it came from the
+    /// input: now, unless it is given. Not to be called again before it has returned.
+    package func run(_ envelope: RecordEnvelope, wallClock: Int64, taken: Instant? = nil) async -> Result {
         let delivery = Delivery()
         delivery.record.fill(envelope, topic: SourceTopic(envelope.topic))
-        let verdict = await run(delivery, wallClock)
+        let verdict = await run(delivery, wallClock, taken)
         if verdict.destination == .output, let operation = delivery.badgeOperation {
             counts.apply(operation, delivery.record)
         }
         return Result(verdict: verdict, output: RecordEnvelope(output: delivery), stages: delivery.results)
     }
 
-    private func run(_ delivery: Delivery, _ wallClock: Int64) async -> Verdict {
+    private func run(_ delivery: Delivery, _ wallClock: Int64, _ taken: Instant?) async -> Verdict {
         let now = chain.time.now
         let count = Chain.account(of: delivery.record).map { _ in counts[delivery.record] }
-        var step = chain.begin(delivery, taken: now, now: now, wallClock: wallClock, count: count)
+        var step = chain.begin(delivery, taken: taken ?? now, now: now, wallClock: wallClock, count: count)
         while true {
             switch step {
             case .ended(let verdict): return verdict
@@ -46,17 +46,24 @@ package actor Rehearsal {
     }
 
     private func wait(until limit: Instant, for work: StageWork? = nil) async {
-        let patience = limit.nanoseconds(since: chain.time.now)
-        let timer = Task {
-            try? await Task.sleep(nanoseconds: patience)
-            if !Task.isCancelled { wake() }
-        }
+        let timer = timer(until: limit)
         await withCheckedContinuation { continuation in
             sleeper = continuation
             if let work { StagePool { _ in Task { await self.wake() } }.start(work) }
         }
-        timer.cancel()
+        timer?.cancel()
     }
 
-    private func wake() { sleeper.take()?.resume() }
+    /// Nil where the clock does not go on by itself.
+    private func timer(until limit: Instant) -> Task<Void, Never>? {
+        guard case .system = chain.time else { return nil }
+        let patience = limit.nanoseconds(since: chain.time.now)
+        return Task {
+            try? await Task.sleep(nanoseconds: patience)
+            if !Task.isCancelled { wake() }
+        }
+    }
+
+    /// Looks at the clock again. To be called after a manual one was advanced.
+    package func wake() { sleeper.take()?.resume() }
 }

@@ -1,8 +1,7 @@
 /// A kind of stage: the name by which a configuration asks for it, and how its settings become a stage.
 ///
 ///     StageEntry("lottery") { settings in
-///         let tickets = settings.required("tickets", .file)
-///         guard let tickets else { return nil }
+///         guard let tickets = settings.required("tickets", .file) else { return nil }
 ///         return { _ in try LotteryStage(tickets: tickets) }
 ///     }
 public struct StageEntry: Sendable {

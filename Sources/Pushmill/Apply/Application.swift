@@ -22,7 +22,7 @@ struct Application {
         record.timestamp = WallClock.system.now() / 1_000_000
         record.payload = try payload()
         let result = await run(record)
-        console.error(summary(result))
+        console.error(result.summary)
         switch result.verdict.destination {
         case .output:
             console.output(String(decoding: result.output.payload ?? [], as: UTF8.self))
@@ -47,7 +47,7 @@ struct Application {
             }
             explanation?.begin("line \(lines.number)")
             let result = await run(record)
-            if explanation != nil { console.error(summary(result)) }
+            if explanation != nil { console.error(result.summary) }
             write(result)
         }
         return .success
@@ -72,19 +72,19 @@ struct Application {
         output.append(to: &line)
         console.output(String(decoding: line, as: UTF8.self))
     }
+}
 
-    private func summary(_ result: Rehearsal.Result) -> String {
-        let name = "\(result.verdict.outcome.name)"
-        switch result.verdict.destination {
-        case .output: return "\(name): \(header("pushmill-stages", result))"
+extension Rehearsal.Result {
+    /// How the message ended, in a line: `modified: decrypt=ok,localize=ok`.
+    package var summary: String {
+        let name = "\(verdict.outcome.name)"
+        switch verdict.destination {
+        case .output: return "\(name): \(header("pushmill-stages"))"
         case .deadLetters:
-            return "\(name): \(header("pushmill.error.reason", result)): \(header("pushmill.error.message", result))"
+            return "\(name): \(header("pushmill.error.reason")): \(header("pushmill.error.message"))"
         case .nowhere: return "\(name): dropped"
         }
     }
 
-    private func header(_ name: String, _ result: Rehearsal.Result) -> String {
-        let value = result.output.headers.last { $0.name.elementsEqual(name.utf8) }?.value
-        return String(decoding: value ?? [], as: UTF8.self)
-    }
+    private func header(_ name: StaticString) -> String { output.text(name) ?? "" }
 }

@@ -29,7 +29,7 @@ final class Explanation: ChainObserver {
         console.error("  \(name): \(result), \(Self.microseconds(nanoseconds)) us")
         guard let before else { return }
         for difference in JSONDifference.between(before.document, content.document) {
-            console.error("    \(Self.text(difference))")
+            console.error("    \(difference)")
         }
     }
 
@@ -41,18 +41,5 @@ final class Explanation: ChainObserver {
 
     private static func microseconds(_ nanoseconds: UInt64) -> String {
         "\(nanoseconds / 1000).\(nanoseconds / 100 % 10)"
-    }
-
-    private static func text(_ difference: JSONDifference) -> String {
-        switch difference {
-        case .added(let pointer, let value): "+ \(pointer): \(short(value))"
-        case .removed(let pointer, let value): "- \(pointer): \(short(value))"
-        case .changed(let pointer, let old, let new): "~ \(pointer): \(short(old)) -> \(short(new))"
-        }
-    }
-
-    /// A ciphertext is of no interest beyond its beginning.
-    private static func short(_ value: String) -> String {
-        value.count > 80 ? "\(value.prefix(79))…" : value
     }
 }

@@ -16,9 +16,9 @@ extension Command {
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        let candidate = try await Trial(configuration: configuration, console: console).candidate(
-            counts: invocation.badgeCounts(), explanation: explanation
-        ) { severity, stage, source, message in
+        let trial = Trial(configuration: configuration, console: console, explanation: explanation)
+        let candidate = try await trial.candidate(counts: invocation.badgeCounts()) {
+            severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }
         let application = Application(candidate, console: console, explanation: explanation)

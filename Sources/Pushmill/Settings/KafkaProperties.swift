@@ -2,8 +2,8 @@ import Kafka
 import Push
 
 /// What librdkafka says to a property in its section.
-enum KafkaProperties {
-    static func problem(_ section: KafkaSettings.Section, _ name: String, _ value: String) -> String? {
+package enum KafkaProperties {
+    package static func problem(_ section: KafkaSettings.Section, _ name: String, _ value: String) -> String? {
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
             guard known == nil else { return refusal }

@@ -33,7 +33,7 @@ extension RecordEnvelope {
         headers[index].value = Array("\(value)".utf8)
     }
 
-    func text(_ name: StaticString) -> String? { header(name).map { String(decoding: $0, as: UTF8.self) } }
+    package func text(_ name: StaticString) -> String? { header(name).map { String(decoding: $0, as: UTF8.self) } }
 
     /// The `recipient` header, else the key.
     var recipient: [UInt8]? { header("recipient") ?? key }

@@ -27,6 +27,21 @@ package enum JSONDifference: Sendable, Equatable {
     }
 }
 
+extension JSONDifference: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .added(let pointer, let value): "+ \(pointer): \(Self.short(value))"
+        case .removed(let pointer, let value): "- \(pointer): \(Self.short(value))"
+        case .changed(let pointer, let old, let new): "~ \(pointer): \(Self.short(old)) -> \(Self.short(new))"
+        }
+    }
+
+    /// A ciphertext is of no interest beyond its beginning.
+    private static func short(_ value: String) -> String {
+        value.count > 80 ? "\(value.prefix(79))…" : value
+    }
+}
+
 extension JSONDocument {
     /// Every value that has no others in it, by its place.
     fileprivate var leaves: [(String, String)] {

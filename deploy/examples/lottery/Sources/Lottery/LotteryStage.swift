@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Push
+import Pushmill
 
 /// The push carries today's numbers and nothing else; this stage knows the recipient's tickets and writes what they have
 /// won. It neither suspends nor blocks, so it is an immediate stage.
@@ -38,8 +38,11 @@ struct LotteryStage: ImmediateStage {
 }
 
 extension LotteryStage {
+    /// How a configuration asks for this stage.
+    static let entry = StageEntry("lottery", read: read)
+
     /// `tickets` names a JSON file: `{"anna": [[3, 14, 15, 22, 41, 48]]}`.
-    static func read(_ settings: inout SettingReader) -> StageEntry.Build? {
+    private static func read(_ settings: inout SettingReader) -> StageEntry.Build? {
         guard let file = settings.required("tickets", .file) else { return nil }
         return { _ in
             let tickets = try JSONDecoder().decode(

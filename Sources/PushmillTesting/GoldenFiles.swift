@@ -1,0 +1,91 @@
+import FoundationEssentials
+import Pushmill
+
+/// Something that does not come out as a golden file has it.
+public struct GoldenChange: Sendable, Equatable, CustomStringConvertible {
+    /// Of the payload, without its extension.
+    public let name: String
+    public let what: String
+
+    public var description: String { "\(name): \(what)" }
+}
+
+extension StageTest {
+    /// The variable of the environment that makes `changes` rewrite what is expected.
+    public static let updateVariable = "PUSHMILL_TEST_UPDATE"
+
+    /// Takes each payload of a folder through the chain, and tells what does not come out as expected. A test says:
+    ///
+    ///     #expect(try await test.changes(in: "Golden") == [])
+    ///
+    /// The folder's path starts at that of the test's source. `NAME.json` is a payload; `NAME.headers`, if there is one, has
+    /// the record's headers, a line each, `recipient: anna` among them. `NAME.expected` has what `pushmill apply` prints:
+    /// outcome and stages in a line, then the payload. With `PUSHMILL_TEST_UPDATE=1` in the environment that is written
+    /// instead, for `git diff` to show.
+    public func changes(in folder: String, beside source: String = #filePath) async throws -> [GoldenChange] {
+        let isUpdate = !(ProcessInfo.processInfo.environment[Self.updateVariable] ?? "").isEmpty
+        return try await changes(in: Self.path(folder, beside: source), isUpdate: isUpdate)
+    }
+
+    package func changes(in folder: String, isUpdate: Bool) async throws -> [GoldenChange] {
+        let files = try Set(FileManager.default.contentsOfDirectory(atPath: folder))
+        let names = files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(".json".count)) }.sorted()
+        guard !names.isEmpty else { return [GoldenChange(name: folder, what: "there is no payload")] }
+        var changes: [GoldenChange] = []
+        for name in names {
+            func path(_ kind: String) -> String { "\(folder)/\(name).\(kind)" }
+            let payload = try Self.text(path("json"))
+            let headers = try files.contains("\(name).headers") ? Self.headers(Self.text(path("headers"))) : [:]
+            let result = await runAlone(record(payload, headers, nil, Self.timestamp))
+            guard !isUpdate else {
+                try Data(result.golden.utf8).write(to: URL(filePath: path("expected")))
+                continue
+            }
+            let found =
+                try files.contains("\(name).expected")
+                ? result.changes(from: Self.text(path("expected")))
+                : ["no result is expected yet: \(Self.updateVariable)=1 writes it"]
+            changes += found.map { GoldenChange(name: name, what: $0) }
+        }
+        for file in files.sorted() where file.hasSuffix(".expected") {
+            let name = String(file.dropLast(".expected".count))
+            if !names.contains(name) { changes.append(GoldenChange(name: name, what: "its payload is gone")) }
+        }
+        return changes
+    }
+
+    /// Without the line feed that editors leave at the end.
+    private static func text(_ path: String) throws -> String {
+        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    private static func headers(_ text: String) -> [String: String] {
+        let pairs = text.split(separator: "\n").map { line in
+            let colon = line.firstIndex(of: ":") ?? line.endIndex
+            return (
+                String(line[..<colon]),
+                String(line[colon...].dropFirst().trimmingPrefix(while: \.isWhitespace))
+            )
+        }
+        return Dictionary(pairs) { $1 }
+    }
+}
+
+extension StageTest.Result {
+    fileprivate var golden: String { payload.map { "\(summary)\n\($0)\n" } ?? "\(summary)\n" }
+
+    fileprivate func changes(from golden: String) -> [String] {
+        let parts = golden.split(separator: "\n", maxSplits: 1)
+        let (line, text) = (parts.first.map { String($0) } ?? "", parts.dropFirst().first.map { String($0) })
+        var changes: [String] = []
+        if line != summary { changes.append("\(line) -> \(summary)") }
+        guard text != payload else { return changes }
+        func document(_ text: String?) -> JSONDocument? { text.flatMap { try? JSONDocument($0) } }
+        guard let before = document(text), let after = document(payload) else {
+            return changes + ["\(text ?? "nothing") -> \(payload ?? "nothing")"]
+        }
+        let differences = JSONDifference.between(before, after).map(\.description)
+        return changes + (differences.isEmpty ? ["the payload is spelled otherwise"] : differences)
+    }
+}

@@ -1,0 +1,83 @@
+import FoundationEssentials
+public import Pushmill
+import Replay
+
+extension StageTest {
+    /// The chain of a configuration, with the stages of its program. Only `stages` need be there, and `delivery` counts too.
+    ///
+    /// `files` are what it names, by their paths: keys, catalogs, contacts. Contacts whose source is no file are
+    /// `contacts`, by owner and identifier: `["anna": ["c1": "Zoë"], "*": ["c9": "Everyone's"]]`. Throws every mistake
+    /// at once, as `pushmill config check` prints them.
+    public convenience init(
+        configuration yaml: String, stages: [StageEntry] = [], files: [String: String] = [:],
+        contacts: [String: [String: String]] = [:], badges: [String: Int32] = [:]
+    ) async throws {
+        let folder = try TestFolder(files)
+        try await self.init(stages, contacts, badges, folder) { source in
+            try source.read(Array(yaml.utf8), name: "configuration", folder: folder.path)
+        }
+    }
+
+    /// The chain of a configuration in a file, whose path starts at the folder of the test's source.
+    public convenience init(
+        configurationFile path: String, stages: [StageEntry] = [], contacts: [String: [String: String]] = [:],
+        badges: [String: Int32] = [:], beside source: String = #filePath
+    ) async throws {
+        try await self.init(stages, contacts, badges, nil) { try $0.read(file: Self.path(path, beside: source)) }
+    }
+
+    private convenience init(
+        _ stages: [StageEntry], _ contacts: [String: [String: String]], _ badges: [String: Int32],
+        _ folder: TestFolder?, _ read: (ConfigurationSource) throws -> Configuration
+    ) async throws {
+        let configuration = try read(
+            ConfigurationSource(
+                registry: StageRegistry(adding: stages), environment: [:], checkProperty: KafkaProperties.problem))
+        let (clock, log) = (ManualTime(), TestLog())
+        let silent = Console(output: { _ in }, error: { _ in })
+        let candidate = try await Trial(configuration: configuration, console: silent).candidate(
+            counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts), log: log.add)
+        self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
+    }
+
+    /// A path that starts at the folder of a source.
+    static func path(_ path: String, beside source: String) -> String {
+        path.hasPrefix("/") ? path : "\(source[..<(source.lastIndex(of: "/") ?? source.startIndex)])/\(path)"
+    }
+}
+
+/// A folder of a test's own, removed with it.
+final class TestFolder: Sendable {
+    let path: String
+
+    init(_ files: [String: String]) throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "pushmill-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        for (name, text) in files {
+            let file = URL(filePath: "\(path)/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+private final class TestContacts: ContactBook {
+    private let names: [String: [String: String]]
+
+    init(_ names: [String: [String: String]]) { self.names = names }
+
+    func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
+        guard let name = names[Self.text(owner)]?[Self.text(id)] else { return false }
+        let bytes = ContactName.clean(name.utf8Span.span.bytes)
+        body(bytes.span, TextDirection(of: bytes.span))
+        return true
+    }
+
+    private static func text(_ bytes: RawSpan) -> String {
+        bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,182 @@
+public import Pushmill
+import Replay
+import Synchronization
+
+/// Runs stages on payloads as the service does, without Kafka: one stage or some, as they are built here, or the whole
+/// chain of a configuration.
+///
+///     let test = StageTest(LotteryStage(tickets: ["anna": [[3, 14, 15]]]))
+///     let result = await test.run(#"{"aps":{"alert":"?","mutable-content":1},"numbers":[3,14,15]}"#, recipient: "anna")
+///     #expect(result.stages == ["lottery": .ok])
+///     #expect(result.body == "3 of 3: you have won!")
+///
+/// Messages run one after another, as those of one recipient do; badges are counted from one to the next. Nothing is
+/// fetched for attachments. The clock stands still until `advance` or `expire` moves it, so that no test waits for time.
+public final class StageTest: Sendable {
+    private let candidate: Candidate
+    private let deadline: Duration
+    private let clock: ManualTime
+    private let badges: [String: Int32]
+    private let log: TestLog
+    private let rehearsal: Rehearsal
+    private let isRunning = Atomic(false)
+    private let messages = Atomic<Int64>(0)
+    /// Where the configuration's files are, if they are this test's own.
+    private let folder: TestFolder?
+
+    /// A chain of these stages. `badges` are the counts of recipients, which are 0 otherwise.
+    public convenience init(
+        _ stages: any Stage..., budget: Duration? = nil, deadline: Duration = .seconds(30),
+        badges: [String: Int32] = [:]
+    ) {
+        let (clock, log) = (ManualTime(), TestLog())
+        var settings = Chain.Settings()
+        settings.deadline = deadline
+        let links = stages.map { ChainLink($0, budget: budget) }
+        let chain = Chain(links, settings: settings, time: .manual(clock), log: log.add)
+        let candidate = Candidate(chain: chain, outputTopic: "", deadLetterTopic: "", counts: nil)
+        self.init(candidate, deadline, clock, badges, log, nil)
+    }
+
+    init(
+        _ candidate: Candidate, _ deadline: Duration, _ clock: ManualTime, _ badges: [String: Int32], _ log: TestLog,
+        _ folder: TestFolder?
+    ) {
+        self.candidate = candidate
+        self.deadline = deadline
+        self.clock = clock
+        self.badges = badges
+        self.log = log
+        self.folder = folder
+        rehearsal = Self.rehearsal(candidate, badges)
+    }
+
+    private static func rehearsal(_ candidate: Candidate, _ badges: [String: Int32]) -> Rehearsal {
+        Rehearsal(
+            candidate.chain,
+            counts: BadgeCounts { record in
+                record.recipient.map { badges[String(decoding: $0, as: UTF8.self)] ?? 0 } ?? 0
+            })
+    }
+
+    /// Takes a message through the chain. `recipient` is the record's key, and so the recipient where there is no header
+    /// of that name. `timestamp`, in milliseconds since 1970, is the time of day for stages and `apns-expiration`.
+    public func run(
+        _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
+        timestamp: Int64 = StageTest.timestamp
+    ) async -> Result {
+        await run(record(payload, headers, recipient, timestamp), on: rehearsal)
+    }
+
+    /// Takes a message through the chain whose deadline comes when `moment` has returned, which runs beside it: the running
+    /// stage is cancelled, and it and those after it get their `timeWillExpire`. Without a moment the deadline comes before
+    /// the message's turn: no stage gets more than its `timeWillExpire`.
+    public func expire(
+        _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
+        timestamp: Int64 = StageTest.timestamp, once moment: (@Sendable () async throws -> Void)? = nil
+    ) async -> Result {
+        let record = record(payload, headers, recipient, timestamp)
+        let taken = clock.now
+        guard let moment else {
+            await advance(by: deadline)
+            return await run(record, on: rehearsal, taken: taken)
+        }
+        let expiry = Task {
+            try await moment()
+            await advance(by: deadline)
+        }
+        defer { expiry.cancel() }
+        return await run(record, on: rehearsal, taken: taken)
+    }
+
+    /// Lets time pass: for a stage whose budget ends while another task runs a message, say.
+    public func advance(by duration: Duration) async {
+        clock.advance(by: duration)
+        await rehearsal.wake()
+    }
+
+    /// 14 November 2023, 22:13:20 UTC.
+    public static let timestamp: Int64 = 1_700_000_000_000
+
+    // MARK: - Messages
+
+    func record(
+        _ payload: String, _ headers: [String: String], _ recipient: String?, _ timestamp: Int64
+    ) -> RecordEnvelope {
+        var record = RecordEnvelope()
+        record.topic = "test"
+        record.offset = messages.wrappingAdd(1, ordering: .relaxed).oldValue
+        record.timestamp = timestamp
+        record.key = recipient.map { Array($0.utf8) }
+        record.payload = Array(payload.utf8)
+        record.headers = headers.sorted { $0.key < $1.key }.map { name, value in
+            RecordEnvelope.Header(name: Array(name.utf8), value: Array(value.utf8))
+        }
+        return record
+    }
+
+    /// With counts of its own: what other messages have counted does not matter.
+    func runAlone(_ record: RecordEnvelope) async -> Result {
+        await run(record, on: Self.rehearsal(candidate, badges))
+    }
+
+    private func run(_ record: RecordEnvelope, on rehearsal: Rehearsal, taken: Instant? = nil) async -> Result {
+        let wasRunning = isRunning.exchange(true, ordering: .acquiring)
+        precondition(!wasRunning, "a StageTest runs one message at a time")
+        defer { isRunning.store(false, ordering: .releasing) }
+        let ended = await rehearsal.run(record, wallClock: record.timestamp, taken: taken)
+        let names = candidate.chain.links.map(\.stage.name)
+        return Result(ended, names, candidate.output(of: ended), log.take())
+    }
+}
+
+extension StageTest {
+    /// What became of a message.
+    public struct Result: Sendable {
+        public let outcome: Outcome
+        /// Why it is a dead letter.
+        public let reason: DeadLetterReason?
+        /// How each stage ended, by its name.
+        public let stages: [String: StageResult]
+        /// Outcome and stages in a line, as `pushmill apply` prints them: `modified: lottery=ok`.
+        public let summary: String
+        /// What is published, as text; nil for nothing.
+        public let payload: String?
+        /// Of what is published; of those that repeat a name the last one.
+        public let headers: [String: String]
+        /// What stages have logged of this message: `warning: lottery: no such ticket`.
+        public let log: [String]
+
+        init(_ ended: Rehearsal.Result, _ names: [String], _ output: RecordEnvelope?, _ log: [String]) {
+            outcome = ended.verdict.outcome
+            reason = ended.verdict.reason
+            stages = Dictionary(zip(names, ended.stages)) { $1 }
+            summary = ended.summary
+            payload = output?.payload.map { String(decoding: $0, as: UTF8.self) }
+            let headers = (output?.headers ?? []).map { header in
+                (String(decoding: header.name, as: UTF8.self), String(decoding: header.value ?? [], as: UTF8.self))
+            }
+            self.headers = Dictionary(headers) { $1 }
+            self.log = log
+        }
+
+        /// What is published, to look into; nil where that is no notification.
+        public var content: NotificationContent? { payload.flatMap { try? NotificationContent($0) } }
+
+        public var title: String? { content?.title }
+        public var subtitle: String? { content?.subtitle }
+        public var body: String? { content?.body }
+        public var badge: Int? { content?.badge }
+    }
+}
+
+/// What stages say of messages.
+final class TestLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) {
+        lines.withLock { $0.append("\(severity): \(stage): \(message)") }
+    }
+
+    func take() -> [String] { lines.withLock { exchange(&$0, with: []) } }
+}

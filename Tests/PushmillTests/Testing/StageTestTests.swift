@@ -1,0 +1,160 @@
+import Pushmill
+import PushmillTesting
+import TestSupport
+import Testing
+
+@Suite("What stages are tested with")
+struct StageTestTests {
+    /// Greets the recipient, and says so in the log.
+    private struct Greeting: ImmediateStage {
+        let name = "greeting"
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+            guard let recipient = context.recipient else { return .skipped }
+            context.log(.info, "greets")
+            content.body = "Hello \(recipient)"
+            return .ok
+        }
+
+        func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+            content.body = "Hello"
+            return .expired
+        }
+    }
+
+    /// Does not end before it is cancelled.
+    private struct Hanging: Stage {
+        let name = "hanging"
+        private let begun = AsyncStream.makeStream(of: Void.self)
+        private let ended = AsyncStream.makeStream(of: Void.self)
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+            begun.continuation.finish()
+            defer { ended.continuation.finish() }
+            try await Task.sleep(for: .seconds(3600))
+            return .ok
+        }
+
+        func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+            content.title = "Late"
+            return .expired
+        }
+
+        func waitUntilBegun() async { for await _ in begun.stream {} }
+        func waitUntilEnded() async { for await _ in ended.stream {} }
+    }
+
+    private let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1}}"#
+
+    @Test("A result tells outcome, stages, text, headers and log")
+    func result() async {
+        let test = StageTest(Greeting())
+        let result = await test.run(payload, headers: ["recipient": "bert", "x": "1"], recipient: "anna")
+        #expect(result.outcome == .modified)
+        #expect(result.stages == ["greeting": .ok])
+        #expect(result.payload == #"{"aps":{"alert":{"body":"Hello bert"},"mutable-content":1}}"#)
+        #expect(result.headers["x"] == "1")
+        #expect(result.headers["pushmill-stages"] == "greeting=ok")
+        #expect(result.log == ["info: greeting: greets"])
+        let next = await test.run(payload)
+        #expect(next.stages == ["greeting": .skipped])
+        #expect(next.log == [])
+        #expect(next.headers["pushmill-source"] == "test/0/1")
+    }
+
+    @Test("What is no notification is a dead letter with its reason, and what has expired may be dropped")
+    func otherEnds() async throws {
+        let letter = await StageTest(Greeting()).run("[")
+        #expect(letter.outcome == .deadLetter)
+        #expect(letter.reason == .notJSON)
+        #expect(letter.payload == "[")
+        let test = try await StageTest(configuration: "{ delivery: { expired: drop }, stages: [badge] }")
+        let expiry = "\(StageTest.timestamp / 1000 - 1)"
+        let dropped = await test.run(payload, headers: ["apns-expiration": expiry], recipient: "anna")
+        #expect(dropped.summary == "expired: dropped")
+        #expect(dropped.payload == nil)
+    }
+
+    @Test(
+        "The deadline comes before a message's turn, or while a stage runs, and no time passes",
+        .timeLimit(.minutes(1)))
+    func deadline() async {
+        let late = await StageTest(Greeting()).expire(payload, recipient: "anna")
+        #expect(late.summary == "best-attempt: greeting=expired")
+        #expect(late.body == "Hello")
+        let hanging = Hanging()
+        let test = StageTest(Greeting(), hanging)
+        let result = await test.expire(payload, recipient: "anna") { await hanging.waitUntilBegun() }
+        #expect(result.summary == "best-attempt: greeting=ok,hanging=expired")
+        #expect(result.title == "Late")
+        await hanging.waitUntilEnded()
+    }
+
+    @Test("A budget ends when the clock is moved that far, and not before", .timeLimit(.minutes(1)))
+    func budget() async {
+        let hanging = Hanging()
+        let test = StageTest(hanging, Greeting(), budget: .seconds(2))
+        async let result = test.run(payload, recipient: "anna")
+        await hanging.waitUntilBegun()
+        await test.advance(by: .milliseconds(1999))
+        await test.advance(by: .milliseconds(1))
+        #expect(await result.summary == "modified: hanging=expired,greeting=ok")
+    }
+
+    @Test("A configuration's catalog, contacts and counts are what the test says")
+    func configuration() async throws {
+        let test = try await StageTest(
+            configuration: """
+                stages:
+                  - localize: { catalog: texts, default-locale: pl }
+                  - contact: { source: state }
+                  - badge
+                """,
+            files: ["texts/pl.lproj/Localizable.strings": #""SENT" = "%@ napisała";"#],
+            contacts: ["anna": ["c1": "Zoë"]], badges: ["anna": 3])
+        let payload =
+            #"{"aps":{"alert":{"loc-key":"SENT","loc-args":["{contact:c1}"]},"badge":2,"mutable-content":1}}"#
+        let first = await test.run(payload, headers: ["locale": "pl"], recipient: "anna")
+        #expect(first.summary == "modified: localize=ok,contact=ok,badge=ok")
+        #expect(first.body == "Zoë napisała")
+        #expect(first.badge == 5)
+        #expect(await test.run(payload, recipient: "anna").badge == 7)
+    }
+
+    @Test("The sample's configuration runs from its file")
+    func configurationFile() async throws {
+        let test = try await StageTest(configurationFile: "../../../deploy/sample/pushmill.yaml")
+        let payload =
+            #"{"aps":{"alert":{"loc-key":"PHOTOS","loc-args":["2","{contact:c1}"]},"badge":1,"mutable-content":1}}"#
+        let result = await test.run(payload, headers: ["locale": "pl"], recipient: "anna")
+        #expect(result.summary == "modified: decrypt=skipped,localize=ok,contact=ok,badge=ok")
+        #expect(result.body == "2 nowe zdjęcia od: Zoë Martin")
+    }
+
+    @Test("Golden files are written, compared by field, and missed where they are not there")
+    func golden() async throws {
+        let folder = try TemporaryFolder()
+        let test = StageTest(Greeting())
+        try folder.write(payload, to: "anna.json")
+        try folder.write("recipient: anna\nx: 1\n", to: "anna.headers")
+        try folder.write(payload, to: "nobody.json")
+        #expect(
+            try await test.changes(in: folder.path, isUpdate: false).map(\.description)
+                == ["anna", "nobody"].map { "\($0): no result is expected yet: PUSHMILL_TEST_UPDATE=1 writes it" })
+        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
+        #expect(try await test.changes(in: folder.path) == [])
+
+        try folder.write("recipient: bert", to: "anna.headers")
+        try folder.write(payload.replacing(":1", with: ": 1"), to: "nobody.json")
+        folder.delete("nobody.expected")
+        try folder.write("modified: greeting=ok\n\(payload)\n", to: "nobody.expected")
+        try folder.write("passed: \n", to: "gone.expected")
+        #expect(
+            try await test.changes(in: folder.path).map(\.description) == [
+                #"anna: ~ /aps/alert/body: "Hello anna" -> "Hello bert""#,
+                "nobody: modified: greeting=ok -> modified: greeting=skipped",
+                "nobody: the payload is spelled otherwise",
+                "gone: its payload is gone",
+            ])
+    }
+}

@@ -1,0 +1,3 @@
+import Pushmill
+
+await Program.main(stages: [LotteryStage.entry])

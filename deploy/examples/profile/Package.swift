@@ -1,0 +1,19 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "profile",
+    dependencies: [
+        // Yours is a URL and a version.
+        .package(name: "pushmill", path: "../../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "Profile", dependencies: [.product(name: "Pushmill", package: "pushmill")],
+            // What one thread allocates another frees: the C library's allocator costs half as much again.
+            linkerSettings: [.linkedLibrary("jemalloc")]),
+        .testTarget(
+            name: "ProfileTests", dependencies: ["Profile", .product(name: "PushmillTesting", package: "pushmill")]),
+    ],
+    swiftLanguageModes: [.v6]
+)
