@@ -91,9 +91,11 @@ struct OutputProducerTests {
         var output = try Output(cluster, one)
         try output.publish(0..<10, partitions: 2)
         try output.until { $0.stored.count == 10 }
-        cluster.setRoundTrip(milliseconds: 20)
+        // The refusal comes when all has been published: a producer that failed takes nothing more.
+        cluster.setRoundTrip(milliseconds: 2000)
         cluster.failRequests(.produce, with: [code])
         try output.publish(10..<1000, partitions: 2)
+        cluster.setRoundTrip(milliseconds: 20)
         try output.until { $0.stored.count + $0.returned.count == 1000 }
         #expect(output.producer.outstanding == 0)
         #expect(output.producer.fatalError != nil)
