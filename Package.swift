@@ -14,16 +14,21 @@ let house: [SwiftSetting] = [
         ? .define("PLANTED_FAULTS", .when(configuration: .debug)) : .define("PLANTED_FAULTS"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: house)
+/// Modules have names that are nobody else's: SwiftPM refuses two of one name, in whichever packages. Folders, in `Sources`,
+/// have short ones.
+func library(
+    _ name: String, in folder: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(folder)", exclude: exclude, swiftSettings: house)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
-func system(_ name: String, _ pkgConfig: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig)
+func system(_ name: String, in folder: String, _ pkgConfig: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Sources/\(folder)", pkgConfig: pkgConfig)
 }
 
 /// Targets that are given any bytes: tests run their seeds, `deploy/fuzz` makes a program for libFuzzer of them.
@@ -40,7 +45,7 @@ func fuzzTests(_ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
     name: "pushmill",
     products: [
-        .executable(name: "pushmill", targets: ["Main"]),
+        .executable(name: "pushmill", targets: ["PushmillCommand"]),
         // What a service with stages of its own is made of, and what tests these stages.
         .library(name: "Pushmill", targets: ["Pushmill"]),
         .library(name: "PushmillTesting", targets: ["PushmillTesting"]),
@@ -49,72 +54,97 @@ let package = Package(
         // The command line. The executable is one line, so that a service with stages of its own is one line too.
         // What one thread allocates another frees, record by record: the C library's allocator costs half as much again.
         .executableTarget(
-            name: "Main", dependencies: ["Pushmill"], swiftSettings: house,
+            name: "PushmillCommand", dependencies: ["Pushmill"], path: "Sources/Main", swiftSettings: house,
             linkerSettings: [.linkedLibrary("jemalloc")]),
         library(
-            "Pushmill",
+            "Pushmill", in: "Pushmill",
             [
-                "Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "COpenSSL", "CYAML",
-                "CProcess",
+                "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages",
+                "PushmillKafka", "PushmillTelemetry", "CPushmillOpenSSL", "CPushmillYAML",
+                "CPushmillProcess",
             ]),
         // A chain on payloads, for the tests of those who write stages.
-        library("PushmillTesting", ["Pushmill", "Replay"]),
+        library("PushmillTesting", in: "PushmillTesting", ["Pushmill", "PushmillReplay"]),
 
         // Captures and golden records: read, run, compare, report.
-        library("Replay", ["Stores", "Push", "Kafka"]),
+        library("PushmillReplay", in: "Replay", ["PushmillStores", "PushmillStages", "PushmillKafka"]),
         // How messages move.
-        library("Engine", ["Stores", "Push", "Kafka", "Telemetry", "CMemory"], exclude: ["ENGINE.md"]),
+        library(
+            "PushmillEngine", in: "Engine",
+            ["PushmillStores", "PushmillStages", "PushmillKafka", "PushmillTelemetry", "CPushmillMemory"],
+            exclude: ["ENGINE.md"]),
         // What must survive.
-        library("Stores", ["Push", "CSQLite"]),
+        library("PushmillStores", in: "Stores", ["PushmillStages", "CPushmillSQLite"]),
         // What notifications show beside their text: fetched and kept.
-        library("Media", ["Push", "Telemetry", "CCurl"]),
+        library("PushmillMedia", in: "Media", ["PushmillStages", "PushmillTelemetry", "CPushmillCurl"]),
 
         // What happens to one message; records in and out; what operations see. These never import each other.
-        library("Push", ["COpenSSL", "CICU", "CZlib", "CAllocations"]),
-        library("Kafka", ["CRdKafka"]),
-        library("Telemetry", ["CMicrohttpd"]),
+        library(
+            "PushmillStages", in: "Push", ["CPushmillOpenSSL", "CPushmillICU", "CPushmillZlib", "CPushmillAllocations"]),
+        library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka"]),
+        library("PushmillTelemetry", in: "Telemetry", ["CPushmillMicrohttpd"]),
 
-        system("CRdKafka", "rdkafka"),
-        system("CSQLite", "sqlite3"),
-        system("COpenSSL", "libcrypto"),
-        system("CICU", "icu-i18n"),
-        system("CMicrohttpd", "libmicrohttpd"),
-        system("CZlib", "zlib"),
-        system("CCurl", "libcurl"),
-        system("CYAML", "yaml-0.1"),
+        system("CPushmillRdKafka", in: "CRdKafka", "rdkafka"),
+        system("CPushmillSQLite", in: "CSQLite", "sqlite3"),
+        system("CPushmillOpenSSL", in: "COpenSSL", "libcrypto"),
+        system("CPushmillICU", in: "CICU", "icu-i18n"),
+        system("CPushmillMicrohttpd", in: "CMicrohttpd", "libmicrohttpd"),
+        system("CPushmillZlib", in: "CZlib", "zlib"),
+        system("CPushmillCurl", in: "CCurl", "libcurl"),
+        system("CPushmillYAML", in: "CYAML", "yaml-0.1"),
         // The processor's prefetch, for which Swift has no word.
-        .systemLibrary(name: "CMemory"),
+        system("CPushmillMemory", in: "CMemory"),
         // What the kernel is asked about this process, by functions that Swift cannot call.
-        .systemLibrary(name: "CProcess"),
+        system("CPushmillProcess", in: "CProcess"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
-        .target(name: "CAllocations"),
+        .target(name: "CPushmillAllocations", path: "Sources/CAllocations"),
 
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .target(name: "PushmillTestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.
         .target(
-            name: "Simulation", dependencies: ["Engine", "Stores", "Push", "Kafka"], path: "Tests/Simulation/World",
+            name: "PushmillSimulation",
+            dependencies: ["PushmillEngine", "PushmillStores", "PushmillStages", "PushmillKafka"],
+            path: "Tests/Simulation/World",
             swiftSettings: house),
         .executableTarget(
-            name: "simulate", dependencies: ["Simulation", "Engine"], path: "Tests/Simulation/Program",
+            name: "PushmillSimulate", dependencies: ["PushmillSimulation", "PushmillEngine"],
+            path: "Tests/Simulation/Program",
             swiftSettings: house),
-        tests("PushTests", ["Push", "TestSupport"]),
-        tests("KafkaTests", ["Kafka", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry", "TestSupport"]),
-        tests("StoresTests", ["Stores", "Push", "TestSupport"]),
-        tests("EngineTests", ["Engine", "Simulation", "Stores", "Push", "Kafka", "TestSupport"]),
-        tests("MediaTests", ["Media", "Push", "Telemetry", "TestSupport"]),
-        tests("ReplayTests", ["Replay", "Push", "Kafka", "TestSupport"]),
+        tests("PushTests", ["PushmillStages", "PushmillTestSupport"]),
+        tests("KafkaTests", ["PushmillKafka", "PushmillTestSupport"]),
+        tests("TelemetryTests", ["PushmillTelemetry", "PushmillTestSupport"]),
+        tests("StoresTests", ["PushmillStores", "PushmillStages", "PushmillTestSupport"]),
+        tests(
+            "EngineTests",
+            [
+                "PushmillEngine", "PushmillSimulation", "PushmillStores", "PushmillStages", "PushmillKafka",
+                "PushmillTestSupport",
+            ]),
+        tests("MediaTests", ["PushmillMedia", "PushmillStages", "PushmillTelemetry", "PushmillTestSupport"]),
+        tests("ReplayTests", ["PushmillReplay", "PushmillStages", "PushmillKafka", "PushmillTestSupport"]),
         tests(
             "PushmillTests",
-            ["Pushmill", "PushmillTesting", "Replay", "Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+            [
+                "Pushmill", "PushmillTesting", "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillStages",
+                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
+            ]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
-            name: "EndToEndService", dependencies: ["Pushmill", "Media", "Push", "Telemetry", "CProcess"],
+            name: "PushmillEndToEndService",
+            dependencies: ["Pushmill", "PushmillMedia", "PushmillStages", "PushmillTelemetry", "CPushmillProcess"],
             path: "Tests/EndToEndService",
             swiftSettings: house),
-        tests("EndToEndTests", ["Engine", "Stores", "Push", "Kafka", "Telemetry", "TestSupport"]),
+        tests(
+            "EndToEndTests",
+            [
+                "PushmillEngine", "PushmillStores", "PushmillStages", "PushmillKafka", "PushmillTelemetry",
+                "PushmillTestSupport",
+            ]),
         fuzzTests(
-            ["Pushmill", "Replay", "Engine", "Stores", "Media", "Push", "Kafka", "Telemetry", "TestSupport"]),
+            [
+                "Pushmill", "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages",
+                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

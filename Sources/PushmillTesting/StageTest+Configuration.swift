@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import Pushmill
-import Replay
+import PushmillReplay
 
 extension StageTest {
     /// The chain of a configuration, with the stages of its program. Only `stages` need be there, and `delivery` counts too.

@@ -1,5 +1,5 @@
 public import Pushmill
-import Replay
+import PushmillReplay
 import Synchronization
 
 /// Runs stages on payloads as the service does, without Kafka: one stage or some, as they are built here, or the whole

@@ -1,6 +1,6 @@
-package import Kafka
-package import Push
-package import Stores
+package import PushmillKafka
+package import PushmillStages
+package import PushmillStores
 
 /// Why a capture, a replay or a redrive cannot go on.
 package enum ReplayError: Error, Equatable {

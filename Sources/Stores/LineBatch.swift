@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// JSON Lines that are handed over a batch at a time.
 package struct LineBatch {

@@ -1,6 +1,6 @@
-import CProcess
+import CPushmillProcess
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
 
 extension StageEntry {

@@ -1,5 +1,5 @@
-import Media
-import Push
+import PushmillMedia
+import PushmillStages
 
 extension StageEntry {
     /// The attachment stage, which may reach this machine.

@@ -1,7 +1,7 @@
 import Glibc
-import Push
+import PushmillStages
 import Pushmill
-import Telemetry
+import PushmillTelemetry
 
 // The service with stages that misbehave for marked recipients. Its standard input is held open by the test that
 // started it: should that die, so does this.

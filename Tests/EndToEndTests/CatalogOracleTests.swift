@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 @Suite("Random catalogs, held against an oracle over Babel and PyICU")

@@ -1,6 +1,6 @@
 import Glibc
-import Stores
-import TestSupport
+import PushmillStores
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

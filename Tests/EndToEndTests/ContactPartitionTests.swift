@@ -1,9 +1,9 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Kafka
-import Stores
-import Telemetry
-import TestSupport
+import PushmillKafka
+import PushmillStores
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

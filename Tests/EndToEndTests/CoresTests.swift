@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {
@@ -16,7 +16,7 @@ extension EndToEnd {
             let text = ServiceConfiguration().text(
                 bootstrapServers: brokers.bootstrapServers, group: "g", input: "in", output: "out", deadLetters: "dead")
             let file = try folder.write(text, to: "service.yaml")
-            let program = "'\(ServiceProcess.folder)/EndToEndService' run --config '\(file)'"
+            let program = "'\(ServiceProcess.folder)/PushmillEndToEndService' run --config '\(file)'"
             let command = "echo $$ > '\(group.members)' && exec \(program)"
             let service = try ServiceProcess(
                 ["-c", command], executable: "/bin/sh", environment: ["PUSHMILL_DELIVERY_CORES=auto"])

@@ -1,6 +1,6 @@
 import Glibc
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

@@ -1,7 +1,7 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

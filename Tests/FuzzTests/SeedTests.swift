@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 /// What `deploy/fuzz` begins with, and what it has found: each goes through its target, whole and cut short.

@@ -1,5 +1,5 @@
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 @Suite("What a member of a group is answered", .serialized, .ownThread)

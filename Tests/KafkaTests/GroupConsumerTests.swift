@@ -1,5 +1,5 @@
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 @Suite("A member of a group that reads late", .serialized, .ownThread)

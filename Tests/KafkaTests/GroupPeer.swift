@@ -1,5 +1,5 @@
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 
 /// A group consumer as a shard uses it: answers rebalances at once, reads late, checks what it reads.
 final class Member {

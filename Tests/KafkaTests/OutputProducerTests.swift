@@ -1,5 +1,5 @@
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 /// An output producer, and what it has reported.

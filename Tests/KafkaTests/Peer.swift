@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// A broker with a producer and a consumer on it.
 struct Peer {

@@ -1,7 +1,7 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Kafka
+@testable import PushmillKafka
 
 @Suite("What librdkafka measures", .serialized, .ownThread)
 struct StatisticsTests {

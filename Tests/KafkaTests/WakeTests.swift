@@ -1,5 +1,5 @@
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 @Suite("Polls that are woken", .serialized, .ownThread)

@@ -1,10 +1,10 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("Addresses")
 struct AddressTests {

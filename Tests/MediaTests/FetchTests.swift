@@ -1,8 +1,8 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("Fetching")
 struct FetchTests {

@@ -1,9 +1,9 @@
-import Push
-import Telemetry
-import TestSupport
+import PushmillStages
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("Names of hosts")
 struct NameGateTests {

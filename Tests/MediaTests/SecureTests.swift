@@ -1,9 +1,9 @@
 import Glibc
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("TLS", .enabled(if: Certificate.mayMake))
 struct SecureTests {

@@ -1,11 +1,11 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
-import Telemetry
-import TestSupport
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("The folder")
 struct StoreTests {

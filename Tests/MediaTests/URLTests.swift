@@ -1,7 +1,7 @@
-import Push
+import PushmillStages
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 @Suite("URLs and types")
 struct URLTests {

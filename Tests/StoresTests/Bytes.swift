@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 
 extension TemporaryFolder {
     var stateFile: String { "\(path)/state.sqlite" }

@@ -1,5 +1,5 @@
 import Glibc
-package import Stores
+package import PushmillStores
 
 /// What the counts of many accounts cost: to restore them from a changelog into memory and files, to open the files again,
 /// and to take messages whose accounts are in memory, in the file, or nowhere.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Brings what is done to the group, one checkpoint after the other. Two ways lead to an end: a commit, before which the
 /// changelog is acknowledged; or a transaction that holds outputs, changelog and offsets. The shard performs each action

@@ -1,7 +1,7 @@
-package import Kafka
-package import Stores
+package import PushmillKafka
+package import PushmillStores
 import Synchronization
-package import Telemetry
+package import PushmillTelemetry
 
 /// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
 /// of those that are followed where it is co-partitioned with the input. Everything but `stop` returns at once.

@@ -1,7 +1,7 @@
-import Kafka
-import Push
-import Stores
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import PushmillTelemetry
 
 /// The follower's thread: reads what it is asked for, again and again where that fails.
 struct ContactFollowing {

@@ -1,7 +1,7 @@
-import Kafka
-import Push
-import Stores
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import PushmillTelemetry
 
 /// What is read of a topic of contacts: each partition from where the store has it, or from its beginning, and on.
 struct ContactReading {

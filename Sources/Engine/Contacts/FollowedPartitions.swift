@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 /// The partitions of a topic of contacts that are read here, and who waits for them.
 struct FollowedPartitions {

@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 
 /// Hands values from any thread to one that waits for them, as many at once as there are.
 ///

@@ -1,5 +1,5 @@
-import Kafka
-import Stores
+import PushmillKafka
+import PushmillStores
 
 extension TopicRecord {
     /// Good as long as the record is.

@@ -1,4 +1,4 @@
-package import Stores
+package import PushmillStores
 
 /// A count as the changelog has it.
 ///

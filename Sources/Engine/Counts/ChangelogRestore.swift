@@ -1,5 +1,5 @@
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
 /// Counts of partitions on their way from the changelog: which are read, and what was taken of them and not yet applied.
 struct ChangelogRestore {

@@ -1,5 +1,5 @@
-import Push
-package import Stores
+import PushmillStages
+package import PushmillStores
 
 /// The counts that the records of one partition of a changelog come to, in memory: for those who look at them or put them
 /// right.

@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 /// An account in memory, in 32 bytes without a pointer: two to a cache line.
 struct CountCell {

@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 /// What is settled of counts and not yet in the changelog: records to be, in the order in which they were settled. Keys
 /// stand one behind the other in one buffer.

@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 /// Which accounts a file may have: says no only where it has them not, so that an account's first sight costs no read.
 /// Known only where the file was empty when it was opened. A Bloom filter with five bits, all in one word.

@@ -1,6 +1,6 @@
-import CMemory
+import CPushmillMemory
 import Glibc
-import Stores
+import PushmillStores
 
 /// Accounts in one block of memory: open addressing with linear probing, Robin Hood's way. An account's home is its hash's share of the
 /// table, so that cells stand nearly in the order of their hashes, and a table may have any size.

@@ -1,4 +1,4 @@
-package import Stores
+package import PushmillStores
 
 /// The counts of one partition: those in memory, within a budget, and the disk behind them. Owned by one thread.
 ///

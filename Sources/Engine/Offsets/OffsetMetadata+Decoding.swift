@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension OffsetMetadata {
     /// Reads the metadata of a commit that names `offset`. Any text gives a set or a rejection; what it allocates is

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// One partition that the group has given to this shard, from then until it is given back.
 struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {

@@ -1,4 +1,4 @@
-package import Kafka
+package import PushmillKafka
 
 /// What is not finished of a partition.
 package struct Backlog: Sendable, Equatable {

@@ -1,7 +1,7 @@
-package import Kafka
-package import Push
-package import Stores
-package import Telemetry
+package import PushmillKafka
+package import PushmillStages
+package import PushmillStores
+package import PushmillTelemetry
 
 /// What an engine is to do. Its shards share the bounds of `shard` evenly.
 package struct EngineSettings: Sendable {

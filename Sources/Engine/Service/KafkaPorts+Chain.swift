@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
 
 /// Of so many messages that come at once, the stages of one are measured.
 extension KafkaPorts {

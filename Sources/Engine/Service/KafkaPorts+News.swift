@@ -1,7 +1,7 @@
-import Kafka
-import Push
-import Stores
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import PushmillTelemetry
 
 /// What an operator should know, as lines of the log and counts.
 extension KafkaPorts {

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
 
 /// What reports are counted by.
 struct OutputFacts {

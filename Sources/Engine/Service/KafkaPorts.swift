@@ -1,9 +1,9 @@
 import Glibc
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// What a shard of the service speaks to: its own consumer, producer and changelog reader, the chain with its pool, the
 /// folder of counts, the log. For the shard's thread alone, but for `inbox`.

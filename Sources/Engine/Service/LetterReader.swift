@@ -1,7 +1,7 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// Makes dead letters of messages whose outputs were refused and which are gone: reads them from their log again, on a
 /// thread of its own that lives while there is something to read.

@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
 extension Record {
     /// Lends the record's bytes to an input record.

@@ -1,5 +1,5 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 import Synchronization
 
 /// What other threads leave for a shard, which is woken for it.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// The way to the end: finish what is in flight, commit, leave the group; all of it within the grace, of which four fifths
 /// are for finishing, so that what is given up then can still be committed around.

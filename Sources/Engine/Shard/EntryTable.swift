@@ -1,5 +1,5 @@
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
 /// A message between take and acknowledgement. Written by its shard only; 0 as a number is none.
 struct Entry {

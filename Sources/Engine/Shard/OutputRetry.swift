@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// What cannot be sent at once to one destination, in its order: outputs that came back, and those behind them. What
 /// comes back first stops the destination, until all that was sent there is answered; then everything is sent again in

@@ -1,6 +1,6 @@
-package import Kafka
-package import Push
-package import Stores
+package import PushmillKafka
+package import PushmillStages
+package import PushmillStores
 
 /// Everything outside that a shard speaks to, for its own thread alone. `KafkaPorts` are the real ones; the simulation has
 /// others. No call waits, but for `wait` and the steps of transactions, which have a bound.

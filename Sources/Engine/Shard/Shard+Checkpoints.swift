@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// One moment: how far partitions are, and the counts that go with that.
 struct Cut {

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// Messages: taken in batches, run in order, finished.
 extension Shard where Ports: ~Copyable {

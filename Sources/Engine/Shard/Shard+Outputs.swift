@@ -1,5 +1,5 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
 /// Outputs: published, answered, sent again.
 extension Shard where Ports: ~Copyable {

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// Partitions that are to be given back together: drained within a bound, committed within another.
 struct Revocation {

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Stores
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// Counts that are restored from the changelog, between batches of messages.
 extension Shard where Ports: ~Copyable {

@@ -1,6 +1,6 @@
-import Kafka
-package import Push
-import Stores
+import PushmillKafka
+package import PushmillStages
+import PushmillStores
 
 /// One thread's engine: a member of the group with its partitions, from poll to commit. `turn` does what is due and never
 /// waits; its thread waits in between.

@@ -1,5 +1,5 @@
-package import Kafka
-import Push
+package import PushmillKafka
+import PushmillStages
 
 /// What a shard shows of itself to others: a copy.
 package struct ShardFigures: Sendable {

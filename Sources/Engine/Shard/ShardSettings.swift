@@ -1,4 +1,4 @@
-package import Stores
+package import PushmillStores
 
 /// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.
 package struct ShardSettings: Sendable {

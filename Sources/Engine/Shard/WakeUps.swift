@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// The wake-ups of suspended entries, the earliest first: a binary heap of entries that know their places in it.
 struct WakeUps: ~Copyable {

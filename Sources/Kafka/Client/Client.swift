@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 import Synchronization
 
 /// A line that librdkafka logs, with its syslog level (3 error, 4 warning, 6 info, 7 debug).

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// librdkafka's own properties by their own names, in order; a later one wins.
 public struct ClientProperties: Sendable, Equatable {

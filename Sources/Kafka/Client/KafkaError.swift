@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// What librdkafka says went wrong. `name` is librdkafka's own and stable: it goes to logs and dead letters.
 public struct KafkaError: Error, Equatable, Sendable {

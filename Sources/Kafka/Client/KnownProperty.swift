@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 import Glibc
 
 /// A property that this librdkafka documents.

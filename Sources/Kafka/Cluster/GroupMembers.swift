@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 extension Producer {
     /// The members that a group has now; nil where brokers do not tell. Blocks.

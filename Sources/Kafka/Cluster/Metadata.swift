@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Questions to the cluster that block their caller: never asked on the polling thread.
 enum Metadata {

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// librdkafka's own broker, in this process, speaking Kafka's protocol on loopback. It keeps 5 MB a partition, creates
 /// topics when asked for them, and forgets everything when it goes.

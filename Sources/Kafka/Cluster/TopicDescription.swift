@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 extension Producer {
     /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.

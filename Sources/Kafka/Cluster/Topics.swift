@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 extension Producer {
     /// Creates a topic with these settings, such as `cleanup.policy`. One that exists already is no error. Blocks.

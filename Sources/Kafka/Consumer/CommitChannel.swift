@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Commits explicit lists with their metadata and waits for the answer no longer than it is told. For one thread.
 public final class CommitChannel {

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// A member of a group, with cooperative rebalances and commits of explicit lists. `poll`, leaving and the answers to
 /// rebalances are for one thread; commits and questions for any other.

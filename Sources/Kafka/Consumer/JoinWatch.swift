@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 internal import Synchronization
 
 /// Whether the group is being joined anew, which librdkafka tells in no other way than by its requests: not when a

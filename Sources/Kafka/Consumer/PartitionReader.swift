@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Reads chosen partitions from chosen places, outside of any group: it never joins one and never commits. For one
 /// thread.

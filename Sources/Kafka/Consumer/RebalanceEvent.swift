@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// What the group wants of this member. The consumer goes on only when it has been answered: `assign` by
 /// `Consumer.assign`, `revoke` and `lose` by `Consumer.unassign`.

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// The records of one poll, in a buffer that is used again for the next.
 public struct RecordBatch: ~Copyable {

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Small numbers for the topics that records come from, so that a record carries no name.
 final class TopicNumbers {

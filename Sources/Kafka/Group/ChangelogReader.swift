@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Follows partitions of one topic, outside of any group, up to their ends. For one thread that never blocks in it.
 package final class ChangelogReader {

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// What comes of the group, and of what it was asked.
 package enum ConsumerEvent: Sendable {

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 extension GroupConsumer {
     /// Answered by `commitEnded` of that number, or never: librdkafka keeps commits for a coordinator that is away, and

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Which partitions are read, and where. librdkafka's list of what is read is not the group's: a member owns what it was
 /// given (`rkcg_group_assignment`) whether it reads it or not.

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// A member of a group, for one thread that never blocks in it. Records come through a queue of their own and events
 /// through another: who wants no records takes none, and is in the group nevertheless.

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 internal import Synchronization
 
 /// Asks brokers where logs begin and end, on a thread of its own: librdkafka's questions for that block. Partitions

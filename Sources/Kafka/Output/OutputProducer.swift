@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused: at least once a
 /// refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the transaction. All that was

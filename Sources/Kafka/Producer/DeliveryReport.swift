@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// What became of one published record.
 public struct DeliveryReport {

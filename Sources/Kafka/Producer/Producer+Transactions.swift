@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// Transactions, for a producer with a `transactional.id`. Each call blocks up to its time-out, so they are for one
 /// thread that may; delivery reports are to be polled by another meanwhile. An error that `isRetriable` asks for the same

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 internal import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// What a transactional producer has to tell, as events: librdkafka then calls nobody back within the calls that end a
 /// transaction, which wait for every report to be taken here. For the thread that polls.

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 internal import Glibc
 
 /// Headers that belong to someone else: valid as long as their owner is.

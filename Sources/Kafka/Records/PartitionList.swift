@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 internal import Glibc
 
 /// The owner of one `rd_kafka_topic_partition_list_t`.

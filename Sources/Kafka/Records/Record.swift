@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
 /// once, on any thread. Held long, it holds the whole fetch response: who keeps a record copies it.

@@ -1,4 +1,4 @@
-internal import CRdKafka
+internal import CPushmillRdKafka
 
 extension TopicPartition {
     /// Where records of this key are published, as by `Producer` and by Java clients: murmur2.

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 extension Measurement {
     /// What the stage costs in a chain of its own, for a message with a URL that is known and for one without; compare

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension MediaType {
     /// So many bytes tell.

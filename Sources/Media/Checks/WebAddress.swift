@@ -1,5 +1,5 @@
-import CCurl
-import Push
+import CPushmillCurl
+import PushmillStages
 
 /// A URL that may be fetched, as libcurl reads it: the client that connects must not
 /// understand it otherwise than the code that checks.

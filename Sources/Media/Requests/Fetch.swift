@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Synchronization
 
 /// Media that somebody waits for.

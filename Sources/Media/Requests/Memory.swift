@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// What was behind a URL a little while ago. Bounded in URLs and in what they take: what was not asked for the longest is
 /// forgotten.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Synchronization
 
 /// Who waits for what: everybody who asks for one URL waits for the same fetch, which ends when the last has given up.

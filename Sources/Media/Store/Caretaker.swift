@@ -1,5 +1,5 @@
 import Dispatch
-import Push
+import PushmillStages
 
 /// Keeps the folder within its bounds, once an hour and when much has come, and looks at its disk.
 final class Caretaker: Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Media that is coming in: its type is known by its first bytes, its size is held to the type's limit, its hash grows
 /// with it. Belongs to one thread.

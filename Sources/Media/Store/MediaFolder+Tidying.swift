@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 
 extension MediaFolder {
     /// A file as it was at some time.

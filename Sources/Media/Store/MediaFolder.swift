@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
 
 /// Where media is kept. What waits until a file is on the disk waits on threads of its own. Its bytes are written on the

@@ -1,7 +1,7 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// How much more a folder of media takes. All of it together, files that are still coming in included, stays within its
 /// capacity; and its disk, where the state of the service may be too, keeps a floor of free space.

@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
 
 /// A file that is being written under a name nobody asks for; gone with the value unless it was given its own.

@@ -1,6 +1,6 @@
-import CCurl
+import CPushmillCurl
 import Glibc
-import Push
+import PushmillStages
 
 /// One request and its response. Belongs to the transfers' thread.
 ///

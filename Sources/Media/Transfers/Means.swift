@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// What every transfer uses.
 struct Means: Sendable {

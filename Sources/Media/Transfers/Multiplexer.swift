@@ -1,6 +1,6 @@
-import CCurl
+import CPushmillCurl
 import Glibc
-import Push
+import PushmillStages
 
 /// Exchanges that go on at the same time, and the sockets they wait for. Belongs to the transfers' thread.
 final class Multiplexer {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// When a transfer that broke is tried again, and whether at all.
 struct RetryPlan {

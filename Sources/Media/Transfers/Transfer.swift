@@ -1,5 +1,5 @@
-import CCurl
-import Push
+import CPushmillCurl
+import PushmillStages
 
 /// The way to one piece of media: as many exchanges as redirects and broken connections make of it. Belongs to the
 /// transfers' thread.

@@ -1,5 +1,5 @@
-import CCurl
-import Push
+import CPushmillCurl
+import PushmillStages
 
 /// Every transfer there is, on one thread.
 final class TransferLoop {

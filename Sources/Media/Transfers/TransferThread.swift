@@ -1,6 +1,6 @@
 import Glibc
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// The thread of all transfers, as others see it.
 final class TransferThread: Sendable {

@@ -1,4 +1,4 @@
-import CAllocations
+import CPushmillAllocations
 import Glibc
 
 /// What one message costs in a piece of the chain, on one thread, once every buffer has grown to its size.

@@ -1,4 +1,4 @@
-import CICU
+import CPushmillICU
 
 /// The way a text runs, by its letters. UAX 9: the first that has a direction decides.
 public struct TextDirection: Sendable, Equatable, RawRepresentable {

@@ -1,4 +1,4 @@
-import CZlib
+import CPushmillZlib
 import Glibc
 
 /// Reads a file from its beginning, plain or compressed by gzip: its first bytes tell.

@@ -1,4 +1,4 @@
-import CZlib
+import CPushmillZlib
 import Glibc
 
 /// Writes a file that appears, or replaces the one before, when it is complete; compressed by gzip if its name ends in

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// A hash that is computed again and again.
 final class DigestContext {

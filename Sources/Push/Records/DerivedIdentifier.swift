@@ -1,4 +1,4 @@
-internal import COpenSSL
+internal import CPushmillOpenSSL
 
 /// The `apns-id` of a message that came without one: a UUID of version 8 that each repeat of the message gets again.
 struct DerivedIdentifier {

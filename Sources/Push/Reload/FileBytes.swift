@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 import Glibc
 
 /// A file that was read at once, with its permissions.

@@ -1,6 +1,6 @@
-import Push
-import Replay
-import Telemetry
+import PushmillStages
+import PushmillReplay
+import PushmillTelemetry
 
 /// The chain applied to what comes from the input.
 struct Application {

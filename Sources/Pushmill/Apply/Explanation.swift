@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Synchronization
 
 /// Tells what each stage did to a message, and how long it took.

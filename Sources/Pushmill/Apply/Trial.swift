@@ -1,6 +1,6 @@
-import Media
-package import Push
-package import Replay
+import PushmillMedia
+package import PushmillStages
+package import PushmillReplay
 
 /// A configuration that is tried on records, outside of the service: nothing is watched and nothing created that the
 /// configuration names.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// All commands, and the way from a command line to one of them.
 struct CommandTable {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// One call of a command: what it was given, and what it may use.
 package struct Invocation: Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A command's arguments, told apart by its options.
 struct ParsedArguments {

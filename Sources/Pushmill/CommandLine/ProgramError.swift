@@ -1,6 +1,6 @@
-package import Push
-import Replay
-package import Telemetry
+package import PushmillStages
+import PushmillReplay
+package import PushmillTelemetry
 
 /// Why a command ends early.
 package enum ProgramError: Error {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// What a command finds around it.
 package struct Surroundings: Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension Command {
     static let apply = Command(

@@ -1,5 +1,5 @@
-import Engine
-import Push
+import PushmillEngine
+import PushmillStages
 
 extension Command {
     private static let recipient = Option.operand("RECIPIENT", "whose counts they are")

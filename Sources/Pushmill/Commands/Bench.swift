@@ -1,8 +1,8 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Media
-import Push
-import Stores
+import PushmillMedia
+import PushmillStages
+import PushmillStores
 
 extension Command {
     /// What there is to measure, by the names that the command takes.

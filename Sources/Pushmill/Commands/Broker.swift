@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
 extension Command {
     static let broker = Command(

@@ -1,7 +1,7 @@
 import Glibc
-import Kafka
-import Push
-import Replay
+import PushmillKafka
+import PushmillStages
+import PushmillReplay
 
 extension Command {
     static let capture = Command(

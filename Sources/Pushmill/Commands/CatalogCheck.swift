@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Push
+import PushmillStages
 
 extension Command {
     private static let folder = Option.operand("DIR", "the catalog's folder")

@@ -1,8 +1,8 @@
-import Engine
-import Kafka
-import Push
-import Replay
-import Stores
+import PushmillEngine
+import PushmillKafka
+import PushmillStages
+import PushmillReplay
+import PushmillStores
 
 /// The counts of a service: what its changelog says.
 struct ChangelogAccess {

@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 extension Command {
     private static let owner = Option.value("owner", "RECIPIENT", "only this recipient's contacts")

@@ -1,7 +1,7 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 extension Command {
     static let demo = Command(

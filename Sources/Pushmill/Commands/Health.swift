@@ -1,5 +1,5 @@
 import Glibc
-import Telemetry
+import PushmillTelemetry
 
 extension Command {
     static let health = Command(

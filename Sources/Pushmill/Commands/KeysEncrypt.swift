@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension Command {
     private static let form = Option.operand("FORMAT", SealingForm.allCases.map(\.rawValue).joined(separator: ", "))

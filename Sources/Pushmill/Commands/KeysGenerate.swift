@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 
 extension Command {
     private static let forms = SealingForm.allCases.filter { $0 != .rot13 && $0 != .webPushDraft }

@@ -1,8 +1,8 @@
 import Glibc
-import Kafka
-import Push
-import Replay
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillReplay
+import PushmillTelemetry
 
 extension Command {
     static let redrive = Command(

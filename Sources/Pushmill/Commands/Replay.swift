@@ -1,5 +1,5 @@
-import Push
-import Replay
+import PushmillStages
+import PushmillReplay
 
 extension Command {
     static let replay = Command(

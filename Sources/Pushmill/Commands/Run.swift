@@ -1,6 +1,6 @@
 import Glibc
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 
 extension Command {
     static let run = Command(

@@ -1,5 +1,5 @@
 import Glibc
-import Stores
+import PushmillStores
 
 /// The embedded state, for commands that look at it or change it.
 extension Invocation {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Events such as an app's backend would send, to people of several languages.
 struct DemoEvents {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// Sends sample events, and knows them again by their `apns-id`, which comes out as it went in.
 final class DemoFeed {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A payload as a lock screen would show it.
 struct DemoNotification: Encodable, Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A stage that asks a server for a preview, which for some events hangs: what a deadline is for.
 struct DemoPreview: Stage {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// What came of one event.
 struct DemoResult: Encodable, Sendable {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// Reads what comes out from now on: notifications and dead letters.
 final class DemoResults {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// Feeds sample events to a service, and shows what comes of each.
 final class DemoRun: Sendable {

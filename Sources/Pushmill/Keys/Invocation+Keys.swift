@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// What the commands that try keys and ciphertexts have in common.
 extension Option {

@@ -1,5 +1,5 @@
-import Replay
-import Telemetry
+import PushmillReplay
+import PushmillTelemetry
 
 /// Which part of a topic is meant.
 struct RangeOptions {

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import Replay
+import PushmillKafka
+import PushmillStages
+import PushmillReplay
 
 /// Where records come from: a file, or `topic:NAME`.
 struct RecordPlace {

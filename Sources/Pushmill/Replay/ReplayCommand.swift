@@ -1,6 +1,6 @@
 import Glibc
-import Push
-import Replay
+import PushmillStages
+import PushmillReplay
 
 /// One call of `pushmill replay`.
 struct ReplayCommand {

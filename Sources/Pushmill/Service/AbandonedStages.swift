@@ -1,5 +1,5 @@
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 
 /// Counts the stages that lost their message, and those that ended after that.
 final class AbandonedStages: ChainObserver {

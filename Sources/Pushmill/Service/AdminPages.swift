@@ -1,6 +1,6 @@
-import Engine
-import Push
-import Telemetry
+import PushmillEngine
+import PushmillStages
+import PushmillTelemetry
 
 /// What the admin endpoint of a service shows.
 struct AdminPages {

@@ -1,7 +1,7 @@
-import Engine
-import Kafka
-import Stores
-import Telemetry
+import PushmillEngine
+import PushmillKafka
+import PushmillStores
+import PushmillTelemetry
 
 /// Counts of the format before this one. What was an instance's own goes into the changelog, once, where that says nothing
 /// of an account; what was a copy of the changelog is of no use any more.

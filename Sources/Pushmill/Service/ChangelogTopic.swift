@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import Telemetry
+import PushmillKafka
+import PushmillTelemetry
 
 /// The changelog of badge counts, which has to be there with as many partitions as the input before a service starts.
 struct ChangelogTopic {

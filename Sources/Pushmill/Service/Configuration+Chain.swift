@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension Configuration {
     /// Builds the stages of the chain; opens what they need. `wrap` may put another stage around each.

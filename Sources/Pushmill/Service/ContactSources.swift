@@ -1,6 +1,6 @@
 import Glibc
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
 /// Opens what a contact stage names as its source.
 struct ContactSources: Sendable {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// The topic of which the embedded store's contacts are a copy.
 package struct ContactTopic: Sendable, Equatable {

@@ -1,7 +1,7 @@
-import Engine
-import Kafka
+import PushmillEngine
+import PushmillKafka
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// The engine for those who ask about it, also before there is one: brokers may be away when a service starts.
 final class EngineHandle: Sendable {

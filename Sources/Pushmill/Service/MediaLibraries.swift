@@ -1,6 +1,6 @@
-import Media
-import Push
-import Telemetry
+import PushmillMedia
+import PushmillStages
+import PushmillTelemetry
 
 /// The libraries of media that a chain has, one for each of its attachment stages.
 struct MediaLibraries: Sendable {

@@ -1,5 +1,5 @@
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 
 /// The configuration that is read again at SIGHUP: its log level takes effect, everything else at the next start.
 struct Rereading: Sendable {

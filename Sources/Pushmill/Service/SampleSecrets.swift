@@ -1,5 +1,5 @@
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 
 /// The secrets of examples, which everybody knows, are good for trying things on one machine.
 enum SampleSecrets {

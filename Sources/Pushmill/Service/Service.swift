@@ -1,11 +1,11 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Kafka
-import Media
-import Push
-import Stores
+import PushmillKafka
+import PushmillMedia
+import PushmillStages
+import PushmillStores
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// A running service, put together from a configuration.
 final class Service: Sendable {

@@ -1,8 +1,8 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Kafka
-import Push
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
 
 extension EngineSettings {
     /// librdkafka's own limits on what waits in a producer.

@@ -1,7 +1,7 @@
 import Glibc
-import Kafka
-import Push
-import Telemetry
+import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
 
 /// A start that waits for what is outside of this process: brokers, what they let it do, their topics. Says why it waits,
 /// to readiness and in the log, when that changes and from time to time.

@@ -1,7 +1,7 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Kafka
-import Telemetry
+import PushmillKafka
+import PushmillTelemetry
 
 /// What has to be right outside before a service starts: better said now than found in a log later.
 enum Startup {

@@ -1,5 +1,5 @@
-import Kafka
-import Telemetry
+import PushmillKafka
+import PushmillTelemetry
 
 /// How many partitions topics have, asked without creating what is asked for.
 struct TopicPartitions {

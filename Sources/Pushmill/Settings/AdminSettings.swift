@@ -1,5 +1,5 @@
-import Push
-package import Telemetry
+import PushmillStages
+package import PushmillTelemetry
 
 /// The admin endpoint.
 package struct AdminSettings: Sendable {

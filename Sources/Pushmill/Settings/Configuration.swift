@@ -1,5 +1,5 @@
-import Engine
-package import Push
+import PushmillEngine
+package import PushmillStages
 
 /// All settings of a service, checked.
 package struct Configuration: Sendable {

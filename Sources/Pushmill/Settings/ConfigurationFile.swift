@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 
 /// The bytes of a configuration, and the absolute folder at which its relative paths start.
 struct ConfigurationFile {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// Everything a configuration is made from, its file aside.
 package struct ConfigurationSource {

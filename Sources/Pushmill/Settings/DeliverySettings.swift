@@ -1,5 +1,5 @@
-package import Engine
-import Push
+package import PushmillEngine
+import PushmillStages
 
 /// What is promised about delivery, and the limits within.
 package struct DeliverySettings: Sendable {

@@ -1,5 +1,5 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
 /// What librdkafka says to a property in its section.
 package enum KafkaProperties {

@@ -1,5 +1,5 @@
-import Kafka
-package import Push
+import PushmillKafka
+package import PushmillStages
 
 /// Properties for librdkafka by its own names, defaults included.
 package struct KafkaSettings: Sendable {

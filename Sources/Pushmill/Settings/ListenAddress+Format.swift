@@ -1,5 +1,5 @@
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 
 extension SettingFormat where Value == ListenAddress {
     static var listenAddress: Self {

@@ -1,5 +1,5 @@
-import Push
-package import Telemetry
+import PushmillStages
+package import PushmillTelemetry
 
 /// What is logged, and how.
 package struct LogSettings: Sendable {

@@ -1,5 +1,5 @@
-import CProcess
-import Push
+import CPushmillProcess
+import PushmillStages
 
 /// What the system may do with the process.
 package struct ProcessSettings: Sendable {

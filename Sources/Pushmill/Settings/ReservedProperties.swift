@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Properties of librdkafka that the service's promises rest on. Setting one to what it has anyway does no harm.
 enum ReservedProperties {

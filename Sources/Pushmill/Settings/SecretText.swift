@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A secret that has a file of its own, as mounted secrets do.
 enum SecretText {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Where counts, contacts and checkpoints survive a restart.
 package struct StateSettings: Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// The topics by name.
 package struct TopicSettings: Sendable {

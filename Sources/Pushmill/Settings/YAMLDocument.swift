@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A YAML file as a tree of settings. Of YAML it takes lists, maps and scalars; anchors, aliases, tags and further
 /// documents are refused: a configuration has no use for them, and plain files have no surprises.

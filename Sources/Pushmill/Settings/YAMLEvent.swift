@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// One step through a YAML document, with the spot where it starts.
 struct YAMLEvent {

@@ -1,5 +1,5 @@
-import CYAML
-import Push
+import CPushmillYAML
+import PushmillStages
 
 /// The events of a YAML document, one by one. Owns libyaml's parser and the bytes that it reads.
 struct YAMLEvents: ~Copyable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Writes settings as YAML that reads back as the same settings.
 enum YAMLText {

@@ -1,5 +1,5 @@
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
 /// The outputs to compare with, in any order, found by the place of their input.
 package final class Baseline {

@@ -1,5 +1,5 @@
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
 /// An output in the one spelling in which the recorded and the new are held against each other: under its input's
 /// coordinates, without the topic's name.

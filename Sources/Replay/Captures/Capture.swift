@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A topic into lines.
 package struct Capture {

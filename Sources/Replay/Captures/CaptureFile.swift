@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// A capture as a source: lines as `capture` and `kcat -J` write them.
 package final class CaptureFile: RecordSource {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// The lines of a capture, blank ones left out, with their numbers.
 struct CaptureLines: ~Copyable {

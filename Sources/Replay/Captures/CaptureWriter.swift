@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A capture, or a golden one, being written. The one before stays until the new one is complete.
 package final class CaptureWriter {

@@ -1,5 +1,5 @@
-import Kafka
-package import Push
+import PushmillKafka
+package import PushmillStages
 
 extension RecordEnvelope {
     /// A copy of a record as the brokers have it.

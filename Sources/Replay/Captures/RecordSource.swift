@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// Recorded input, in its order. For one caller at a time.
 package protocol RecordSource: AnyObject {

@@ -1,4 +1,4 @@
-import Kafka
+import PushmillKafka
 
 /// Finds where a range begins and ends in a partition.
 struct TopicPlaces {

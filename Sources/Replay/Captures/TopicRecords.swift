@@ -1,5 +1,5 @@
-package import Kafka
-package import Push
+package import PushmillKafka
+package import PushmillStages
 
 /// A part of a topic as a source, one partition after another, so that it comes in the same order each time. Reads what
 /// is committed, outside of any group.

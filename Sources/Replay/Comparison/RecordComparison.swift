@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Holds two outputs of the same input against each other.
 struct RecordComparison: Sendable {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Which records are compared. All are run, so that counts come out as they do without a filter.
 package struct RecordFilter: Sendable {

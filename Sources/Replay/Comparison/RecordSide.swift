@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// What a report shows of a record, before or after.
 package struct RecordSide: Sendable, Equatable {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// A record that could not be a notification, as it stands in the topic of dead letters.
 package struct DeadLetter: Sendable {

@@ -1,5 +1,5 @@
-package import Kafka
-import Push
+package import PushmillKafka
+import PushmillStages
 
 /// Dead letters back to the input topics that they came from.
 package struct Redrive {

@@ -1,5 +1,5 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
 /// Publishes letters to where they came from: the same partition, as long as the topic has it, so that a recipient's
 /// events stay in one.

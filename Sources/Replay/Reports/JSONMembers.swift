@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A JSON object being written.
 struct JSONMembers {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A file that tells what a replay has found.
 package protocol ReplayReport: AnyObject {

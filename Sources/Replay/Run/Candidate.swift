@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// The configuration that is tried: a chain, and where its outputs would go.
 package struct Candidate: Sendable {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 import Synchronization
 
 /// Deadlines as they were recorded: a stage that was late for a record in the baseline is late for it again, and gets its

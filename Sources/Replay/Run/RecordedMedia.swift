@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 import Synchronization
 
 /// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.

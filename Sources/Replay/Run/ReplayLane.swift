@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Runs the records of some recipients, one after another, and compares what comes of them.
 final class ReplayLane: Sendable {

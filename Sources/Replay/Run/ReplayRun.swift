@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// A replay: recorded input through a candidate configuration, held against a baseline.
 package struct ReplayRun {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Synchronization
 
 /// The badge counts of a lane's recipients before their first record, as the baseline lets them be known: what it shows

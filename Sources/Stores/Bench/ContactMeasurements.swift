@@ -1,5 +1,5 @@
 import Glibc
-package import Push
+package import PushmillStages
 
 extension Measurement {
     /// What contacts cost, so many of them in the memory of a file and in the embedded store. Writes into the folder.

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 extension Measurement {
     /// What a message costs with work for every stage that needs no network. Writes into the folder.

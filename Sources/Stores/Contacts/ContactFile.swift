@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 
 /// A JSON Lines file of contacts, held in memory and read again when it changes.
 package final class ContactFile: ContactBook {

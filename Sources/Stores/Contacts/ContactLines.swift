@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// Contacts as JSON Lines.
 struct ContactLines: ~Copyable {

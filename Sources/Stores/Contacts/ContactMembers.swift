@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// What a JSON object says of a contact: `{"owner": "anna", "id": "c1", "name": "Zoë"}`. Without an owner it belongs to
 /// the shared directory.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 /// The contacts of a JSON Lines file in memory: their records one after another, and an index into them.
 final class ContactTable: Sendable {

@@ -1,4 +1,4 @@
-package import Push
+package import PushmillStages
 import Synchronization
 
 /// The contacts in a state file, behind a cache. What another process changes there is seen within a second.

@@ -1,4 +1,4 @@
-import CSQLite
+import CPushmillSQLite
 
 /// The connection of one owner to a file of counts, and what it says in SQL.
 struct CountConnection: ~Copyable {

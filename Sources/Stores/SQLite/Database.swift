@@ -1,4 +1,4 @@
-import CSQLite
+import CPushmillSQLite
 import Glibc
 
 /// One connection to a SQLite file, for one thread at a time. Statements may outlive it.

@@ -1,4 +1,4 @@
-import CSQLite
+import CPushmillSQLite
 
 /// A prepared statement, made once and used again and again by the thread of its connection.
 package struct Statement: ~Copyable {

@@ -1,4 +1,4 @@
-import CMicrohttpd
+import CPushmillMicrohttpd
 import Glibc
 
 /// Drives libmicrohttpd. Everything in here, handlers and streams included, runs on the one thread that calls `run`.

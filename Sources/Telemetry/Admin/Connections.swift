@@ -1,4 +1,4 @@
-import CMicrohttpd
+import CPushmillMicrohttpd
 import Glibc
 
 /// The open connections and what each is at. A whole request, head and body, has to come within a time, however steadily

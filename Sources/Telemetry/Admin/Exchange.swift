@@ -1,4 +1,4 @@
-import CMicrohttpd
+import CPushmillMicrohttpd
 
 /// One request until it is answered.
 final class Exchange {

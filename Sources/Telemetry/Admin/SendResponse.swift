@@ -1,4 +1,4 @@
-import CMicrohttpd
+import CPushmillMicrohttpd
 
 extension AdminLoop {
     /// What every response carries, unless it says otherwise itself.

@@ -1,4 +1,4 @@
-import CMicrohttpd
+import CPushmillMicrohttpd
 import Glibc
 
 /// The body of one response that comes piece by piece.

@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import TestSupport
+import PushmillKafka
+import PushmillTestSupport
 import Testing
 
 extension EndToEnd {

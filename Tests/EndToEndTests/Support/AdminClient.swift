@@ -1,5 +1,5 @@
 import Glibc
-import Telemetry
+import PushmillTelemetry
 
 /// Asks a service's admin endpoint.
 struct AdminClient: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import Kafka
+import PushmillKafka
 
 /// An event that has come out.
 struct Arrival: Sendable {

@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 
 /// An event that counts, and what it must become.
 struct BadgeEvent: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import Kafka
+import PushmillKafka
 
 /// The cluster under test: librdkafka's mock in this process, unless `PUSHMILL_TEST_BROKERS` names another.
 struct Brokers: Sendable {

@@ -1,5 +1,5 @@
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// Runs what blocks on a thread of its own: the pool that tests run on has a thread a core and no more.
 func elsewhere<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {

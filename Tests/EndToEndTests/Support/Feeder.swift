@@ -1,5 +1,5 @@
 import Glibc
-import Kafka
+import PushmillKafka
 
 /// Publishes events to the input, and tells when they are stored.
 final class Feeder: Sendable {

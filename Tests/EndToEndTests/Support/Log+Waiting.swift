@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 extension Log {
     /// What has been said, as far as the log still has it.

@@ -1,7 +1,7 @@
 import Glibc
-import Kafka
-import Telemetry
-import TestSupport
+import PushmillKafka
+import PushmillTelemetry
+import PushmillTestSupport
 
 /// A broker that wants a SASL/PLAIN login, of which the mock cluster knows nothing: stands before one, answers what a login
 /// asks, and passes everything else on.

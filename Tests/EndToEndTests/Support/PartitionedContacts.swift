@@ -1,8 +1,8 @@
-import Engine
-import Kafka
-import Stores
-import Telemetry
-import TestSupport
+import PushmillEngine
+import PushmillKafka
+import PushmillStores
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 /// A topic of contacts whose partitions have contacts of their own, and an instance that follows some of them.

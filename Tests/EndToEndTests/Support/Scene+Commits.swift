@@ -1,5 +1,5 @@
-import Engine
-import Kafka
+import PushmillEngine
+import PushmillKafka
 
 extension Scene {
     /// What the group has committed, in the order of the partitions.

@@ -1,7 +1,7 @@
 import Glibc
-import Kafka
+import PushmillKafka
 import Synchronization
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 /// Brokers with topics of random names, a feeder and readers at both ends, and the services between them.

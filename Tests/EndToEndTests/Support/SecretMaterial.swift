@@ -1,6 +1,6 @@
-import TestSupport
+import PushmillTestSupport
 
-@testable import Push
+@testable import PushmillStages
 
 /// Files and records that are full of secrets.
 struct SecretMaterial: Sendable {

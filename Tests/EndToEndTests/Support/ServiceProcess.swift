@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
-import Telemetry
-import TestSupport
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 /// A service in a process of its own, with what it says.
@@ -31,7 +31,7 @@ final class ServiceProcess: Sendable {
         return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
     }()
 
-    init(_ arguments: [String], executable: String = "EndToEndService", environment: [String] = []) throws {
+    init(_ arguments: [String], executable: String = "PushmillEndToEndService", environment: [String] = []) throws {
         let (output, input) = (try Self.pipe(), try Self.pipe())
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -1,7 +1,7 @@
 import Glibc
-import Kafka
+import PushmillKafka
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// Reads a topic from its beginning, outside of any group, on a thread of its own.
 final class TopicReader<Element: Sendable>: Sendable {

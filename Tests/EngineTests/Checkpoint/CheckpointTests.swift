@@ -1,7 +1,7 @@
-import Push
+import PushmillStages
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Checkpoints at least once")
 struct CommittedCheckpointTests {

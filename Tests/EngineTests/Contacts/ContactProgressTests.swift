@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Contacts of a topic")
 struct ContactProgressTests {

@@ -1,7 +1,7 @@
-import Stores
+import PushmillStores
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 typealias Record = ChangelogRecord
 

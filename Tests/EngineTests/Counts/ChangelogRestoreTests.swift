@@ -1,7 +1,7 @@
-import Stores
+import PushmillStores
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Counts on their way from the changelog")
 struct ChangelogRestoreTests {

@@ -1,8 +1,8 @@
-import Stores
-import TestSupport
+import PushmillStores
+import PushmillTestSupport
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("The table of counts")
 struct CountTableTests {

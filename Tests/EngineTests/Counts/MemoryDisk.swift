@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 
 /// A disk in memory that can be told to fail.
 final class MemoryDisk: CountDisk {

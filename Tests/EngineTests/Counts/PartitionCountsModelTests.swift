@@ -1,8 +1,8 @@
-import Stores
-import TestSupport
+import PushmillStores
+import PushmillTestSupport
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 /// What dictionaries know of the same accounts.
 private struct Model {

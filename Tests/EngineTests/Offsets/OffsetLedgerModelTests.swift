@@ -1,7 +1,7 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("The ledger against a reference made of sets")
 struct OffsetLedgerModelTests {

@@ -1,5 +1,5 @@
 import Testing
-import Engine
+import PushmillEngine
 
 @Suite("What becomes of the offsets of one partition")
 struct OffsetLedgerTests {

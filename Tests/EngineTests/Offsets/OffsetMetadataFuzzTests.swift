@@ -1,8 +1,8 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Metadata that was damaged or forged")
 struct OffsetMetadataFuzzTests {

@@ -1,6 +1,6 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
-import Engine
+import PushmillEngine
 
 @Suite("What travels in a commit's metadata")
 struct OffsetMetadataTests {

@@ -1,4 +1,4 @@
-import Engine
+import PushmillEngine
 
 /// The ledger as one would write it to be obviously right: sets, and a walk for each question.
 struct ReferenceLedger {

@@ -1,9 +1,9 @@
-import Kafka
-import Push
-import Simulation
+import PushmillKafka
+import PushmillStages
+import PushmillSimulation
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Partitions of a shard")
 struct PartitionTests {

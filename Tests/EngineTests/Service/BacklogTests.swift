@@ -1,9 +1,9 @@
-import Kafka
-import Push
-import Simulation
+import PushmillKafka
+import PushmillStages
+import PushmillSimulation
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("What is not finished of a partition (issue 23, point 10)")
 struct BacklogTests {

@@ -1,7 +1,7 @@
-import Kafka
+import PushmillKafka
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 /// (trust 14) What a quota of CPU leaves to each shard.
 @Suite("The shares of shards")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("The table of entries")
 struct EntryTableTests {

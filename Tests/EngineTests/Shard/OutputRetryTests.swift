@@ -1,7 +1,7 @@
-import Push
+import PushmillStages
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Outputs that are sent again")
 struct OutputRetryTests {

@@ -1,8 +1,8 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Engine
+@testable import PushmillEngine
 
 @Suite("Wake-ups")
 struct WakeUpsTests {

@@ -1,5 +1,5 @@
-import Engine
-import Simulation
+import PushmillEngine
+import PushmillSimulation
 import Testing
 
 @Suite("Simulated runs")

@@ -1,5 +1,5 @@
-import Kafka
-import Simulation
+import PushmillKafka
+import PushmillSimulation
 
 /// The simulated cluster, asked without the ways that lead there.
 struct SimulatedClusterUnderTest: ClusterUnderTest {

@@ -1,7 +1,7 @@
-import Push
-import Stores
+import PushmillStages
+import PushmillStores
 
-@testable import Replay
+@testable import PushmillReplay
 
 /// A record of a capture can be held against others, redacted, shown and, if it is a dead letter, sent back.
 final class CaptureTarget: FuzzTarget {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// Any file is translations or a list of problems, and what was read localizes with any arguments.
 final class CatalogTarget: FuzzTarget {

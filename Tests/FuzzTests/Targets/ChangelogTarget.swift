@@ -1,6 +1,6 @@
-import Engine
-import Push
-import Stores
+import PushmillEngine
+import PushmillStages
+import PushmillStores
 
 /// A record of the changelog is refused with a reason, or is the very bytes that its count is written as, but for what the
 /// next version may have beside it.

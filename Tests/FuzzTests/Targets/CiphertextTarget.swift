@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// No ciphertext opens to anything but what was sealed, and what opens once opens again.
 final class CiphertextTarget: FuzzTarget {

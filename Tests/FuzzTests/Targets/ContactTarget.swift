@@ -1,6 +1,6 @@
-import Push
+import PushmillStages
 
-@testable import Stores
+@testable import PushmillStores
 
 /// A line of contacts, or the key and the value of a record, is an id with a name that is found again, or is refused with
 /// a reason.

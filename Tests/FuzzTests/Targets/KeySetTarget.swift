@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// A key set is keys that can be used and names of those that cannot, or it is refused.
 final class KeySetTarget: FuzzTarget {

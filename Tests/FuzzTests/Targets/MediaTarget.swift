@@ -1,7 +1,7 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 
-@testable import Media
+@testable import PushmillMedia
 
 /// Media is told by its first bytes, in whatever pieces they come.
 final class MediaTarget: FuzzTarget {

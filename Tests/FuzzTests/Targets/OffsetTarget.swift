@@ -1,6 +1,6 @@
-import Push
+import PushmillStages
 
-@testable import Engine
+@testable import PushmillEngine
 
 /// Metadata with any body is an ordered set that can be written again, or is refused.
 final class OffsetTarget: FuzzTarget {

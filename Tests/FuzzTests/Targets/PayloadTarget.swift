@@ -1,5 +1,5 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 
 /// What was read is rendered as it came, stays sound after any edits, and comes back by a rollback.
 final class PayloadTarget: FuzzTarget {

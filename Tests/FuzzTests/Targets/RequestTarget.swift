@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 /// Every request has an answer of a known kind, and none of a protected page without the token.
 ///

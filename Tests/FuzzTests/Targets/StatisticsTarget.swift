@@ -1,4 +1,4 @@
-@testable import Kafka
+@testable import PushmillKafka
 
 /// Statistics tell of partitions and brokers that there can be.
 final class StatisticsTarget: FuzzTarget {

@@ -1,6 +1,6 @@
-import Push
+import PushmillStages
 
-@testable import Media
+@testable import PushmillMedia
 
 /// A URL, given or redirected to, is refused, or is one that reads the same again and names the host that was checked.
 final class URLTarget: FuzzTarget {

@@ -1,10 +1,10 @@
 import Glibc
-import Push
+import PushmillStages
 import Synchronization
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Media
+@testable import PushmillMedia
 
 /// A library for tests, which may reach this machine, with its folder and the server it fetches from.
 final class Shelf: Sendable {

@@ -1,6 +1,6 @@
 import Synchronization
 
-@testable import Push
+@testable import PushmillStages
 
 /// Media that is there at once, by URL; everything else is not to be had.
 final class ListedMedia: MediaSource {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// Placeholders in what came out of a ciphertext.
 struct ContactOriginTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// A chain of the contact stage alone, or of what stands before it.
 struct ContactChain {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// A book of a few names: `owner/id`.
 final class ListedContacts: ContactBook {

@@ -1,5 +1,5 @@
-import TestSupport
-@testable import Push
+import PushmillTestSupport
+@testable import PushmillStages
 
 /// Beside JWE: ciphertexts that have no parts with names.
 extension BadCiphertext {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// A ciphertext that must not open, and why.
 struct BadCiphertext: CustomTestStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("What becomes of a plaintext")
 struct DecryptFieldTests {

@@ -1,6 +1,6 @@
-import TestSupport
+import PushmillTestSupport
 
-@testable import Push
+@testable import PushmillStages
 
 /// A decrypt stage with keys of its own, alone in a chain.
 struct DecryptFixture {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// A key set with a key for every use, by these names.
 enum DecryptKeys {

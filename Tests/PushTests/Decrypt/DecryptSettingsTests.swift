@@ -1,7 +1,7 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("The settings of decrypt")
 struct DecryptSettingsTests {

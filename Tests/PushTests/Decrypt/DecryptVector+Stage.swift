@@ -1,6 +1,6 @@
-import TestSupport
+import PushmillTestSupport
 
-@testable import Push
+@testable import PushmillStages
 
 extension DecryptVector {
     /// The members beside the ciphertext.

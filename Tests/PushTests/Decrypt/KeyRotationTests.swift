@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Keys that change under load")
 struct KeyRotationTests {

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// (trust 1) What nothing authenticates fails in one way only.
 @Suite("Ciphertexts that are tried out")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("What is shown of a text that cannot be read")
 struct PlaceholderTests {

@@ -1,7 +1,7 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Mutated input through chain and encoder")
 struct MutatedRecordTests {

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Races")
 struct RaceTests {

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Threads for stages")
 struct StageThreadsTests {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-@testable import Push
+@testable import PushmillStages
 
 /// A catalog folder of a test's own, removed with the value.
 final class CatalogFixture {

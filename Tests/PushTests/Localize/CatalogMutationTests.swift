@@ -1,8 +1,8 @@
 import FoundationEssentials
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Mutated catalogs")
 struct CatalogMutationTests {

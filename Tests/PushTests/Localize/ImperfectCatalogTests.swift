@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Catalogs that are not perfect, and serve")
 struct ImperfectCatalogTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Languages, held against other implementations")
 struct LanguageTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("The locale that iOS would choose")
 struct LocaleMatcherTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Where a translation is looked for")
 struct LocaleSearchTests {

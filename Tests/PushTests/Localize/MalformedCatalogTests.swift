@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// In these tables `‸` stands where the problem is, and is not part of the file.
 @Suite("Malformed catalogs")

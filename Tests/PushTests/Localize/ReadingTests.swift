@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Catalog files")
 struct ReadingTests {

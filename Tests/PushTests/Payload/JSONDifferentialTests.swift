@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 /// Where Foundation's decoder and ours may differ, and why ours is right for payloads.

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Testing
 
 @Suite("The grammar of RFC 8259")

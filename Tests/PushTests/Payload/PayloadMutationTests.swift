@@ -1,5 +1,5 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 /// Broken input through reading, editing and rendering: nothing may trap, and what comes out must be sound.

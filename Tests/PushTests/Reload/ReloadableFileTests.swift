@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Files that are read again")
 struct ReloadableFileTests {

@@ -1,4 +1,4 @@
-public import Push
+public import PushmillStages
 
 /// So that tests write settings as `["keys": "a.json", "fields": [["from": "/x"]], "note": nil]`.
 extension Setting: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,

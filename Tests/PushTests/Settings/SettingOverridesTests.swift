@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 import Testing
 
 @Suite("Settings from variables")

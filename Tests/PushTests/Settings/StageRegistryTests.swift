@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("The stage registry")
 struct StageRegistryTests {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 @Suite("Results that stages name (issue 23, point 11)")
 struct StageResultsTests {

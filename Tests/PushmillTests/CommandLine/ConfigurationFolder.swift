@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 
 /// A folder with a configuration and other files.
 struct ConfigurationFolder {

@@ -1,5 +1,5 @@
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 import Testing
 
 @testable import Pushmill

@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 @testable import Pushmill
 
 @Suite("Commands on keys and ciphertexts")

@@ -1,5 +1,5 @@
 import Glibc
-import Push
+import PushmillStages
 import Testing
 
 @testable import Pushmill

@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 import Testing
 
 @testable import Pushmill

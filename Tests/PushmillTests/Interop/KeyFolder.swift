@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Push
+import PushmillStages
 import Testing
 
 @testable import Pushmill

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import TestSupport
+import PushmillTestSupport
 
 /// Implementations of others, in Python: `Tests/interop/peers.py`.
 enum PythonPeers {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill

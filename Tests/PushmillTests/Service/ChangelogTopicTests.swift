@@ -1,6 +1,6 @@
 import Glibc
-import Kafka
-import Telemetry
+import PushmillKafka
+import PushmillTelemetry
 import Testing
 
 @testable import Pushmill

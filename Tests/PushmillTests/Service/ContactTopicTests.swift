@@ -1,5 +1,5 @@
-import Kafka
-import Telemetry
+import PushmillKafka
+import PushmillTelemetry
 import Testing
 
 @testable import Pushmill

@@ -1,8 +1,8 @@
-import Telemetry
-import TestSupport
+import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 @testable import Pushmill
 
 /// (trust 8) The secrets of examples, which everybody knows.

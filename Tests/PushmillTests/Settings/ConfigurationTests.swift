@@ -1,5 +1,5 @@
-import Push
-import Telemetry
+import PushmillStages
+import PushmillTelemetry
 import Testing
 
 @testable import Pushmill

@@ -1,6 +1,6 @@
-import Kafka
-import Push
-import TestSupport
+import PushmillKafka
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 @testable import Pushmill
 

@@ -1,5 +1,5 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill

@@ -1,6 +1,6 @@
 import Pushmill
 import PushmillTesting
-import TestSupport
+import PushmillTestSupport
 import Testing
 
 @Suite("What stages are tested with")

@@ -1,9 +1,9 @@
 import Glibc
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Captures in files")
 struct CaptureFileTests {

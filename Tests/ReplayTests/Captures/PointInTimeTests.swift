@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Places in a topic")
 struct PointInTimeTests {

@@ -1,7 +1,7 @@
-import Push
+import PushmillStages
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Redaction")
 struct RedactionTests {

@@ -1,10 +1,10 @@
 import Glibc
-import Kafka
-import Push
-import TestSupport
+import PushmillKafka
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Topics as a source", .ownThread)
 struct TopicRecordsTests {

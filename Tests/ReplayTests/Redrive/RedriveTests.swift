@@ -1,9 +1,9 @@
-import Kafka
-import Push
-import TestSupport
+import PushmillKafka
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Redrive", .ownThread)
 struct RedriveTests {

@@ -1,8 +1,8 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Replay
+@testable import PushmillReplay
 
 @Suite("Reports")
 struct ReportTests {

@@ -1,8 +1,8 @@
 import Glibc
-import Kafka
-import Push
+import PushmillKafka
+import PushmillStages
 
-@testable import Replay
+@testable import PushmillReplay
 
 /// An embedded broker with a producer on it.
 struct Broker {

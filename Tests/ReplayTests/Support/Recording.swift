@@ -1,6 +1,6 @@
-import Push
+import PushmillStages
 
-@testable import Replay
+@testable import PushmillReplay
 
 /// Records in memory as a source.
 final class Recording: RecordSource {

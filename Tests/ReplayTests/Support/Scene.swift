@@ -1,6 +1,6 @@
-import Push
+import PushmillStages
 
-@testable import Replay
+@testable import PushmillReplay
 
 /// Looks texts up by their key and the number in their first argument, as a catalog would.
 struct Phrases: ImmediateStage {

@@ -1,4 +1,4 @@
-import Engine
+import PushmillEngine
 import Glibc
 
 /// What the program is asked to do.

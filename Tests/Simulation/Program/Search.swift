@@ -1,6 +1,6 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Simulation
+import PushmillSimulation
 
 /// Spreads seeds over processes, so that one that traps or never ends is a finding like any other.
 struct Search {

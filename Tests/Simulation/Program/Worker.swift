@@ -1,6 +1,6 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Simulation
+import PushmillSimulation
 
 /// Runs seeds one after another and says so line by line: `run SEED`, `found SEED TEXT`, `done SEED DIGEST`.
 struct Worker {

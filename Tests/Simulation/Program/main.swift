@@ -1,6 +1,6 @@
-import Engine
+import PushmillEngine
 import Glibc
-import Simulation
+import PushmillSimulation
 
 let arguments = Arguments(CommandLine.arguments.dropFirst())
 exit(arguments.isWorker ? Worker(arguments).work() : Search(arguments).search())

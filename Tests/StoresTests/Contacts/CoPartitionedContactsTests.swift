@@ -1,8 +1,8 @@
-import Push
-import TestSupport
+import PushmillStages
+import PushmillTestSupport
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 @Suite("Contacts as the copy of partitions of a topic")
 struct CoPartitionedContactsTests {

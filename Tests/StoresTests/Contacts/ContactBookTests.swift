@@ -1,9 +1,9 @@
-import Push
+import PushmillStages
 import Synchronization
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 extension ContactBook {
     func name(_ id: String, for owner: String) throws -> String? {

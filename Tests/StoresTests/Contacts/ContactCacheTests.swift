@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 struct ContactCacheTests {
     private final class Cache {

@@ -1,6 +1,6 @@
-import TestSupport
+import PushmillTestSupport
 
-@testable import Stores
+@testable import PushmillStores
 
 /// A state file with its contacts. A class, because a suite is copied.
 final class ContactScene {

@@ -1,4 +1,4 @@
-@testable import Stores
+@testable import PushmillStores
 
 extension TopicContacts {
     /// Records of one partition, the first at an offset of 10.

@@ -1,4 +1,4 @@
-import Stores
+import PushmillStores
 import Testing
 
 @Suite("Hashes of accounts")

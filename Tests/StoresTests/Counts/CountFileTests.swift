@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 @Suite("The file behind a partition's counts")
 struct CountFileTests {

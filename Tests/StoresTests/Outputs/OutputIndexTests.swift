@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 @Suite("Outputs by the place of their input")
 struct OutputIndexTests {

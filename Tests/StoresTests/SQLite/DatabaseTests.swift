@@ -1,7 +1,7 @@
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 struct DatabaseTests {
     let folder: TemporaryFolder

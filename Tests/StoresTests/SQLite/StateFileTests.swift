@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Stores
+@testable import PushmillStores
 
 struct StateFileTests {
     let folder: TemporaryFolder

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct AcceptTests {
     private let formats = Exposition.Format.allCases.map(\.contentType)

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct AdminServerTests {
     @Test("Metrics come in the format that is asked for")

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct BurstTests {
     @Test("A burst of a thousand scrapes, each on a connection of its own, is answered by few renderings")

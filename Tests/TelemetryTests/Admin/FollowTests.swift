@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct FollowTests {
     private let follow = "GET /logs?follow=1&limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"

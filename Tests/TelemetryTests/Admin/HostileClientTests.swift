@@ -1,8 +1,8 @@
 import Glibc
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct HostileClientTests {
     @Test(

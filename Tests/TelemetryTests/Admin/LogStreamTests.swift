@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct LogStreamTests {
     private func ring(_ levels: [LogLevel], capacity: Int = 100) -> LogRing {

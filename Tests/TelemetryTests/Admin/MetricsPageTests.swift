@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct MetricsPageTests {
     @Test("Scrapes within a tenth of a second share one rendering of their format")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct PageTests {
     private let router = Router(AdminRoute.page(ready: { [ProbeReason("not-joined", "Not yet.")] }))

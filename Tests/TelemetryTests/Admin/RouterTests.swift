@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct RouterTests {
     private func router(token: String = "") -> Router {

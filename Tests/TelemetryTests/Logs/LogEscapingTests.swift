@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct LogEscapingTests {
     private struct Line: Decodable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct LogRingTests {
     private func line(_ number: Int) -> LogLine {

@@ -1,5 +1,5 @@
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 @Suite struct LogTests {

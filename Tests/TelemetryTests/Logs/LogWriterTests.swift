@@ -1,5 +1,5 @@
 import Glibc
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 @Suite struct LogWriterTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct ExemplarTests {
     private func trace(_ header: String) -> TraceID? {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 @Suite struct ExpositionTests {
     /// One of each kind, with text that has to be escaped.

@@ -1,4 +1,4 @@
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 @Suite struct MetricFamilyTests {

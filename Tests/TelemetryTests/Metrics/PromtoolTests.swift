@@ -1,5 +1,5 @@
 import Glibc
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 /// Prometheus' own opinion; skipped where it is not installed.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 @Suite("The page of reference (issue 23, point 17)")

@@ -1,4 +1,4 @@
-import Telemetry
+import PushmillTelemetry
 import Testing
 
 @Suite("Files that are read again (issue 23, point 11)")

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 /// A TCP connection to a server on this machine that sends whatever bytes it is given.
 final class Client: Sendable {

@@ -1,5 +1,5 @@
 import Synchronization
-import Telemetry
+import PushmillTelemetry
 
 /// A clock that stands still until it is set.
 final class ManualClock: Sendable {

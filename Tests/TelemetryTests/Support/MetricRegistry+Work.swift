@@ -1,4 +1,4 @@
-import Telemetry
+import PushmillTelemetry
 
 extension MetricRegistry {
     /// What an engine would tell.

@@ -1,4 +1,4 @@
-import Telemetry
+import PushmillTelemetry
 
 extension Log {
     /// The lines that the ring holds, as JSON without line feeds.

@@ -1,4 +1,4 @@
-@testable import Telemetry
+@testable import PushmillTelemetry
 
 /// The endpoint on a free port, with one metric and a log.
 struct TestServer {

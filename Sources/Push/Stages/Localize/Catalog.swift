@@ -1,4 +1,4 @@
-import CAllocations
+import CPushmillAllocations
 
 /// The translations of an app, one table for each locale. Immutable: a reload makes a new one.
 package final class Catalog: Sendable {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// A record for tests, and its way through a chain.
 struct Message {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// What became of a message, in a form to compare.
 struct Published: Equatable {

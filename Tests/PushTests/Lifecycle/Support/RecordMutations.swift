@@ -1,8 +1,8 @@
 import FoundationEssentials
-import TestSupport
+import PushmillTestSupport
 import Testing
 
-@testable import Push
+@testable import PushmillStages
 
 /// Broken input, as much of it as `PUSHMILL_MUTATIONS` asks for. Worth most under the address sanitizer.
 enum Mutations {

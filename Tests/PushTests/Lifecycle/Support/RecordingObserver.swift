@@ -1,6 +1,6 @@
 import Synchronization
 
-@testable import Push
+@testable import PushmillStages
 
 /// Remembers what a chain says of its stages, as text.
 final class RecordingObserver: ChainObserver {

@@ -1,4 +1,4 @@
-@testable import Push
+@testable import PushmillStages
 
 /// A stage made of closures: with `isImmediate` one that runs in place.
 struct ScriptedStage: Stage {

@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 
 /// Makes documents with everything that RFC 8259 allows, and the paths of what is in them.
 struct DocumentGenerator {

@@ -1,4 +1,4 @@
-import Push
+import PushmillStages
 
 extension JSONDocument {
     var text: String {

@@ -1,4 +1,4 @@
-import TestSupport
+import PushmillTestSupport
 
 extension SeededGenerator {
     private static let tokens = [

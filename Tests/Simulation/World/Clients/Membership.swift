@@ -1,5 +1,5 @@
-package import Engine
-package import Kafka
+package import PushmillEngine
+package import PushmillKafka
 
 /// A consumer's place in its group, as librdkafka keeps it: joins, syncs, and waits for the application's answer to each
 /// assignment and revocation before it goes on.

@@ -1,4 +1,4 @@
-import Engine
+import PushmillEngine
 
 /// What a producer was given to send.
 package struct Outgoing {

@@ -1,4 +1,4 @@
-package import Kafka
+package import PushmillKafka
 
 /// Looks on as things are stored and committed.
 package protocol ClusterWitness: AnyObject {

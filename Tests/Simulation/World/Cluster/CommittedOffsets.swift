@@ -1,4 +1,4 @@
-package import Kafka
+package import PushmillKafka
 
 /// What the group has committed, and what transactions that have not ended would have it commit.
 struct CommittedOffsets {

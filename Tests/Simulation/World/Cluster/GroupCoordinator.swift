@@ -1,4 +1,4 @@
-package import Kafka
+package import PushmillKafka
 
 package struct GroupTiming: Sendable {
     package var session: UInt64 = .seconds(3)

@@ -1,4 +1,4 @@
-package import Stores
+package import PushmillStores
 
 /// What a state folder has of one partition's counts. It survives the process; what was written is there.
 package final class DiskFile {

@@ -1,5 +1,5 @@
-import Engine
-package import Push
+import PushmillEngine
+package import PushmillStages
 
 /// What is to become of an input event.
 package struct SimulatedEvent: Sendable {

@@ -1,5 +1,5 @@
-package import Engine
-package import Push
+package import PushmillEngine
+package import PushmillStages
 
 /// An entry whose stage runs on the pool.
 struct Suspension {

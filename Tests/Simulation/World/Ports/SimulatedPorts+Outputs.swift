@@ -1,5 +1,5 @@
-package import Engine
-package import Kafka
+package import PushmillEngine
+package import PushmillKafka
 
 extension SimulatedPorts {
     package typealias Output = SimulatedOutput

@@ -1,6 +1,6 @@
-package import Engine
-package import Kafka
-package import Stores
+package import PushmillEngine
+package import PushmillKafka
+package import PushmillStores
 
 /// What was fetched and not taken, of all partitions in the order in which it came.
 struct FetchedRecords {

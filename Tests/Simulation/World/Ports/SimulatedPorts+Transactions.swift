@@ -1,5 +1,5 @@
-package import Engine
-import Kafka
+package import PushmillEngine
+import PushmillKafka
 
 extension SimulatedPorts {
     private static var patience: UInt64 { .seconds(1) }

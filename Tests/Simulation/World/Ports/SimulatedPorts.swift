@@ -1,6 +1,6 @@
-package import Engine
-package import Kafka
-package import Push
+package import PushmillEngine
+package import PushmillKafka
+package import PushmillStages
 
 /// Is told what a run is judged by.
 package protocol PortsWitness: AnyObject {

@@ -1,7 +1,7 @@
-import Engine
-import Kafka
-import Push
-import Stores
+import PushmillEngine
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// One shard of one process, and when it is to be called.
 final class ShardHost {

@@ -1,4 +1,4 @@
-import Engine
+import PushmillEngine
 
 extension Run {
     func befall(_ fault: Fault) {

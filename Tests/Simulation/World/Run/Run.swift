@@ -1,7 +1,7 @@
-import Engine
-import Kafka
-import Push
-import Stores
+import PushmillEngine
+import PushmillKafka
+import PushmillStages
+import PushmillStores
 
 /// One run of a scenario: instances of the service over the simulated cluster, from the first event to the verdict.
 package final class Run {

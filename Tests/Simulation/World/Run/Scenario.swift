@@ -1,5 +1,5 @@
-package import Engine
-import Push
+package import PushmillEngine
+import PushmillStages
 
 /// What befalls a run. Times are nanoseconds.
 package enum Fault: Sendable {

@@ -1,6 +1,6 @@
-import Engine
-import Kafka
-import Push
+import PushmillEngine
+import PushmillKafka
+import PushmillStages
 
 /// What must hold: looked at whenever something is stored or committed, and when all has ended.
 final class Verdict: ClusterWitness, PortsWitness {

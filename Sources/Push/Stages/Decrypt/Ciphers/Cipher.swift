@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// The ciphers of all forms.
 enum Cipher: Int, CaseIterable {

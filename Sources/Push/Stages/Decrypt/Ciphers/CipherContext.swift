@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// A key as a cipher takes it. The bytes must outlive the call.
 struct CipherKey {

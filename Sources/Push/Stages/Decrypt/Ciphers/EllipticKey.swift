@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// A private key on the curve P-256, with its public point.
 final class EllipticKey: @unchecked Sendable {

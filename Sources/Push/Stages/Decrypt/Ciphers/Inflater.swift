@@ -1,4 +1,4 @@
-import CZlib
+import CPushmillZlib
 
 /// Inflates raw DEFLATE (RFC 1951).
 final class Inflater {
@@ -28,7 +28,7 @@ final class Inflater {
         stream.pointee.avail_in = UInt32(input.count)
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = UInt32(output.count)
-        switch CZlib.inflate(stream, Z_FINISH) {
+        switch CPushmillZlib.inflate(stream, Z_FINISH) {
         case Z_STREAM_END where stream.pointee.avail_in == 0: return output.count - Int(stream.pointee.avail_out)
         case Z_BUF_ERROR where stream.pointee.avail_out == 0: throw .tooLarge
         default: throw .malformed

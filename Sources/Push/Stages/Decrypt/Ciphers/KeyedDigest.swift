@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// HMAC, and what is built of it.
 final class KeyedDigest {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 enum Randomness {
     /// Fills it with what nobody can foretell.

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// Memory for one ciphertext and what becomes of it; grows as needed, and is cleared after every use.
 struct ScratchBuffer: ~Copyable {

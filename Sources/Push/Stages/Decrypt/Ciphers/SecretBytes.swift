@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// Key material: never shown, and cleared when it is let go of.
 package final class SecretBytes: @unchecked Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// Memory for the keys that are computed on the way to a plaintext, 64 bytes for each.
 struct SecretCells: ~Copyable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import CPushmillOpenSSL
 
 /// How `openssl enc` makes a key and an initial value of a passphrase and the salt that a message brings.
 package enum PassphraseDerivation: Sendable, Equatable {

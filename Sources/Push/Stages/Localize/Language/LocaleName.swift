@@ -1,4 +1,4 @@
-import CICU
+import CPushmillICU
 
 /// A locale by its BCP 47 tag.
 package struct LocaleName: Sendable, Hashable, CustomStringConvertible {

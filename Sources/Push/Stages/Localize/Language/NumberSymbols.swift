@@ -1,4 +1,4 @@
-import CICU
+import CPushmillICU
 
 /// How a locale writes numbers: taken from ICU once, because its own formatters serve one thread at a time.
 package final class NumberSymbols: Sendable {

@@ -1,4 +1,4 @@
-import CICU
+import CPushmillICU
 
 /// One language's way to choose a plural form, by ICU.
 // Unchecked: the handle is not changed after `init`, and ICU's selection, to which a message gives a number and nothing
