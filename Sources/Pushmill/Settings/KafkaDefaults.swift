@@ -12,7 +12,7 @@ enum KafkaDefaults {
         ("auto.offset.reset", "earliest"),
         // The partitions of an instance that was killed are served again within seconds, not after 45 of them.
         ("session.timeout.ms", "6000"),
-        ("heartbeat.interval.ms", "500"),
+        ("heartbeat.interval.ms", "250"),
     ]
 
     static let producer: [(name: String, value: String)] = [

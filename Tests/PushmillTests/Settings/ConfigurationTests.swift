@@ -25,7 +25,7 @@ struct ConfigurationTests {
     @Test("A killed instance's partitions are free within seconds unless configured") func sessions() throws {
         let standard = try #require(Reading("").configuration).kafka
         #expect(standard.properties(for: .consumer)["session.timeout.ms"] == "6000")
-        #expect(standard.properties(for: .consumer)["heartbeat.interval.ms"] == "500")
+        #expect(standard.properties(for: .consumer)["heartbeat.interval.ms"] == "250")
         #expect(standard.properties(for: .consumer)["group.id"] == "pushmill")
         #expect(standard.properties(for: .consumer)["auto.offset.reset"] == "earliest")
         let common = try #require(Reading("kafka: { session.timeout.ms: 45000 }").configuration).kafka
