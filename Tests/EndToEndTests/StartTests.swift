@@ -77,7 +77,8 @@ extension EndToEnd {
                 #expect(try await service.get("/readyz").contains(" 503 "))
                 try secrets.write("not-for-logs\n", to: "password")
                 try await service.wait(forLine: "partitions are read")
-                #expect(try await service.get("/readyz").contains(" 200 "))
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "ready", at: "/readyz", within: .seconds(30)) { $0.contains(" 200 ") }
                 #expect(service.lines(with: "not-for-logs").isEmpty && service.lines(with: "wrong").isEmpty)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
