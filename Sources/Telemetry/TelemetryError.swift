@@ -1,3 +1,5 @@
+import Glibc
+
 /// What can go wrong when the logs and pages are started. A number is the `errno` of the call that failed.
 public enum TelemetryError: Error, Equatable, Sendable {
     case invalidListenAddress(String)
@@ -20,4 +22,9 @@ extension TelemetryError: CustomStringConvertible {
         case .noThread(let code): "no thread: \(systemMessage(code))"
         }
     }
+}
+
+/// What the C library says about an `errno`; safe on any thread since glibc 2.32.
+func systemMessage(_ code: Int32) -> String {
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }

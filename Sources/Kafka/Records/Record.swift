@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Glibc
 
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
 /// once, on any thread. Held long, it holds the whole fetch response: who keeps a record copies it.
@@ -59,5 +60,100 @@ extension Record {
         offset = message.pointee.offset
         key = message.pointee.key.map { UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len) }
         value = message.pointee.payload.map { UnsafeRawBufferPointer(start: $0, count: message.pointee.len) }
+    }
+}
+
+public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    public let topic: String
+    public let partition: Int32
+
+    public init(_ topic: String, _ partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    public var description: String { "\(topic)/\(partition)" }
+}
+
+/// A place in a partition, as it is committed or assigned: the next offset to read.
+public struct Position: Hashable, Sendable {
+    /// Where nothing was committed.
+    public static let none: Int64 = -1001
+    public static let beginning: Int64 = -2
+    public static let end: Int64 = -1
+    /// Where the group's commit says, else where `auto.offset.reset` says.
+    public static let stored: Int64 = -1000
+
+    public let partition: TopicPartition
+    public let offset: Int64
+    /// What travels with a commit; empty for none.
+    public let metadata: String
+
+    public init(_ partition: TopicPartition, offset: Int64, metadata: String = "") {
+        self.partition = partition
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
+extension TopicPartition {
+    /// Where records of this key are published, as by `Producer` and by Java clients: murmur2.
+    public init(of key: UnsafeRawBufferPointer, in topic: String, partitions: Int) {
+        let count = Int32(clamping: max(1, partitions))
+        // The topic's handle is for partitioners that look at the topic.
+        self.init(topic, rd_kafka_msg_partitioner_murmur2(nil, key.baseAddress, key.count, count, nil, nil))
+    }
+}
+
+/// The owner of one `rd_kafka_topic_partition_list_t`.
+struct PartitionList: ~Copyable {
+    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(_ positions: some Collection<Position>) {
+        pointer = rd_kafka_topic_partition_list_new(Int32(clamping: positions.count))
+        for position in positions {
+            guard
+                let element = rd_kafka_topic_partition_list_add(
+                    pointer, position.partition.topic, position.partition.partition)
+            else { continue }
+            element.pointee.offset = position.offset
+            Self.setMetadata(position.metadata, of: element)
+        }
+    }
+
+    init(_ partitions: some Collection<TopicPartition>) {
+        self.init(partitions.map { Position($0, offset: Position.none) })
+    }
+
+    deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+    var results: [PartitionResult] { PartitionResult.all(in: pointer) }
+
+    /// The list frees it with free(3).
+    private static func setMetadata(_ metadata: String, of element: UnsafeMutablePointer<rd_kafka_topic_partition_t>) {
+        var metadata = metadata
+        metadata.withUTF8 { bytes in
+            guard let source = bytes.baseAddress, !bytes.isEmpty, let copy = malloc(bytes.count) else { return }
+            copy.copyMemory(from: source, byteCount: bytes.count)
+            element.pointee.metadata = copy
+            element.pointee.metadata_size = bytes.count
+        }
+    }
+}
+
+/// What an operation on a list came to, for one partition of it.
+public struct PartitionResult: Sendable {
+    public let position: Position
+    public let error: KafkaError?
+
+    static func all(in list: UnsafePointer<rd_kafka_topic_partition_list_t>) -> [PartitionResult] {
+        UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt)).map { element in
+            let metadata = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
+            return PartitionResult(
+                position: Position(
+                    TopicPartition(String(cString: element.topic), element.partition), offset: element.offset,
+                    metadata: element.metadata == nil ? "" : String(decoding: metadata, as: UTF8.self)),
+                error: KafkaError(ifAny: element.err))
+        }
     }
 }

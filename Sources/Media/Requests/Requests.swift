@@ -66,3 +66,115 @@ final class Requests: Sendable {
 
     func forget(_ names: Set<String>) { state.withLock { $0.memory.forget(names) } }
 }
+
+/// A message that waits for a result; gets one exactly once.
+final class Waiter: Sendable {
+    private enum State {
+        case new
+        case waiting(UnsafeContinuation<FetchResult, Never>)
+        case ended(FetchResult)
+    }
+
+    private let state = Mutex(State.new)
+
+    /// Once.
+    func wait(_ continuation: UnsafeContinuation<FetchResult, Never>) {
+        let result = state.withLock { state -> FetchResult? in
+            if case .ended(let result) = state { return result }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let result { continuation.resume(returning: result) }
+    }
+
+    /// What comes after the first is dropped.
+    func end(_ result: FetchResult) {
+        let continuation = state.withLock { state -> UnsafeContinuation<FetchResult, Never>? in
+            switch state {
+            case .new: state = .ended(result)
+            case .ended: break
+            case .waiting(let continuation):
+                state = .ended(result)
+                return continuation
+            }
+            return nil
+        }
+        continuation?.resume(returning: result)
+    }
+}
+
+/// Media that somebody waits for.
+final class Fetch: Sendable {
+    let url: String
+    private let latest: Atomic<UInt64>
+
+    init(_ url: String, until limit: Instant) {
+        self.url = url
+        latest = Atomic(limit.nanoseconds)
+    }
+
+    /// When the last of those who wait has given up.
+    var limit: Instant { Instant(nanoseconds: latest.load(ordering: .relaxed)) }
+
+    func extend(until limit: Instant) { latest.max(limit.nanoseconds, ordering: .relaxed) }
+}
+
+typealias FetchResult = Result<Media, MediaFailure>
+
+/// What was behind a URL a little while ago. Bounded in URLs and in what they take: what was not asked for the longest is
+/// forgotten.
+struct Memory {
+    private struct Entry {
+        let media: Media
+        let fetched: Instant
+        /// When the file was last known to be there.
+        var touched: Instant
+    }
+
+    /// So long nobody asks the server again.
+    private static let age = Duration.seconds(600)
+    private static let touchInterval: UInt64 = 60_000_000_000
+
+    private let limit: Int
+    private let byteLimit: Int
+    private var recent: [String: Entry] = [:]
+    /// Of the URLs that have been put there.
+    private var recentBytes = 0
+    private var older: [String: Entry] = [:]
+
+    init(limit: Int = 16_384, bytes: Int = 32 << 20) {
+        self.limit = max(2, limit)
+        byteLimit = bytes
+    }
+
+    /// `isDue`: the file's last use is to be noted.
+    mutating func find(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
+        guard var entry = recent[url] ?? older[url], now < entry.fetched + Self.age else { return nil }
+        let isDue = now.nanoseconds(since: entry.touched) > Self.touchInterval
+        if isDue { entry.touched = now }
+        if isDue || recent[url] == nil { put(entry, url) }
+        return (entry.media, isDue)
+    }
+
+    mutating func add(_ media: Media, _ url: String, now: Instant) {
+        put(Entry(media: media, fetched: now, touched: now), url)
+    }
+
+    private mutating func put(_ entry: Entry, _ url: String) {
+        if recent[url] == nil {
+            if recent.count >= limit / 2 || recentBytes >= byteLimit / 2 {
+                older = recent
+                recent = [:]
+                recentBytes = 0
+            }
+            recentBytes += url.utf8.count
+        }
+        recent[url] = entry
+    }
+
+    /// Their files are gone.
+    mutating func forget(_ names: Set<String>) {
+        recent = recent.filter { !names.contains($0.value.media.name) }
+        older = older.filter { !names.contains($0.value.media.name) }
+    }
+}

@@ -91,3 +91,110 @@ final class MediaFolder: Sendable {
         }
     }
 }
+
+extension MediaFolder {
+    /// A file as it was at some time.
+    struct Entry: Equatable {
+        let name: String
+        let size: Int
+        /// In seconds since 1970, and the rest of the last one.
+        let used: Int
+        let nanoseconds: Int
+
+        /// Nil where there is none.
+        fileprivate init?(_ name: String, in folder: String) {
+            var status = stat()
+            guard lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+            self.name = name
+            size = Int(status.st_size)
+            used = status.st_mtim.tv_sec
+            nanoseconds = status.st_mtim.tv_nsec
+        }
+    }
+
+    /// A file that was begun so long ago was left behind by a process that died.
+    private static let patience = 2 * 3600
+
+    /// Removes what was not used for so long, then what was not used for the longest until the rest is small enough, files
+    /// that are still coming in included.
+    /// Gives the names that are gone. Other files are left alone; several processes may do this to one folder.
+    func tidy(age: Duration, capacity: Int, now: Int = time(nil)) -> Set<String> {
+        var gone: Set<String> = []
+        var kept: [Entry] = []
+        var total = 0
+        var partial = 0
+        for entry in entries() {
+            if entry.name.hasPrefix(PartialFile.prefix) {
+                if now - entry.used > Self.patience {
+                    unlink("\(path)/\(entry.name)")
+                } else {
+                    partial += entry.size
+                }
+            } else if .seconds(now - entry.used) > age {
+                if remove(entry) { gone.insert(entry.name) }
+            } else {
+                kept.append(entry)
+                total += entry.size
+            }
+        }
+        if total + partial > capacity {
+            for entry in kept.sorted(by: { $0.used < $1.used }) where total + partial > capacity {
+                guard remove(entry) else { continue }
+                gone.insert(entry.name)
+                total -= entry.size
+            }
+        }
+        room.counted(total)
+        return gone
+    }
+
+    /// Whether it is gone now. What has been used or kept anew since it was looked at stays.
+    func remove(_ entry: Entry) -> Bool {
+        guard let current = Entry(entry.name, in: path) else { return true }
+        return current == entry && (unlink("\(path)/\(entry.name)") == 0 || errno == ENOENT)
+    }
+
+    func entries() -> [Entry] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var entries: [Entry] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard Media(name: name) != nil || name.hasPrefix(PartialFile.prefix) else { continue }
+            if let entry = Entry(name, in: path) { entries.append(entry) }
+        }
+        return entries
+    }
+}
+
+/// Keeps the folder within its bounds, once an hour and when much has come, and looks at its disk.
+final class Caretaker: Sendable {
+    private let folder: MediaFolder
+    private let settings: MediaSettings
+    private let queue = DispatchQueue(label: "pushmill.media.tidy", qos: .utility)
+    private let onGone: @Sendable (Set<String>) -> Void
+
+    init(_ folder: MediaFolder, _ settings: MediaSettings, onGone: @escaping @Sendable (Set<String>) -> Void) {
+        self.folder = folder
+        self.settings = settings
+        self.onGone = onGone
+        folder.room.watch { [weak self] in self?.tidySoon() }
+    }
+
+    /// Begins, until the caretaker is let go of.
+    func start() { queue.async { [weak self] in self?.look(0) } }
+
+    private func look(_ minute: Int) {
+        if minute % 60 == 0 { tidy() } else { folder.room.askDisk() }
+        queue.asyncAfter(deadline: .now() + 60) { [weak self] in self?.look(minute + 1) }
+    }
+
+    private func tidySoon() { queue.async { [weak self] in self?.tidy() } }
+
+    private func tidy() {
+        let gone = folder.tidy(age: settings.age, capacity: settings.capacity)
+        if !gone.isEmpty { onGone(gone) }
+    }
+}

@@ -1,7 +1,7 @@
 import Glibc
 import PushmillStages
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// How much more a folder of media takes. All of it together, files that are still coming in included, stays within its
 /// capacity; and its disk, where the state of the service may be too, keeps a floor of free space.
@@ -104,5 +104,17 @@ final class MediaRoom: Sendable {
         MediaFigures(
             path: path, bytes: kept.load(ordering: .relaxed) + partial.load(ordering: .relaxed), limit: capacity,
             free: free.load(ordering: .relaxed), refusals: refusals.load(ordering: .relaxed))
+    }
+}
+
+/// What the process may have open.
+enum Descriptors {
+    /// Of connections, and of files: each of them a third, and the rest of the process another one.
+    static var share: Int { limit / 3 }
+
+    private static var limit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(clamping: min(limit.rlim_cur, 1 << 20))
     }
 }

@@ -150,3 +150,48 @@ final class Transfer {
         return next.map { .wait($0) } ?? .failed(failure)
     }
 }
+
+/// When a transfer that broke is tried again, and whether at all.
+struct RetryPlan {
+    private static let patience = 4
+    private static let first = 200_000_000.0
+    private static let longest = 5_000_000_000.0
+
+    /// Attempts in a row that brought nothing.
+    private var fruitless = 0
+
+    /// Nil: not within the limit. `jitter` from 0 to 1 keeps those that broke together from coming back together.
+    mutating func next(
+        now: Instant, limit: Instant, progressed: Bool, atLeast seconds: Int, jitter: Double
+    ) -> Instant? {
+        fruitless = progressed ? 0 : fruitless + 1
+        guard fruitless < Self.patience else { return nil }
+        let most = min(Self.longest, Self.first * Double(1 << fruitless))
+        let wait = max(UInt64(most / 2 * (1 + jitter)), UInt64(min(max(seconds, 0), 3600)) * 1_000_000_000)
+        let next = now.advanced(nanoseconds: wait)
+        return next < limit ? next : nil
+    }
+}
+
+/// Which part of the whole a body is, as `Content-Range` has it.
+struct ContentRange {
+    let first: Int
+    let last: Int
+    /// How long the whole is; nil where the server does not know.
+    let whole: Int?
+
+    /// Nil for what names no part.
+    init?(_ text: String) {
+        guard text.lowercased().hasPrefix("bytes ") else { return nil }
+        let parts = text.dropFirst("bytes ".count).split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last else { return nil }
+        self.first = first
+        self.last = last
+        whole = Int(parts[1])
+    }
+
+    /// Whether so many bytes from the beginning are the whole, with this as its end.
+    func completes(_ count: Int) -> Bool { count == whole && last == count - 1 }
+}

@@ -68,3 +68,97 @@ public final class Chain: Sendable {
         observer?.stageEnded(stage, result, nanoseconds: took, content: content)
     }
 }
+
+/// A stage in its place in the chain.
+public final class ChainLink: Sendable {
+    public let stage: any Stage
+    /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
+    let budget: UInt64?
+    let condition: LinkCondition?
+    /// Whether it may run without a look at the clock.
+    let isImmediate: Bool
+    /// The stage, if it counts.
+    let counting: (any CountingStage)?
+    /// What stands in `pushmill-stages`: `decrypt=`, `decrypt=ok`.
+    private let label: [UInt8]
+    let okay: [UInt8]
+
+    public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
+        self.stage = stage
+        self.budget = budget?.wholeNanoseconds
+        self.condition = condition.flatMap(LinkCondition.init)
+        isImmediate = stage.isImmediate
+        counting = stage as? any CountingStage
+        label = Array("\(stage.name)=".utf8)
+        okay = label + Array("ok".utf8)
+    }
+
+    func append(_ result: StageResult, to text: inout [UInt8]) {
+        if case .ok = result { return text.append(contentsOf: okay) }
+        text.append(contentsOf: label)
+        text.append(result)
+    }
+
+    func applies(to content: NotificationContent, _ record: InputRecord) -> Bool {
+        condition?.holds(for: content, record) ?? true
+    }
+}
+
+/// A stage's `when:`, made ready for many messages.
+struct LinkCondition: Sendable {
+    private let categories: [[UInt8]]
+    private let topics: [[UInt8]]
+    private let pushTypes: [[UInt8]]
+    private let member: JSONPointer?
+
+    /// Nil if it asks for nothing.
+    init?(_ condition: StageCondition) {
+        categories = condition.categories.map { Array($0.utf8) }
+        topics = condition.topics.map { Array($0.utf8) }
+        pushTypes = condition.pushTypes.map { Array($0.utf8) }
+        member = condition.member
+        if categories.isEmpty, topics.isEmpty, pushTypes.isEmpty, member == nil { return nil }
+    }
+
+    func holds(for content: NotificationContent, _ record: InputRecord) -> Bool {
+        if let member, content.node(at: member) == nil { return false }
+        if !topics.isEmpty, !names(topics, record.value(of: .apnsTopic)) { return false }
+        if !pushTypes.isEmpty, !names(pushTypes, record.value(of: .apnsPushType)) { return false }
+        return categories.isEmpty || namesCategory(of: content)
+    }
+
+    private func names(_ values: [[UInt8]], _ value: UnsafeRawBufferPointer?) -> Bool {
+        guard let value else { return false }
+        return values.contains { $0.withUnsafeBytes(value.hasBytes) }
+    }
+
+    private func namesCategory(of content: NotificationContent) -> Bool {
+        guard let category = content.apsMember("category") else { return false }
+        return content.document.withText(of: category) { text in
+            text.withUnsafeBytes { names(categories, $0) }
+        } ?? false
+    }
+}
+
+/// Follows the stages. Called on the thread that has the message, so it has to be quick. Stages are known by their index
+/// in the chain.
+public protocol ChainObserver: AnyObject, Sendable {
+    /// The stages of a message are going to run.
+    func stagesWillBegin(_ content: NotificationContent)
+
+    /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
+    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
+
+    /// The stage goes on without its message: the deadline or its budget has come while it ran, or else the message
+    /// was given up.
+    func stageAbandoned(_ stage: Int, isLate: Bool)
+
+    /// An abandoned stage has ended; its result is dropped. Called on a thread of the pool.
+    func abandonedStageEnded(_ stage: Int)
+}
+
+extension ChainObserver {
+    public func stagesWillBegin(_ content: NotificationContent) {}
+
+    public func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {}
+}

@@ -91,3 +91,36 @@ public final class Delivery {
         return output.render(content)
     }
 }
+
+/// How a message ends. The raw value is an index for metrics.
+public enum Outcome: Int, CaseIterable, Sendable {
+    case modified, passed, bestAttempt, original, expired, deadLetter
+
+    public var name: StaticString {
+        switch self {
+        case .modified: "modified"
+        case .passed: "passed"
+        case .bestAttempt: "best-attempt"
+        case .original: "original"
+        case .expired: "expired"
+        case .deadLetter: "dead-letter"
+        }
+    }
+}
+
+/// What becomes of a message now.
+public struct Verdict: Sendable, Equatable {
+    public enum Destination: Sendable { case output, deadLetters, nowhere }
+
+    public let outcome: Outcome
+    /// Where the delivery's `output` goes. `nowhere`: an expired message that is to be dropped.
+    public let destination: Destination
+    /// For dead letters.
+    public let reason: DeadLetterReason?
+
+    init(_ outcome: Outcome, to destination: Destination = .output, _ reason: DeadLetterReason? = nil) {
+        self.outcome = outcome
+        self.destination = destination
+        self.reason = reason
+    }
+}

@@ -30,3 +30,46 @@ public final class ManualTime: Sendable {
         nanoseconds.wrappingAdd(duration.wholeNanoseconds, ordering: .sequentiallyConsistent)
     }
 }
+
+/// A point on the monotonic clock, in nanoseconds.
+public struct Instant: Comparable, Hashable, Sendable {
+    public var nanoseconds: UInt64
+
+    public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+    /// Earlier than any other.
+    public static let past = Instant(nanoseconds: 0)
+
+    /// Later than any other.
+    public static let never = Instant(nanoseconds: .max)
+
+    public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// Saturates at `never`; a negative duration adds nothing.
+    public static func + (instant: Instant, duration: Duration) -> Instant {
+        instant.advanced(nanoseconds: duration.wholeNanoseconds)
+    }
+
+    /// Saturates at `never`.
+    public func advanced(nanoseconds more: UInt64) -> Instant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(more)
+        return overflow ? .never : Instant(nanoseconds: sum)
+    }
+
+    /// The nanoseconds since an earlier instant; 0 if that is a later one.
+    public func nanoseconds(since earlier: Instant) -> UInt64 {
+        nanoseconds > earlier.nanoseconds ? nanoseconds &- earlier.nanoseconds : 0
+    }
+}
+
+extension Duration {
+    /// Clamped to what 64 bits hold; 0 for a negative one.
+    public var wholeNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return .max }
+        let (sum, carry) = product.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000)
+        return carry ? .max : sum
+    }
+}

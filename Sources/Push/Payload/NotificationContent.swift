@@ -79,3 +79,92 @@ public struct NotificationContent: Sendable {
 
     public var renderedByteCount: Int { document.renderedByteCount }
 }
+
+/// What is done with a payload that has become too large.
+extension NotificationContent {
+    /// Shortens the longest of body, subtitle and title, at the end of a character and with "…", until the payload takes
+    /// at most `limit` bytes; where that one is not enough, the next longest too. False, and nothing changed, if even
+    /// that cannot help.
+    public mutating func shorten(toFit limit: Int) -> Bool {
+        let mark = mark()
+        var texts: [AlertText] = [.body, .subtitle, .title]
+        while renderedByteCount > limit {
+            guard let longest = texts.max(by: { size(of: $0) < size(of: $1) }) else {
+                rollback(to: mark)
+                return false
+            }
+            texts.removeAll { $0 == longest }
+            if let node = node(of: longest) { shorten(node, by: renderedByteCount - limit) }
+        }
+        return true
+    }
+
+    private func size(of text: AlertText) -> Int {
+        node(of: text).map { document.kind(of: $0) == .string ? document.renderedByteCount(of: $0) : 0 } ?? 0
+    }
+
+    private mutating func shorten(_ node: JSONNode, by excess: Int) {
+        guard let text = document.string(of: node) else { return }
+        let size = document.renderedByteCount(of: node)
+        let quotes = 2
+        // Escapes that nobody needs may have taken what was too much.
+        var shortened = text
+        if quotes + JSONText.escapedCount(text.utf8) > size - excess {
+            shortened = Self.prefix(of: text, takingAtMost: size - excess - quotes)
+        }
+        guard quotes + JSONText.escapedCount(shortened.utf8) < size else { return }
+        document.replace(node, by: document.append(shortened))
+    }
+
+    private static func prefix(of text: String, takingAtMost limit: Int) -> String {
+        let ellipsis = "…"
+        var count = ellipsis.utf8.count
+        var end = text.startIndex
+        while end < text.endIndex {
+            let next = text.index(after: end)
+            count += JSONText.escapedCount(text[end..<next].utf8)
+            if count > limit { break }
+            end = next
+        }
+        return text[..<end] + ellipsis
+    }
+}
+
+/// Why bytes cannot be a notification. Each case but the first two is about a document that is sound JSON.
+public enum PayloadError: Error, Equatable {
+    case notJSON(offset: Int, fault: JSONFault)
+    /// More than `JSONDocument.maximumDepth` containers inside one another; the offset is that of the first too many.
+    case tooDeep(offset: Int)
+    case notAnObject
+    /// There is no `aps`, or it is not an object.
+    case withoutAps
+    /// More attributes than any event has: each is looked for among all.
+    case tooManyAttributes
+}
+
+/// What RFC 8259 does not allow.
+public enum JSONFault: String, Sendable {
+    case unexpectedEnd = "unexpected end"
+    case unexpectedByte = "unexpected byte"
+    case missingName = "expected a member name"
+    case missingColon = "expected a colon"
+    case missingSeparator = "expected a comma or the closing bracket"
+    case trailingBytes = "bytes after the value"
+    case controlCharacter = "control character in a string"
+    case invalidEscape = "invalid escape"
+    case invalidUTF8 = "invalid UTF-8"
+    case invalidNumber = "invalid number"
+    case tooLong = "longer than a gibibyte"
+}
+
+extension PayloadError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notJSON(let offset, let fault): "not JSON: \(fault.rawValue) at byte \(offset)"
+        case .tooDeep(let offset): "nested deeper than \(JSONDocument.maximumDepth) at byte \(offset)"
+        case .notAnObject: "not a JSON object"
+        case .withoutAps: "no aps dictionary"
+        case .tooManyAttributes: "more than \(CloudEvent.maximumAttributes) attributes"
+        }
+    }
+}

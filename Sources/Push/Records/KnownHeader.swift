@@ -62,3 +62,67 @@ extension UnsafeRawBufferPointer {
         return memcmp(start, otherStart, count) == 0
     }
 }
+
+/// How header values are written, without a `String` on the way.
+extension [UInt8] {
+    mutating func append(_ text: StaticString) { append(contentsOf: text.bytes) }
+
+    mutating func append(decimal number: some BinaryInteger) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = digits.count
+            var rest = UInt64(clamping: number.magnitude)
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 { append(UInt8(ascii: "-")) }
+            append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
+    }
+
+    mutating func append(_ source: Source) {
+        append(contentsOf: source.topic.prefix)
+        append(decimal: source.partition)
+        append(UInt8(ascii: "/"))
+        append(decimal: source.offset)
+    }
+
+    mutating func append(_ result: StageResult) {
+        switch result {
+        case .ok: append("ok")
+        case .skipped: append("skipped")
+        case .expired: append("expired")
+        case .word(let word): append(word)
+        case .failed(let reason):
+            append("failed:")
+            append(reason)
+        }
+    }
+}
+
+extension InputRecord {
+    /// Whether `apns-expiration` (seconds since 1970) has passed. 0 and what is not a number never do.
+    func hasExpired(at wallClock: Int64) -> Bool {
+        guard let text = value(of: .apnsExpiration), let seconds = Self.number(text), seconds > 0 else { return false }
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return !overflow && milliseconds <= wallClock
+    }
+
+    /// How often the message has been a dead letter before.
+    var attempt: Int64 { value(of: .attempt).flatMap(Self.number) ?? 0 }
+
+    /// A whole number of digits alone.
+    private static func number(_ text: UnsafeRawBufferPointer) -> Int64? {
+        guard !text.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in text {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            let (scaled, isOver) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isBeyond) = scaled.addingReportingOverflow(Int64(byte - 0x30))
+            guard !isOver, !isBeyond else { return nil }
+            number = sum
+        }
+        return number
+    }
+}

@@ -1,4 +1,6 @@
+import CPushmillOpenSSL
 import Dispatch
+import Glibc
 import Synchronization
 
 /// Looks after everything that is reloaded, on one background thread: polls, because mounted configuration and network
@@ -46,4 +48,104 @@ package final class FileWatcher: Sendable {
             if outcome != .unchanged { report(file.path, stage, outcome) }
         }
     }
+}
+
+/// What tells a changed file from an unchanged one without reading it. A folder's covers all that is in it.
+struct FileFingerprint: Equatable, Sendable {
+    private var entries: [Entry] = []
+
+    private struct Entry: Equatable, Sendable {
+        let name: String
+        let inode: UInt64
+        let size: Int64
+        let modified: Int64
+        let modifiedNanoseconds: Int64
+    }
+
+    /// Follows links, so that a mounted secret that is swapped by its link is seen to change. What is missing or
+    /// unreadable has a fingerprint too: it changes when the file comes back.
+    init(of path: String) { add(path, name: "", depth: 0) }
+
+    private mutating func add(_ path: String, name: String, depth: Int) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        entries.append(
+            Entry(
+                name: name, inode: UInt64(status.st_ino), size: Int64(status.st_size),
+                modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
+        // Links can lead in circles; no catalog is that deep.
+        guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }
+        for child in Self.children(of: path) {
+            add("\(path)/\(child)", name: name.isEmpty ? child : "\(name)/\(child)", depth: depth + 1)
+        }
+    }
+
+    private static func children(of path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+/// A file that was read at once, with its permissions.
+package struct FileBytes: Sendable {
+    package private(set) var bytes: [UInt8]
+    /// Anyone may read it, or a group that this process is not of: by their own group containers are lent their secrets.
+    package let isReadableByOthers: Bool
+
+    /// Refuses what is larger than `limit` bytes, which no configuration file of ours is.
+    package init(path: String, limit: Int = 256 << 20) throws(FileUnreadable) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        isReadableByOthers =
+            status.st_mode & S_IROTH != 0 || status.st_mode & S_IRGRP != 0 && !Self.isOwnGroup(status.st_gid)
+        var all: [UInt8] = []
+        all.reserveCapacity(min(max(Int(status.st_size), 0), limit))
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        // It may have held a secret.
+        defer { chunk.wipe() }
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count == 0 { break }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileUnreadable(path: path, errorNumber: errno)
+            }
+            all += chunk[..<count]
+            guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
+        }
+        bytes = all
+    }
+
+    /// Overwrites what was read, for files of secrets.
+    package mutating func wipe() { bytes.wipe() }
+
+    private static func isOwnGroup(_ group: gid_t) -> Bool {
+        if group == getegid() { return true }
+        var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(max(0, Int(count))).contains(group)
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites what nobody else holds.
+    package mutating func wipe() { withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+}
+
+package struct FileUnreadable: Error, CustomStringConvertible {
+    package let path: String
+    package let errorNumber: Int32
+
+    package var description: String { "cannot read \(path): \(String(cString: strerror(errorNumber)))" }
 }

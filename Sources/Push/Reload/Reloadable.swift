@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Something in force that came from a file or folder and can be read again while it is used.
 package protocol Reloadable: AnyObject, Sendable {
     var path: String { get }
@@ -18,4 +20,64 @@ package enum ReloadOutcome: Sendable, Equatable {
     case reloaded
     /// The old one stays in force; says why.
     case failed(String)
+}
+
+/// A value read from a file or folder, and read again when that changes. It is replaced as a whole: readers keep the
+/// value that they took, and one that cannot be read leaves the old one in force.
+package final class ReloadableFile<Value: Sendable>: Reloadable {
+    package let path: String
+    private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
+    private let current: Mutex<Value>
+    private let changes = Atomic<Int>(0)
+    private let watch: Mutex<Watch>
+
+    private struct Watch {
+        /// As of the last attempt to read, whether it succeeded or not.
+        var attempted: FileFingerprint
+        /// Seen since then, but not twice in a row: somebody may still be writing.
+        var unsettled: FileFingerprint?
+    }
+
+    /// Reads for the first time; later `read` gets the value in force as well.
+    package init(
+        path: String, read: @escaping @Sendable (_ path: String, _ before: Value?) throws -> Value
+    ) throws {
+        self.path = path
+        self.read = read
+        let fingerprint = FileFingerprint(of: path)
+        current = Mutex(try read(path, nil))
+        watch = Mutex(Watch(attempted: fingerprint))
+    }
+
+    package var value: Value { current.withLock { $0 } }
+
+    /// Grows with every replacement, after the value is there: cheaper to ask than for the value itself.
+    package var version: Int { changes.load(ordering: .acquiring) }
+
+    package func reload(_ cause: ReloadCause) -> ReloadOutcome {
+        let seen = FileFingerprint(of: path)
+        let isDue = watch.withLock { watch in
+            if cause == .poll {
+                guard seen != watch.attempted else {
+                    watch.unsettled = nil
+                    return false
+                }
+                guard seen == watch.unsettled else {
+                    watch.unsettled = seen
+                    return false
+                }
+            }
+            watch = Watch(attempted: seen)
+            return true
+        }
+        guard isDue else { return .unchanged }
+        do {
+            let value = try read(path, value)
+            current.withLock { $0 = value }
+            changes.add(1, ordering: .releasing)
+            return .reloaded
+        } catch {
+            return .failed("\(error)")
+        }
+    }
 }

@@ -106,3 +106,176 @@ public struct SettingReader {
         shown.append(Setting.Member(key: key, place: place, value: Setting(place: place, value: value)))
     }
 }
+
+extension SettingReader {
+    public mutating func value<Value>(
+        _ key: String, _ format: SettingFormat<Value>, default standard: Value
+    ) -> Value {
+        let value = find(key).flatMap { parse($0, format, path(to: key)) } ?? standard
+        show(key, .scalar(format.render(value)))
+        return value
+    }
+
+    /// Nil where the key is missing or null.
+    public mutating func optional<Value>(_ key: String, _ format: SettingFormat<Value>) -> Value? {
+        let value = find(key).flatMap { parse($0, format, path(to: key)) }
+        show(key, value.map { .scalar(format.render($0)) } ?? .null)
+        return value
+    }
+
+    /// Nil only after a problem.
+    public mutating func required<Value>(_ key: String, _ format: SettingFormat<Value>) -> Value? {
+        guard let found = find(key) else {
+            report(key, "is required")
+            return nil
+        }
+        guard let value = parse(found, format, path(to: key)) else { return nil }
+        show(key, .scalar(format.render(value)))
+        return value
+    }
+
+    /// A list of scalars. One scalar alone is a list of one; in a variable, commas separate.
+    public mutating func list<Value>(
+        _ key: String, _ format: SettingFormat<Value>, default standard: [Value] = []
+    ) -> [Value] {
+        let values = find(key).map { parseList($0, format, path(to: key)) } ?? standard
+        show(key, .list(values.map { Setting(place: place, value: .scalar(format.render($0))) }))
+        return values
+    }
+
+    private mutating func parseList<Value>(
+        _ found: Setting, _ format: SettingFormat<Value>, _ path: String
+    ) -> [Value] {
+        switch (found.value, found.place) {
+        case (.list(let items), _):
+            return items.enumerated().compactMap { parse($1, format, "\(path)[\($0)]") }
+        case (.scalar(let text), .variable):
+            return text.split(separator: ",").compactMap {
+                let start = $0.drop { $0 == " " }
+                let item = start.dropLast(start.reversed().prefix { $0 == " " }.count)
+                return parse(Setting(place: found.place, value: .scalar(String(item))), format, path)
+            }
+        default:
+            return parse(found, format, path).map { [$0] } ?? []
+        }
+    }
+
+    mutating func parse<Value>(_ found: Setting, _ format: SettingFormat<Value>, _ path: String) -> Value? {
+        var mismatch = SettingMismatch(expected: "one value")
+        if case .scalar(let text) = found.value {
+            do throws(SettingMismatch) {
+                return try format.parse(text, folder)
+            } catch {
+                mismatch = error
+            }
+        }
+        var message = "expected \(mismatch.expected)"
+        if !format.isSecret { message += ", found \(found.summary)" }
+        if case .scalar(let text) = found.value { message += Spelling.question(text, mismatch.candidates) }
+        problems.append(SettingProblem(place: found.place, path: path, message: message))
+        return nil
+    }
+}
+
+extension Setting {
+    /// A few words on what this is, for a problem's message.
+    var summary: String {
+        switch value {
+        case .null: return "nothing"
+        case .list: return "a list"
+        case .map: return "a map"
+        case .scalar(let text):
+            let start = text.unicodeScalars.prefix(40).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }
+            let rest = text.unicodeScalars.dropFirst(40).isEmpty ? "" : "…"
+            return "\"\(String(String.UnicodeScalarView(start)))\(rest)\""
+        }
+    }
+}
+
+extension SettingReader {
+    /// A map of its own keys; a missing one is read as an empty one.
+    public mutating func map<Value>(_ key: String, _ read: (inout SettingReader) -> Value) -> Value {
+        asked.append(key)
+        let found = members.first { $0.key == key }?.value ?? Setting(place: place, value: .null)
+        let (value, effective) = descend(found, path: path(to: key), variable: variable(for: key), read)
+        show(key, effective.value)
+        return value
+    }
+
+    /// A list of maps. Where the key is missing, `implied` empty ones are read, for their defaults.
+    public mutating func maps<Value>(
+        _ key: String, implied: Int = 0, _ read: (inout SettingReader) -> Value
+    ) -> [Value] {
+        let absent = [Setting](repeating: Setting(place: place, value: .null), count: implied)
+        var all: [Setting] = []
+        let values = items(key, orElse: absent).enumerated().map { index, item in
+            let (value, effective) = descend(
+                item, path: "\(path(to: key))[\(index)]", variable: "\(variable(for: key))_\(index)", read)
+            all.append(effective)
+            return value
+        }
+        show(key, .list(all))
+        return values
+    }
+
+    /// A list whose items have a name each: `- badge`, or `- badge: {…}`. Their settings are known by that name and not
+    /// by a number: `stages.badge.mode`.
+    public mutating func namedMaps<Value>(
+        _ key: String, _ read: (_ name: String, inout SettingReader) -> Value
+    ) -> [Value] {
+        var all: [Setting] = []
+        var values: [Value] = []
+        for (index, item) in items(key, orElse: []).enumerated() {
+            guard let (name, setting) = named(item) else {
+                let message = "expected a name, or a name with its settings, found \(item.summary)"
+                problems.append(
+                    SettingProblem(place: item.place, path: "\(path(to: key))[\(index)]", message: message))
+                continue
+            }
+            let (value, effective) = descend(
+                setting, path: "\(path(to: key)).\(name)",
+                variable: "\(variable(for: key))_\(SettingOverrides.variableName(name))"
+            ) { read(name, &$0) }
+            values.append(value)
+            let member = Setting.Member(key: name, place: item.place, value: effective)
+            all.append(Setting(place: item.place, value: .map([member])))
+        }
+        show(key, .list(all))
+        return values
+    }
+
+    private mutating func items(_ key: String, orElse absent: [Setting]) -> [Setting] {
+        asked.append(key)
+        guard let found = members.first(where: { $0.key == key })?.value else { return absent }
+        switch found.value {
+        case .list(let items): return items
+        case .null: return absent
+        case .scalar, .map:
+            let message = "expected a list, found \(found.summary)"
+            problems.append(SettingProblem(place: found.place, path: path(to: key), message: message))
+            return []
+        }
+    }
+
+    private func named(_ item: Setting) -> (String, Setting)? {
+        switch item.value {
+        case .scalar(let name): (name, Setting(place: item.place, value: .null))
+        case .map(let members) where members.count == 1:
+            // The name's place is where a reader of problems looks, also for what is missing inside.
+            (members[0].key, Setting(place: members[0].place, value: members[0].value.value))
+        default: nil
+        }
+    }
+
+    private mutating func descend<Value>(
+        _ setting: Setting, path: String, variable: String, _ read: (inout SettingReader) -> Value
+    ) -> (Value, Setting) {
+        var reader = SettingReader(setting, path: path, variable: variable, folder: folder, overrides: overrides)
+        let value = read(&reader)
+        reader.finish()
+        problems += reader.problems
+        warnings += reader.warnings
+        overrides = reader.overrides
+        return (value, reader.effective)
+    }
+}

@@ -1,3 +1,6 @@
+package import PushmillStages
+@preconcurrency import Glibc
+
 /// One thing that the program can do.
 package struct Command: Sendable {
     package typealias Run = @Sendable (Invocation) async throws(ProgramError) -> ExitCode
@@ -22,4 +25,149 @@ package struct Command: Sendable {
     }
 
     var words: [String] { name.split(separator: " ").map { String($0) } }
+}
+
+/// All commands, and the way from a command line to one of them.
+struct CommandTable {
+    let commands: [Command]
+
+    /// Runs what the arguments (without the program's name) ask for, and tells what went wrong.
+    func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
+        do throws(ProgramError) {
+            return try await dispatch(arguments, surroundings)
+        } catch {
+            surroundings.console.error(error.description)
+            if case .usage = error { surroundings.console.error("'pushmill --help' lists what there is.") }
+            return error.exitCode
+        }
+    }
+
+    private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws(ProgramError) -> ExitCode {
+        guard let first = arguments.first else {
+            surroundings.console.error(HelpText.overview(commands))
+            return .usage
+        }
+        switch first {
+        case "--version": return try await dispatch(["version"], surroundings)
+        case "help": return try await dispatch(arguments.dropFirst() + ["--help"], surroundings)
+        case "--help", "-h":
+            surroundings.console.output(HelpText.overview(commands))
+            return .success
+        default: break
+        }
+        guard let command = commands.first(where: { arguments.starts(with: $0.words) }) else {
+            return try helpForGroup(arguments, surroundings)
+        }
+        let parsed = try ParsedArguments(arguments.dropFirst(command.words.count), for: command)
+        if parsed.wantsHelp {
+            surroundings.console.output(HelpText.command(command))
+            return .success
+        }
+        return try await command.run(Invocation(values: parsed.values, surroundings: surroundings))
+    }
+
+    /// `config --help` lists the commands that start with `config`; anything else that leads here is a mistake.
+    private func helpForGroup(_ arguments: [String], _ surroundings: Surroundings) throws(ProgramError) -> ExitCode {
+        let group = commands.filter { $0.words.count > 1 && $0.words[0] == arguments[0] }
+        guard !group.isEmpty else {
+            throw .usage("no command '\(arguments[0])'" + Spelling.question(arguments[0], commands.map { $0.words[0] }))
+        }
+        let seconds = group.map { $0.words[1] }
+        guard arguments.count > 1 else {
+            throw .usage("'\(arguments[0])' needs one of: \(seconds.joined(separator: ", "))")
+        }
+        guard ["--help", "-h"].contains(arguments[1]) else {
+            throw .usage(
+                "no command '\(arguments[0]) \(arguments[1])'" + Spelling.question(arguments[1], seconds))
+        }
+        surroundings.console.output(HelpText.overview(group))
+        return .success
+    }
+}
+
+/// One call of a command: what it was given, and what it may use.
+package struct Invocation: Sendable {
+    let values: [String: [String]]
+    package let surroundings: Surroundings
+
+    package func flag(_ option: Option) -> Bool { values[option.name] != nil }
+
+    package func text(_ option: Option) -> String? { values[option.name]?.last }
+
+    package func texts(_ option: Option) -> [String] { values[option.name] ?? [] }
+
+    /// For an option or operand that is required.
+    package func required(_ option: Option) throws(ProgramError) -> String {
+        guard let text = text(option) else { throw .usage("\(option.label) is missing") }
+        return text
+    }
+
+    /// The value as a number, a duration, a choice; nil where the option is not given.
+    package func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
+        try values(option, format).last
+    }
+
+    /// All values of what may be repeated.
+    package func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
+        try texts(option).map { (text) throws(ProgramError) in try value(text, option, format) }
+    }
+
+    private func value<Value>(
+        _ text: String, _ option: Option, _ format: SettingFormat<Value>
+    ) throws(ProgramError) -> Value {
+        do throws(SettingMismatch) {
+            return try format.parse(text, "")
+        } catch {
+            throw .usage(
+                "\(option.label): expected \(error.expected), found '\(text)'"
+                    + Spelling.question(text, error.candidates))
+        }
+    }
+
+    /// The configuration that `--config` names.
+    package func configuration() throws(ProgramError) -> Configuration {
+        try surroundings.configurationSource.read(file: required(.config))
+    }
+}
+
+extension Option {
+    package static let config = value("config", "FILE", "the configuration", isRequired: true)
+}
+
+/// What a command finds around it.
+package struct Surroundings: Sendable {
+    package let registry: StageRegistry
+    package let environment: [String: String]
+    package let console: Console
+    let checkProperty: Configuration.PropertyCheck
+
+    package init(
+        registry: StageRegistry, environment: [String: String], console: Console,
+        checkProperty: @escaping Configuration.PropertyCheck
+    ) {
+        self.registry = registry
+        self.environment = environment
+        self.console = console
+        self.checkProperty = checkProperty
+    }
+
+    package var configurationSource: ConfigurationSource {
+        ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)
+    }
+}
+
+/// The variables of this process. Read once, at its start, before there is a second thread that could change them.
+enum ProcessEnvironment {
+    static func read() -> [String: String] {
+        var variables: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            if let equals = text.unicodeScalars.firstIndex(of: "=") {
+                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            next += 1
+        }
+        return variables
+    }
 }

@@ -1,4 +1,7 @@
+import FoundationEssentials
 import PushmillKafka
+import PushmillStages
+import Synchronization
 
 /// Reads what comes out from now on: notifications and dead letters.
 final class DemoResults {
@@ -27,5 +30,146 @@ final class DemoResults {
     func poll() -> [Record] {
         _ = reader.poll(milliseconds: 20, into: &batch)
         return batch.records
+    }
+}
+
+/// What came of one event.
+struct DemoResult: Encodable, Sendable {
+    let recipient: String
+    let outcome: String
+    /// What each stage did; for a dead letter the reason.
+    let stages: String
+    let before: DemoNotification
+    let after: DemoNotification
+}
+
+extension DemoResult {
+    init(_ event: DemoEvents.Event, _ record: Record) {
+        func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+        let reason = text(record.headers?.last("pushmill.error.reason"))
+        self.init(
+            recipient: event.recipient,
+            outcome: reason == nil ? text(record.headers?.last("pushmill-outcome")) ?? "" : "dead-letter",
+            stages: reason ?? text(record.headers?.last("pushmill-stages")) ?? "",
+            before: DemoNotification(event.payload), after: DemoNotification(text(record.value) ?? ""))
+    }
+
+    var text: String {
+        let head = "\(recipient.padded(to: 8)) \(outcome.padded(to: 13)) \(stages)"
+        guard before.text != after.text else { return "\(head)\n    =  \(before.text)" }
+        return "\(head)\n    -  \(before.text)\n    +  \(after.text)"
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
+}
+
+/// A payload as a lock screen would show it.
+struct DemoNotification: Encodable, Sendable {
+    private(set) var title: String?
+    private(set) var subtitle: String?
+    private(set) var body: String?
+    private(set) var badge: Int?
+
+    init(_ payload: String) {
+        guard let content = try? NotificationContent(payload) else {
+            body = payload
+            return
+        }
+        title = content.title ?? content.localizationKey(of: .title)
+        subtitle = content.subtitle ?? content.localizationKey(of: .subtitle)
+        body = content.body ?? content.localizationKey(of: .body)
+        badge = content.badge
+        guard title != nil || subtitle != nil || body != nil else {
+            body = "(silent)"
+            return
+        }
+        if JSONPointer("/ENCRYPTED_DATA").flatMap(content.string) != nil { body = "\(body ?? "") 🔒" }
+    }
+
+    /// In one line.
+    var text: String {
+        let texts = [title, subtitle, body].compactMap { $0 }.filter { !$0.isEmpty }
+        return texts.joined(separator: " · ") + (badge.map { " [\($0)]" } ?? "")
+    }
+}
+
+/// A stage that asks a server for a preview, which for some events hangs: what a deadline is for.
+struct DemoPreview: Stage {
+    let name = "preview"
+
+    static let entry = StageEntry("preview") { _ in { _ in DemoPreview() } }
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard JSONPointer("/preview").flatMap(content.string) == "hangs" else { return .skipped }
+        try await Task.sleep(for: .seconds(60))
+        return .ok
+    }
+}
+
+/// The latest results, for the page.
+final class DemoBoard: Sendable {
+    private static let capacity = 6
+    private let results = Mutex<[DemoResult]>([])
+
+    func add(_ result: DemoResult) {
+        results.withLock { results in
+            results.insert(result, at: 0)
+            results.removeLast(max(0, results.count - Self.capacity))
+        }
+    }
+
+    /// A JSON array, the latest first.
+    func json() -> [UInt8] {
+        let results = results.withLock { $0 }
+        return (try? JSONEncoder().encode(results)).map { Array($0) } ?? Array("[]".utf8)
+    }
+}
+
+/// How the events ended, and how long they were on their way.
+struct DemoSummary: Sendable {
+    private struct Row {
+        let outcome: String
+        var times: [Duration] = []
+        var reasons: [String: Int] = [:]
+    }
+
+    private var rows: [Row] = []
+    /// Events that have been sent.
+    var sent = 0
+
+    var count: Int { rows.reduce(0) { $0 + $1.times.count } }
+
+    /// `time` is from sending the event to reading its result.
+    mutating func add(_ result: DemoResult, time: Duration) {
+        let index = rows.firstIndex { $0.outcome == result.outcome } ?? rows.count
+        if index == rows.count { rows.append(Row(outcome: result.outcome)) }
+        rows[index].times.append(time)
+        if result.outcome == "dead-letter" { rows[index].reasons[result.stages, default: 0] += 1 }
+    }
+
+    var text: String {
+        var lines = [
+            "", "\("outcome".padded(to: 14))\(right("events", 8))\(right("median", 10))\(right("slowest", 10))",
+        ]
+        for row in rows.sorted(by: { $0.times.count > $1.times.count }) {
+            let times = row.times.sorted()
+            guard let slowest = times.last else { continue }
+            let reasons = row.reasons.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            lines.append(
+                row.outcome.padded(to: 14) + right("\(times.count)", 8)
+                    + right(milliseconds(times[times.count / 2]), 10) + right(milliseconds(slowest), 10)
+                    + (reasons.isEmpty ? "" : "   \(reasons.joined(separator: ", "))"))
+        }
+        lines.append("\("all".padded(to: 14))\(right("\(count)", 8))")
+        if count < sent { lines.append("\(sent - count) of \(sent) events have not come out (yet).") }
+        return lines.joined(separator: "\n")
+    }
+
+    private func milliseconds(_ time: Duration) -> String { "\(Int(time / .milliseconds(1))) ms" }
+
+    private func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 }

@@ -1,4 +1,6 @@
+import PushmillKafka
 import PushmillReplay
+import PushmillStages
 import PushmillTelemetry
 
 /// Which part of a topic is meant.
@@ -46,4 +48,72 @@ extension Option {
     static let from = value(
         "from", "PLACE", "where to begin: an offset, a time (2026-11-20T08:00:00Z), or how long ago (2h)")
     static let to = value("to", "PLACE", "where to end, itself not included; as --from")
+}
+
+/// Where records come from: a file, or `topic:NAME`.
+struct RecordPlace {
+    static let prefix = "topic:"
+
+    let text: String
+    let configuration: Configuration
+    let parallelism: Int
+
+    var topic: String? { text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : nil }
+
+    /// `range` says which part of a topic. A golden file need not be ordered.
+    func open(_ range: (TopicRange) -> TopicRange, isOrdered: Bool) throws(ProgramError) -> any RecordSource {
+        guard let topic else {
+            return try replaying { () throws(ReplayError) in
+                try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism)
+            }
+        }
+        return try configuration.read(range(TopicRange(topic: topic)))
+    }
+}
+
+extension Configuration {
+    /// For a command that writes: without the name of transactions, which would end what the service has open under it.
+    func plainProducer() throws(ProgramError) -> ClientProperties {
+        var properties = try kafka.client(.producer)
+        properties["transactional.id"] = nil
+        return properties
+    }
+
+    func read(_ range: TopicRange) throws(ProgramError) -> TopicRecords {
+        guard !kafka.isEmbedded else {
+            throw .unreadableConfiguration(
+                "the embedded broker lives in the service alone: name the brokers to read from")
+        }
+        let properties = try kafka.client(.consumer)
+        return try replaying { () throws(ReplayError) in try TopicRecords(range, properties) }
+    }
+}
+
+/// Puts what goes wrong with captures into a command's words.
+func replaying<Result>(_ body: () throws(ReplayError) -> Result) throws(ProgramError) -> Result {
+    do throws(ReplayError) { return try body() } catch { throw ProgramError(error) }
+}
+
+/// How far a command has come, on a terminal's last line; nothing where nobody looks.
+struct Progress {
+    private static let width = 30
+
+    private let show: (@Sendable (String) -> Void)?
+    /// How many records there are, where that is known.
+    private let total: Int?
+
+    init(_ console: Console, total: Int?) {
+        show = console.status
+        self.total = total
+    }
+
+    func show(_ count: Int) {
+        guard let total, total > 0 else { return show?("\(count) records") ?? () }
+        let done = min(count, total)
+        let bar = String(repeating: "#", count: Self.width * done / total)
+        let rest = String(repeating: " ", count: Self.width - bar.count)
+        show?("[\(bar)\(rest)] \(100 * done / total)%  \(count) records")
+    }
+
+    func clear() { show?("") }
 }

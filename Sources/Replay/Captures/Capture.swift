@@ -1,4 +1,4 @@
-import PushmillStages
+package import PushmillStages
 
 /// A topic into lines.
 package struct Capture {
@@ -49,4 +49,99 @@ package struct Capture {
         }
         return lines
     }
+}
+
+/// A capture as a source: lines as `capture` and `kcat -J` write them.
+package final class CaptureFile: RecordSource {
+    package let name: String
+    private var lines: CaptureLines
+    private let parallelism: Int
+    private let isOrdered: Bool
+    private var last: [String: [Int32: Int64]] = [:]
+    /// The lines of the records that were given last.
+    private var numbers: [Int] = []
+
+    /// `isOrdered`: the offsets of a partition have to ascend, so that two captures put together by mistake, or a record
+    /// that stands there twice, are found.
+    package init(path: String, isOrdered: Bool, parallelism: Int) throws(ReplayError) {
+        name = path
+        lines = try CaptureLines(path: path)
+        self.isOrdered = isOrdered
+        self.parallelism = parallelism
+    }
+
+    package func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope] {
+        var chunk: [CaptureLines.Line] = []
+        while chunk.count < limit, let line = try lines.next() { chunk.append(line) }
+        numbers = chunk.map(\.number)
+        let records = try await EnvelopeParsing.parse(chunk, of: name, parallelism: parallelism)
+        if isOrdered {
+            for (index, record) in records.enumerated() { try check(record, index) }
+        }
+        return records
+    }
+
+    package func failure(at index: Int, _ what: String) -> ReplayError {
+        .unreadable(name: name, line: numbers[index], what: what)
+    }
+
+    private func check(_ record: RecordEnvelope, _ index: Int) throws(ReplayError) {
+        if let before = last[record.topic]?[record.partition], before >= record.offset {
+            let place = "\(record.topic)/\(record.partition)"
+            throw failure(
+                at: index,
+                "\(place)/\(record.offset) comes after \(place)/\(before): a capture holds each record once, and those of "
+                    + "a partition in order")
+        }
+        last[record.topic, default: [:]][record.partition] = record.offset
+    }
+}
+
+/// Lines to envelopes, on as many threads as there are.
+enum EnvelopeParsing {
+    private typealias Part = Result<[RecordEnvelope], ReplayError>
+
+    static func parse(
+        _ lines: [CaptureLines.Line], of name: String, parallelism: Int
+    ) async throws(ReplayError) -> [RecordEnvelope] {
+        let size = max(64, (lines.count + parallelism - 1) / parallelism)
+        let starts = Array(stride(from: 0, to: lines.count, by: size))
+        let parts = await withTaskGroup(of: (Int, Part).self) { group in
+            for (index, start) in starts.enumerated() {
+                let slice = lines[start..<min(start + size, lines.count)]
+                group.addTask { (index, Self.parse(slice, of: name)) }
+            }
+            var parts = [Part](repeating: .success([]), count: starts.count)
+            for await (index, part) in group { parts[index] = part }
+            return parts
+        }
+        var records: [RecordEnvelope] = []
+        records.reserveCapacity(lines.count)
+        for part in parts { records += try part.get() }
+        return records
+    }
+
+    private static func parse(_ lines: ArraySlice<CaptureLines.Line>, of name: String) -> Part {
+        var records: [RecordEnvelope] = []
+        records.reserveCapacity(lines.count)
+        for line in lines {
+            do throws(EnvelopeError) {
+                records.append(try RecordEnvelope(line: line.bytes))
+            } catch {
+                return .failure(.unreadable(name: name, line: line.number, what: "\(error)"))
+            }
+        }
+        return .success(records)
+    }
+}
+
+/// A capture, or a golden one, being written. The one before stays until the new one is complete.
+package final class CaptureWriter {
+    private var file: ReportFile
+
+    package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }
+
+    package func add(_ line: [UInt8]) throws(ReplayError) { try file.write(line) }
+
+    package func close() throws(ReplayError) { try file.close() }
 }

@@ -28,3 +28,53 @@ struct ReportFile: ~Copyable {
         do throws(FileFailure) { try file.close() } catch { throw .file(error) }
     }
 }
+
+/// A replay's findings for a terminal.
+package enum SummaryText {
+    /// Fields beyond this are only counted.
+    private static let fields = 40
+
+    package static func of(_ summary: ReplaySummary) -> String {
+        var lines = [totals(summary)]
+        let width = summary.outcomes.keys.map(\.count).max() ?? 0
+        for (name, counts) in summary.outcomes.sorted(by: { $0.key < $1.key }) {
+            let change = counts.before == counts.after ? "" : " (was \(counts.before))"
+            lines.append("  \(name.padded(to: width))  \(counts.after)\(change)")
+        }
+        for field in summary.fields.prefix(fields) {
+            lines += ["", "\(field.name) changed in \(field.count) of \(summary.records)"]
+            for example in field.examples {
+                lines.append("  \(example.source)")
+                lines.append("    - \(shown(example.change.before))")
+                lines.append("    + \(shown(example.change.after))")
+            }
+        }
+        if summary.fields.count > fields { lines += ["", "and \(summary.fields.count - fields) fields more"] }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func totals(_ summary: ReplaySummary) -> String {
+        var parts = ["\(summary.same) the same", "\(summary.changed) changed"]
+        if summary.new > 0 { parts.append("\(summary.new) new") }
+        if summary.missing > 0 { parts.append("\(summary.missing) missing") }
+        return "\(summary.records) records: \(parts.joined(separator: ", "))"
+    }
+
+    /// What would move a terminal's cursor, or turn its text around, is shown by its number.
+    private static func shown(_ value: String?) -> String {
+        guard let value else { return "(none)" }
+        var text = ""
+        for scalar in value.unicodeScalars.prefix(200) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return value.unicodeScalars.count > 200 ? text + "…" : text
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

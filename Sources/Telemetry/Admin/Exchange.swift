@@ -1,4 +1,5 @@
 import CPushmillMicrohttpd
+import Glibc
 
 /// One request until it is answered.
 final class Exchange {
@@ -70,4 +71,109 @@ private func values(_ kind: MHD_ValueKind, of connection: OpaquePointer) -> [(na
             }, pointer)
     }
     return values
+}
+
+extension AdminLoop {
+    /// What every response carries, unless it says otherwise itself.
+    private static let securityHeaders = [
+        (name: "X-Content-Type-Options", value: "nosniff"),
+        (name: "X-Frame-Options", value: "DENY"),
+        (name: "Referrer-Policy", value: "no-referrer"),
+        (name: "Cache-Control", value: "no-store"),
+        (name: "Content-Security-Policy", value: "default-src 'none'; frame-ancestors 'none'"),
+    ]
+
+    func send(_ response: AdminResponse, to connection: OpaquePointer) -> MHD_Result {
+        let body: OpaquePointer?
+        if case .bytes = response.body { answering(connection, isStream: false) }
+        switch response.body {
+        case .bytes(let bytes): body = Self.makeResponse(bytes)
+        case .stream(let stream):
+            guard openStream() else {
+                return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
+            }
+            answering(connection, isStream: true)
+            body = StreamBody(stream, connection: connection, loop: self).makeResponse()
+        }
+        guard let body else { return .NO }
+        defer { MHD_destroy_response(body) }
+        for (name, value) in response.headers { MHD_add_response_header(body, name, value) }
+        for (name, value) in Self.securityHeaders where !response.headers.contains(where: { $0.name == name }) {
+            MHD_add_response_header(body, name, value)
+        }
+        return MHD_queue_response(connection, UInt32(response.status), body)
+    }
+
+    /// The bytes are sent from where they are and released with the response.
+    private static func makeResponse(_ bytes: SharedBytes) -> OpaquePointer? {
+        let context = Unmanaged.passRetained(bytes)
+        let response = MHD_create_response_from_buffer_with_free_callback_cls(
+            bytes.memory.count, bytes.memory.baseAddress, releaseBytes, context.toOpaque())
+        if response == nil { context.release() }
+        return response
+    }
+}
+
+/// Called once, when the response is destroyed.
+private func releaseBytes(_ context: UnsafeMutableRawPointer?) {
+    guard let context else { return }
+    Unmanaged<SharedBytes>.fromOpaque(context).release()
+}
+
+/// The body of one response that comes piece by piece.
+final class StreamBody {
+    private static let quietTime: Int64 = 15_000_000_000
+
+    let connection: OpaquePointer
+    private let stream: any AdminStream
+    private let loop: AdminLoop
+    private var lastWrite = nanoseconds(of: CLOCK_MONOTONIC)
+
+    init(_ stream: any AdminStream, connection: OpaquePointer, loop: AdminLoop) {
+        self.stream = stream
+        self.connection = connection
+        self.loop = loop
+    }
+
+    /// The response is destroyed by `MHD_destroy_response` or at its end, which releases this object.
+    func makeResponse() -> OpaquePointer? {
+        MHD_create_response_from_callback(
+            UInt64.max, 4_096, readStream, Unmanaged.passRetained(self).toOpaque(), releaseStream)
+    }
+
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if loop.isClosing { return -1 }
+        let now = nanoseconds(of: CLOCK_MONOTONIC)
+        switch stream.read(into: buffer, isQuiet: isQuiet(now)) {
+        case .wrote(let count):
+            lastWrite = now
+            return count
+        case .waiting:
+            loop.suspend(self)
+            return 0
+        case .end: return -1
+        }
+    }
+
+    private func isQuiet(_ now: Int64) -> Bool { now - lastWrite > Self.quietTime }
+
+    /// It would have something to write.
+    func isDue(_ now: Int64) -> Bool { stream.hasNews || isQuiet(now) }
+
+    fileprivate func close() { loop.closeStream() }
+}
+
+/// Called when the connection can take more. Zero is only allowed for a connection that is suspended; -1 ends the body.
+private func readStream(
+    _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int
+) -> Int {
+    guard let context, let buffer else { return -1 }
+    return Unmanaged<StreamBody>.fromOpaque(context).takeUnretainedValue()
+        .read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+}
+
+/// Called once, when the response is destroyed.
+private func releaseStream(_ context: UnsafeMutableRawPointer?) {
+    guard let context else { return }
+    Unmanaged<StreamBody>.fromOpaque(context).takeRetainedValue().close()
 }

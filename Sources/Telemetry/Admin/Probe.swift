@@ -1,3 +1,5 @@
+import Glibc
+
 /// One thing that keeps the service from being alive or ready.
 public struct ProbeReason: Sendable, Equatable {
     /// A fixed word, such as `not-joined`.
@@ -27,5 +29,87 @@ extension AdminResponse {
         }
         text += "]}\n".utf8
         return .json(status: reasons.isEmpty ? 200 : 503, text)
+    }
+}
+
+/// Asks another process's admin endpoint one thing, as a container's health check does. Blocks.
+package struct ProbeRequest {
+    private let address: ListenAddress
+    /// How long an answer may take, in seconds.
+    private let patience: Int
+
+    /// An address that stands for all of a machine's is asked on loopback.
+    package init(_ address: ListenAddress, patience: Int = 2) {
+        switch address.host {
+        case "0.0.0.0": self.address = ListenAddress(host: "127.0.0.1", port: address.port)
+        case "::": self.address = ListenAddress(host: "::1", port: address.port)
+        default: self.address = address
+        }
+        self.patience = patience
+    }
+
+    /// The status and the body.
+    package func get(_ path: String) throws(TelemetryError) -> (status: Int, body: String) {
+        let answer = try ask(path)
+        let words = answer.prefix { $0 != "\r\n" }.split(separator: " ")
+        guard words.count > 1, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+            throw .noAnswer("\(address)", EPROTO)
+        }
+        let body = answer.firstMatch(of: /\r\n\r\n(.*)$/.dotMatchesNewlines()).map { String($0.output.1) }
+        return (status, body ?? "")
+    }
+
+    /// The whole answer, status line and headers included.
+    package func ask(_ path: String, headers: [(name: String, value: String)] = []) throws(TelemetryError) -> String {
+        let descriptor = socket(
+            address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var limit = timeval(tv_sec: patience, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard address.withSocketAddress({ connect(descriptor, $0, $1) }) == 0 else { throw failure() }
+        let lines = ["GET \(path) HTTP/1.1", "Host: \(address)", "Connection: close"]
+        let more = headers.map { "\($0.name): \($0.value)" }
+        let request = (lines + more + ["", ""]).joined(separator: "\r\n")
+        guard send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) == request.utf8.count else {
+            throw failure()
+        }
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            // A process that was stopped and goes on is interrupted, too.
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure() }
+            if count == 0 { return String(decoding: answer, as: UTF8.self) }
+            answer += buffer.prefix(count)
+        }
+    }
+
+    private func failure() -> TelemetryError { .noAnswer("\(address)", errno) }
+}
+
+extension ListenAddress {
+    /// The address as the system's calls take it.
+    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        func lend<Name>(_ name: Name) -> Result {
+            withUnsafePointer(to: name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<Name>.size))
+                }
+            }
+        }
+        if isIPv6 {
+            var name = sockaddr_in6()
+            name.sin6_family = sa_family_t(AF_INET6)
+            name.sin6_port = port.bigEndian
+            inet_pton(AF_INET6, host, &name.sin6_addr)
+            return lend(name)
+        }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        inet_pton(AF_INET, host, &name.sin_addr)
+        return lend(name)
     }
 }

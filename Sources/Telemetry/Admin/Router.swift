@@ -1,3 +1,6 @@
+import Glibc
+import Synchronization
+
 /// An exact path, the methods it answers, and who answers.
 package struct AdminRoute: Sendable {
     package enum Access: Sendable {
@@ -83,5 +86,93 @@ extension AdminResponse {
     fileprivate static func methodNotAllowed(_ methods: [String]) -> Self {
         let allowed = methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }.joined(separator: ", ")
         return .text(status: 405, "Allowed here: \(allowed)\n", headers: [("Allow", allowed)])
+    }
+}
+
+extension AdminRoute {
+    package static func metrics(_ registry: MetricRegistry, clock: WallClock = .system) -> AdminRoute {
+        let page = MetricsPage(registry, clock: clock)
+        let formats = Exposition.Format.allCases
+        return AdminRoute("GET", "/metrics", access: .open, offers: formats.map(\.contentType)) { _, offer in
+            let format = formats[offer]
+            return AdminResponse(contentType: format.contentType, body: .bytes(page.bytes(format)))
+        }
+    }
+
+    /// `/healthz` or `/readyz`.
+    package static func probe(_ path: String, _ probe: @escaping Probe) -> AdminRoute {
+        AdminRoute("GET", path, access: .open, offers: []) { _, _ in .probe(probe()) }
+    }
+
+    /// The effective configuration as text, without secrets.
+    package static func configuration(_ text: @escaping @Sendable () -> String) -> AdminRoute {
+        AdminRoute("GET", "/config", offers: ["text/plain; charset=utf-8"]) { _, _ in .text(text()) }
+    }
+
+    /// `?level=warning&contains=text&limit=200&follow=1`.
+    package static func logs(_ log: Log) -> AdminRoute {
+        let types = ["application/x-ndjson", "application/json", "text/plain; charset=utf-8"]
+        return AdminRoute("GET", "/logs", offers: types) { request, offer in
+            guard let level = LogLevel(name: request.query("level") ?? LogLevel.trace.name) else {
+                return .text(status: 400, "level is one of \(LogLevel.choices)\n")
+            }
+            guard let limit = Int(request.query("limit") ?? "200"), limit >= 0 else {
+                return .text(status: 400, "limit is a number of lines\n")
+            }
+            let filter = LogFilter(level: level, contains: request.query("contains") ?? "")
+            let follows = request.query("follow") == "1"
+            let stream = LogStream(log.ring, filter, recent: limit, follows: follows)
+            return AdminResponse(contentType: types[offer], body: .stream(stream))
+        }
+    }
+
+    /// `GET` and `PUT`; the body is the level's name.
+    package static func logLevel(_ log: Log) -> [AdminRoute] {
+        @Sendable func current() -> AdminResponse { .json(Array(#"{"level":"\#(log.level.name)"}"#.utf8) + [10]) }
+        return [
+            AdminRoute("GET", "/log-level", offers: ["application/json"]) { _, _ in current() },
+            AdminRoute("PUT", "/log-level", offers: ["application/json"]) { request, _ in
+                let words = String(decoding: request.body, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+                guard words.count == 1, let level = LogLevel(name: words[0]) else {
+                    return .text(status: 400, "The body is one of \(LogLevel.choices)\n")
+                }
+                log.level = level
+                log.log(level, "Log level changed", [.setting(level.name)])
+                return current()
+            },
+        ]
+    }
+}
+
+extension LogLevel {
+    fileprivate static var choices: String { allCases.map(\.name).joined(separator: ", ") }
+}
+
+/// The rendered metrics. Scrapes that come within a moment of each other share one rendering.
+final class MetricsPage: Sendable {
+    private struct Rendering {
+        let time: Int64
+        let bytes: SharedBytes
+    }
+
+    private static let lifetime: Int64 = 100_000_000
+
+    private let registry: MetricRegistry
+    private let clock: WallClock
+    private let renderings = Mutex<[Exposition.Format: Rendering]>([:])
+
+    init(_ registry: MetricRegistry, clock: WallClock = .system) {
+        self.registry = registry
+        self.clock = clock
+    }
+
+    func bytes(_ format: Exposition.Format) -> SharedBytes {
+        let now = clock.now()
+        if let known = renderings.withLock({ $0[format] }), (0..<Self.lifetime).contains(now &- known.time) {
+            return known.bytes
+        }
+        let bytes = SharedBytes(registry.render(format))
+        renderings.withLock { $0[format] = Rendering(time: now, bytes: bytes) }
+        return bytes
     }
 }

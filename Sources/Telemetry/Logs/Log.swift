@@ -79,3 +79,71 @@ public final class Log: Sendable {
         }
     }
 }
+
+/// How much a line matters, the most important first.
+public enum LogLevel: UInt8, Sendable, CaseIterable {
+    case error, warning, info, debug, trace
+
+    /// As configuration, log lines and labels spell it.
+    public var name: String {
+        switch self {
+        case .error: "error"
+        case .warning: "warning"
+        case .info: "info"
+        case .debug: "debug"
+        case .trace: "trace"
+        }
+    }
+
+    public init?(name: some StringProtocol) {
+        guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = level
+    }
+}
+
+extension LogLevel: Comparable {
+    /// The more important is the greater: `.error > .trace`.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue > right.rawValue }
+}
+
+/// How many lines were logged, by level, and how many of them were not written.
+package final class LogCounts: Sendable {
+    private let errors = Atomic(0)
+    private let warnings = Atomic(0)
+    private let infos = Atomic(0)
+    private let debugs = Atomic(0)
+    private let traces = Atomic(0)
+    private let heldBackLines = Atomic(0)
+    private let lostLines = Atomic(0)
+
+    /// Lines of the level, whether written or held back.
+    package func lines(_ level: LogLevel) -> Int {
+        switch level {
+        case .error: errors.load(ordering: .relaxed)
+        case .warning: warnings.load(ordering: .relaxed)
+        case .info: infos.load(ordering: .relaxed)
+        case .debug: debugs.load(ordering: .relaxed)
+        case .trace: traces.load(ordering: .relaxed)
+        }
+    }
+
+    /// Lines that repeated an earlier one too often.
+    package var heldBack: Int { heldBackLines.load(ordering: .relaxed) }
+
+    /// Lines that the output did not take in time.
+    package var lost: Int { lostLines.load(ordering: .relaxed) }
+
+    func add(_ level: LogLevel) {
+        switch level {
+        case .error: errors.add(1, ordering: .relaxed)
+        case .warning: warnings.add(1, ordering: .relaxed)
+        case .info: infos.add(1, ordering: .relaxed)
+        case .debug: debugs.add(1, ordering: .relaxed)
+        case .trace: traces.add(1, ordering: .relaxed)
+        }
+    }
+
+    func addHeldBack() { heldBackLines.add(1, ordering: .relaxed) }
+
+    func addLost(_ count: Int) { lostLines.add(count, ordering: .relaxed) }
+}

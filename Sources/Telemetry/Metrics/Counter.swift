@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A number that only grows. May be added to from any thread; a thread that does so for every message takes a shard.
 public final class Counter: MetricSeries {
     private let shards: Shards
@@ -27,4 +29,71 @@ public struct CounterShard: Sendable {
     }
 
     public func add(_ amount: Int = 1) { cell.addAlone(UInt64(truncatingIfNeeded: amount)) }
+}
+
+/// A number that is set, or goes up and down, from any thread.
+public final class Gauge: MetricSeries {
+    private let number = Atomic<Int>(0)
+
+    package init() {}
+
+    public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
+
+    public func add(_ amount: Int) { number.wrappingAdd(amount, ordering: .relaxed) }
+
+    public var value: Int { number.load(ordering: .relaxed) }
+
+    package func write(into exposition: inout Exposition, labels: String) {
+        exposition.sample(labels: labels, value)
+    }
+}
+
+/// Cells of 64 bits in shards that share no cache line, so that each can be written by a thread of its own. Shard 0 is
+/// everybody's; the others have one writer at a time. A cell's value is its sum over the shards.
+final class Shards: Sendable {
+    typealias Cell = Atomic<UInt64>
+
+    // Processors fetch lines of 64 bytes in pairs.
+    private static let alignment = 128
+
+    // Set once; the cells are atomics and live as long as this object.
+    nonisolated(unsafe) private let base: UnsafeMutablePointer<Cell>
+    private let count: Int
+    private let stride: Int
+
+    /// `owned` is the number of shards with one writer each.
+    init(cells: Int, owned: Int) {
+        let perLine = Self.alignment / MemoryLayout<Cell>.stride
+        stride = (cells + perLine - 1) / perLine * perLine
+        count = owned + 1
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: stride * count * MemoryLayout<Cell>.stride, alignment: Self.alignment)
+        base = memory.bindMemory(to: Cell.self, capacity: stride * count)
+        for index in 0..<stride * count { (base + index).initialize(to: Cell(0)) }
+    }
+
+    deinit { UnsafeMutableRawPointer(base).deallocate() }
+
+    func cells(ofShard index: Int) -> UnsafeMutablePointer<Cell> {
+        precondition((0..<count).contains(index), "no such shard")
+        return base + index * stride
+    }
+
+    func sum(_ cell: Int) -> UInt64 {
+        var sum: UInt64 = 0
+        for shard in 0..<count { sum &+= base[shard * stride + cell].load(ordering: .relaxed) }
+        return sum
+    }
+}
+
+extension UnsafeMutablePointer where Pointee == Atomic<UInt64> {
+    /// For the only writer of a shard: two plain moves instead of a locked instruction. A reader sees the old or the
+    /// new value.
+    func addAlone(_ amount: UInt64) {
+        pointee.store(pointee.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    }
+
+    func addShared(_ amount: UInt64) {
+        pointee.wrappingAdd(amount, ordering: .relaxed)
+    }
 }

@@ -71,3 +71,90 @@ public struct HistogramShard: Sendable {
         return index
     }
 }
+
+/// The state of a histogram at a moment. The difference of two is what happened between them.
+public struct HistogramSnapshot: Sendable {
+    let bounds: [UInt64]
+    let counts: [UInt64]
+    let sum: UInt64
+
+    public var count: Int { Int(truncatingIfNeeded: counts.reduce(0, &+)) }
+
+    public var sumSeconds: Double { Double(sum) / 1e9 }
+
+    /// Both are of the same histogram, `earlier` from before.
+    public static func - (later: Self, earlier: Self) -> Self {
+        Self(bounds: later.bounds, counts: zip(later.counts, earlier.counts).map(&-), sum: later.sum &- earlier.sum)
+    }
+
+    /// The value, in seconds, that the given share of observations does not exceed, as Prometheus estimates it: evenly
+    /// spread within a bucket, and the last bound for what lies above. Nil when nothing was observed.
+    public func quantile(_ share: Double) -> Double? {
+        let total = count
+        guard total > 0 else { return nil }
+        let rank = min(max(share, 0), 1) * Double(total)
+        var below = 0.0
+        for (index, bound) in bounds.enumerated() {
+            let inside = Double(counts[index])
+            if inside > 0 && below + inside >= rank {
+                let lower = index == 0 ? 0 : Double(bounds[index - 1])
+                return (lower + (Double(bound) - lower) * (rank - below) / inside) / 1e9
+            }
+            below += inside
+        }
+        return bounds.last.map { Double($0) / 1e9 }
+    }
+}
+
+/// The upper bounds of a histogram's buckets, in nanoseconds, ascending; what lies above the last has a bucket too.
+public struct Buckets: Sendable {
+    let bounds: [UInt64]
+    /// `le="0.001"`, one for each bound and one for what lies above.
+    let labels: [String]
+    /// For each number of significant bits the first bucket that a value of so many bits can fall into.
+    private let firstByBits: [UInt8]
+
+    init(_ bounds: [UInt64]) {
+        precondition(!bounds.isEmpty && bounds.count < 255 && zip(bounds, bounds.dropFirst()).allSatisfy(<))
+        self.bounds = bounds
+        labels = bounds.map { "le=\"\(Double($0) / 1e9)\"" } + ["le=\"+Inf\""]
+        firstByBits = (0...64).map { bits in
+            let least: UInt64 = bits == 0 ? 0 : 1 << UInt64(bits - 1)
+            return UInt8(bounds.firstIndex { least <= $0 } ?? bounds.count)
+        }
+    }
+
+    func index(of value: UInt64) -> Int {
+        var index = Int(firstByBits[64 - value.leadingZeroBitCount])
+        while index < bounds.count && bounds[index] < value { index += 1 }
+        return index
+    }
+}
+
+extension Buckets {
+    private static let microsecond: UInt64 = 1_000
+    private static let millisecond: UInt64 = 1_000_000
+    private static let second: UInt64 = 1_000_000_000
+
+    /// 1, 2.5, 5 in each power of ten from one microsecond to five milliseconds.
+    private static let fine: [UInt64] = [1, 10, 100, 1_000].flatMap { [$0 * 1_000, $0 * 2_500, $0 * 5_000] }
+    private static let coarse: [UInt64] = [10, 25, 50, 100, 250, 500].map { $0 * millisecond }
+
+    /// From a stage that looks a name up to one that waits for the deadline.
+    package static let stage = Buckets(fine + coarse + [1, 2.5, 5, 10, 30, 60].map { UInt64($0 * Double(second)) })
+
+    /// From a message's turn to the hand-over of its output.
+    package static let message = Buckets(
+        fine.filter { $0 >= 10 * microsecond } + coarse
+            + [1, 2.5, 5, 10, 20, 30, 60].map { UInt64($0 * Double(second)) })
+
+    /// From a record's timestamp to its acknowledged output; the long end is for a backlog.
+    package static let endToEnd = Buckets(
+        [1, 2, 5].map { $0 * millisecond } + coarse
+            + [1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600].map { UInt64($0 * Double(second)) })
+
+    /// One commit, file or transaction.
+    package static let checkpoint = Buckets(
+        [500 * microsecond] + [1, 2, 5].map { $0 * millisecond } + coarse
+            + [1, 2.5, 5, 10, 30].map { UInt64($0 * Double(second)) })
+}

@@ -46,3 +46,74 @@ public final class ServiceMetrics: Sendable {
 
     public func consumed(topic: String) -> Counter { families.consumed.series(topic) }
 }
+
+/// What is counted of one stage.
+public final class StageMetrics: Sendable {
+    public let name: String
+    public let seconds: Histogram
+    /// Deadlines, its budget's included, that came while this stage ran.
+    public let expired: Counter
+    /// Abandoned calls of this stage that still run.
+    public let abandoned: Gauge
+    /// Results that came too late for their message and were dropped.
+    public let late: Counter
+    private let results: MetricFamily<Counter>
+
+    init(_ name: String, in families: ServiceFamilies) {
+        self.name = name
+        seconds = families.stageSeconds.series(name)
+        expired = families.deadlinesExpired.series(name)
+        abandoned = families.stagesAbandoned.series(name)
+        late = families.lateResults.series(name)
+        results = families.stageResults
+    }
+
+    /// The counter of one of the stage's results; `reason` is empty where the result has none.
+    public func results(_ result: String, reason: String = "") -> Counter { results.series(name, result, reason) }
+}
+
+/// One writer's part of the service's metrics: what is counted for every message. Used by no two threads at once.
+public struct MetricsShard: Sendable {
+    /// By the index of the outcome.
+    public let published: [CounterShard]
+    /// By the index of the reason.
+    public let deadLetters: [CounterShard]
+    public let messageSeconds: HistogramShard
+    public let endToEndSeconds: HistogramShard
+    /// In the order of the chain.
+    public var stages: [StageMetricsShard]
+
+    init(_ metrics: ServiceMetrics, _ index: Int) {
+        published = metrics.published.map { $0.shard(index) }
+        deadLetters = metrics.deadLetters.map { $0.shard(index) }
+        messageSeconds = metrics.messageSeconds.shard(index)
+        endToEndSeconds = metrics.endToEndSeconds.shard(index)
+        stages = metrics.stages.map { StageMetricsShard($0, index) }
+    }
+}
+
+/// One writer's part of a stage's metrics.
+public struct StageMetricsShard: Sendable {
+    public let seconds: HistogramShard
+    private let metrics: StageMetrics
+    private let index: Int
+    /// The results seen so far, by the places of their literals in the program: a handful, found by looking along.
+    private var results: [(word: UInt, reason: UInt, counter: CounterShard)] = []
+
+    init(_ metrics: StageMetrics, _ index: Int) {
+        self.metrics = metrics
+        self.index = index
+        seconds = metrics.seconds.shard(index)
+    }
+
+    /// Both words are of the fixed vocabulary; an empty reason is none.
+    public mutating func count(_ result: StaticString, reason: StaticString = "", by amount: Int = 1) {
+        let key = (result.identity, reason.identity)
+        for index in results.indices where results[index].word == key.0 && results[index].reason == key.1 {
+            return results[index].counter.add(amount)
+        }
+        let counter = metrics.results("\(result)", reason: "\(reason)").shard(index)
+        results.append((key.0, key.1, counter))
+        counter.add(amount)
+    }
+}

@@ -1,3 +1,5 @@
+import Glibc
+
 extension [UInt8] {
     /// Appends nanoseconds since 1970 as RFC 3339 in UTC with milliseconds: `2026-01-31T09:08:07.006Z`.
     mutating func append(timestamp nanoseconds: Int64) {
@@ -48,4 +50,19 @@ extension Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
+}
+
+/// Where log lines and exemplars get their time from: nanoseconds since 1970.
+public struct WallClock: Sendable {
+    public let now: @Sendable () -> Int64
+
+    public init(now: @escaping @Sendable () -> Int64) { self.now = now }
+
+    public static let system = WallClock { nanoseconds(of: CLOCK_REALTIME) }
+}
+
+func nanoseconds(of clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
 }

@@ -97,3 +97,60 @@ struct JSONTokens {
         .notJSON(offset: at, fault: at >= end ? .unexpectedEnd : fault)
     }
 }
+
+/// Sixteen bytes of text at once, as two words.
+enum TextBlock {
+    static let count = 16
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highs: UInt64 = 0x8080_8080_8080_8080
+
+    /// How many bytes from the first are plain: ASCII, no control character, no quote, no backslash. 16 if all are; what
+    /// follows then is looked at without waiting for a number.
+    @inline(__always)
+    static func plainPrefix(_ bytes: UnsafePointer<UInt8>) -> Int {
+        let first = stops(word(bytes))
+        let second = stops(word(bytes + 8))
+        if first | second == 0 { return count }
+        return first != 0 ? first.trailingZeroBitCount >> 3 : 8 + second.trailingZeroBitCount >> 3
+    }
+
+    @inline(__always)
+    static func isASCII(_ bytes: UnsafePointer<UInt8>) -> Bool { (word(bytes) | word(bytes + 8)) & highs == 0 }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
+    }
+
+    /// Marks each byte that is not plain; behind the first of them, others too.
+    @inline(__always)
+    private static func stops(_ word: UInt64) -> UInt64 {
+        let controls = (word &- 0x20 &* ones) & ~word
+        let quotes = word ^ (0x22 &* ones)
+        let backslashes = word ^ (0x5C &* ones)
+        return (controls | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes | word) & highs
+    }
+}
+
+/// UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+enum UTF8Scalar {
+    /// The number of bytes (2 to 4) of the scalar that begins here with a byte from 0x80 up, or 0 if there is none.
+    static func length(_ bytes: UnsafePointer<UInt8>, available: Int) -> Int {
+        let first = bytes[0]
+        if first < 0xE0 {
+            return first >= 0xC2 && available > 1 && bytes[1] & 0xC0 == 0x80 ? 2 : 0
+        }
+        guard available > 2 else { return 0 }
+        let second = bytes[1]
+        guard second & 0xC0 == 0x80, bytes[2] & 0xC0 == 0x80 else { return 0 }
+        if first < 0xF0 {
+            let isOverlong = first == 0xE0 && second < 0xA0
+            let isSurrogate = first == 0xED && second >= 0xA0
+            return isOverlong || isSurrogate ? 0 : 3
+        }
+        guard first < 0xF5, available > 3, bytes[3] & 0xC0 == 0x80 else { return 0 }
+        let isOverlong = first == 0xF0 && second < 0x90
+        let isBeyond = first == 0xF4 && second >= 0x90
+        return isOverlong || isBeyond ? 0 : 4
+    }
+}

@@ -1,0 +1,102 @@
+import CPushmillZlib
+import Glibc
+
+/// Reads a file from its beginning, plain or compressed by gzip: its first bytes tell.
+package struct InputFile: ~Copyable {
+    package let path: String
+    private let handle: gzFile
+
+    package init(path: String) throws(FileFailure) {
+        self.path = path
+        guard let handle = gzopen(path, "rb") else { throw FileFailure(path: path, errno) }
+        gzbuffer(handle, 256 << 10)
+        self.handle = handle
+    }
+
+    deinit { gzclose_r(handle) }
+
+    /// Fills the buffer as far as the file goes on; gives the number of bytes, 0 at its end.
+    package func read(into buffer: UnsafeMutableBufferPointer<UInt8>) throws(FileFailure) -> Int {
+        let count = gzread(handle, buffer.baseAddress, UInt32(clamping: buffer.count))
+        if count > 0 { return Int(count) }
+        var code: Int32 = 0
+        let text = gzerror(handle, &code).map { String(cString: $0) } ?? ""
+        switch code {
+        case Z_OK, Z_STREAM_END: return 0
+        case Z_ERRNO: throw FileFailure(path: path, errno)
+        case Z_BUF_ERROR: throw FileFailure(path: path, what: "the compressed data ends too early")
+        default: throw FileFailure(path: path, what: "the compressed data is damaged: \(text)")
+        }
+    }
+}
+
+/// Why a file cannot be read or written.
+package struct FileFailure: Error, Equatable, CustomStringConvertible {
+    package let path: String
+    package let what: String
+
+    package init(path: String, what: String) {
+        self.path = path
+        self.what = what
+    }
+
+    package init(path: String, _ number: Int32) { self.init(path: path, what: String(cString: strerror(number))) }
+
+    package var description: String { "\(path): \(what)" }
+}
+
+/// Writes a file that appears, or replaces the one before, when it is complete; compressed by gzip if its name ends in
+/// `.gz`. What is not closed leaves nothing behind.
+package struct OutputFile: ~Copyable {
+    package let path: String
+    /// What is written meanwhile. A device or a pipe is written at once.
+    private let partial: String
+    private var handle: gzFile?
+
+    package init(path: String) throws(FileFailure) {
+        self.path = path
+        var status = stat()
+        let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        partial = isSpecial ? path : "\(path).partial"
+        // What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier
+        // process has left under the name may have another mode, or lead elsewhere.
+        if !isSpecial { unlink(partial) }
+        let flags = isSpecial ? O_TRUNC : O_CREAT | O_EXCL | O_NOFOLLOW
+        let descriptor = open(partial, O_WRONLY | O_CLOEXEC | flags, 0o600)
+        guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
+        // T writes without compression.
+        handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT")
+        guard let handle else {
+            Glibc.close(descriptor)
+            throw FileFailure(path: path, ENOMEM)
+        }
+        gzbuffer(handle, 256 << 10)
+    }
+
+    deinit {
+        guard let handle else { return }
+        gzclose_w(handle)
+        if partial != path { unlink(partial) }
+    }
+
+    package func write(_ bytes: borrowing [UInt8]) throws(FileFailure) {
+        guard !bytes.isEmpty else { return }
+        let count = bytes.withUnsafeBytes { gzwrite(handle, $0.baseAddress, UInt32(clamping: $0.count)) }
+        guard Int(count) == bytes.count else { throw failure }
+    }
+
+    package consuming func close() throws(FileFailure) {
+        let written = gzclose_w(handle.take())
+        guard written == Z_OK, partial == path || rename(partial, path) == 0 else {
+            let failure = FileFailure(path: path, errno)
+            if partial != path { unlink(partial) }
+            throw failure
+        }
+    }
+
+    private var failure: FileFailure {
+        var code: Int32 = 0
+        let text = gzerror(handle, &code).map { String(cString: $0) } ?? ""
+        return code == Z_ERRNO ? FileFailure(path: path, errno) : FileFailure(path: path, what: text)
+    }
+}

@@ -1,0 +1,195 @@
+import Glibc
+import PushmillEngine
+import PushmillStages
+import PushmillStores
+
+extension Command {
+    private static let recipient = Option.operand("RECIPIENT", "whose counts they are")
+    private static let count = Option.operand("COUNT", "from 0 to 2147483647")
+    private static let app = Option.value("app", "TOPIC", "the apns-topic of the app; none unless given")
+    fileprivate static let partition = Option.value(
+        "partition", "NUMBER", "that of the events, where the recipient is not their key")
+
+    static let badgesGet = Command(
+        "badges get", "Prints one recipient's counts",
+        details: """
+            A line for each app, as `badges export` has them, from the changelog: as of
+            the last checkpoint. May be done while the service runs.
+            """,
+        options: [.config, recipient, partition]
+    ) { invocation throws(ProgramError) in
+        let recipient = try invocation.required(recipient)
+        let changelog = try invocation.changelog()
+        let view = try await changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
+        let found = view.exportLines(recipient: Array(recipient.utf8), invocation.print)
+        if found == 0 { invocation.surroundings.console.error("no counts are kept of this recipient") }
+        return .success
+    }
+
+    static let badgesSet = Command(
+        "badges set", "Sets one recipient's count in an app; no instance must run",
+        details: """
+            It is written to the changelog. Refused while the service's group has members.
+            """,
+        options: [.config, recipient, count, app, partition]
+    ) { invocation throws(ProgramError) in
+        let recipient = try invocation.required(recipient)
+        guard let count = try invocation.value(count, .integer(0...Int(Int32.max))) else { return .usage }
+        let app = invocation.text(app) ?? ""
+        let changelog = try invocation.changelog()
+        try changelog.checkNobodyRuns()
+        let place = try changelog.place(of: recipient, named: invocation.partition())
+        var key: [UInt8] = []
+        Array(recipient.utf8).withUnsafeBytes { recipient in
+            Array(app.utf8).withUnsafeBytes { ChangelogRecord.encodeKey(recipient, $0, into: &key) }
+        }
+        try changelog.set([key], to: Int32(count), try await changelog.view(of: place), in: place)
+        return .success
+    }
+
+    static let badgesExport = Command(
+        "badges export", "Prints all counts",
+        details: """
+            A line is {"recipient":"anna","app":"com.example","count":3}, from the
+            changelog: as of the last checkpoint. May be done while the service runs.
+            """,
+        options: [.config]
+    ) { invocation throws(ProgramError) in
+        try await invocation.changelog().export(invocation.print)
+        return .success
+    }
+
+    static let badgesDelete = Command(
+        "badges delete", "Deletes all counts of one recipient; no instance must run",
+        details: """
+            They are 0 in the changelog afterwards. Refused while the service's group has
+            members.
+            """,
+        options: [.config, recipient, partition]
+    ) { invocation throws(ProgramError) in
+        let recipient = try invocation.required(recipient)
+        let changelog = try invocation.changelog()
+        try changelog.checkNobodyRuns()
+        let place = try changelog.place(of: recipient, named: invocation.partition())
+        let view = try await changelog.view(of: place)
+        let keys = view.keys(of: Array(recipient.utf8))
+        // A record without a value would be older than the stored state, which would come back.
+        try changelog.set(keys, to: 0, view, in: place)
+        invocation.surroundings.console.output("\(keys.count) counts deleted")
+        return .success
+    }
+}
+
+extension Invocation {
+    fileprivate func changelog() throws(ProgramError) -> ChangelogAccess {
+        try ChangelogAccess(configuration(), surroundings.console)
+    }
+
+    fileprivate func partition() throws(ProgramError) -> Int? {
+        try value(Command.partition, .integer(0...Int(Int32.max)))
+    }
+}
+
+extension Command {
+    private static let owner = Option.value("owner", "RECIPIENT", "only this recipient's contacts")
+    private static let person = Option.operand("RECIPIENT", "whose contacts they are; '*' is the shared directory")
+    private static let file = Option.operand(
+        "CONTACTS", "a file of JSON Lines of owner, id and name; '-' for standard input")
+
+    static let contactsImport = Command(
+        "contacts import", "Adds contacts to the embedded store, or renames them",
+        details: """
+            A line is {"owner": "anna", "id": "c1", "name": "Zoë"}; without an owner it
+            belongs to the shared directory. Can be repeated, and may be done while the
+            service runs, which sees the change within a second.
+            """,
+        options: [.config, file]
+    ) { invocation throws(ProgramError) in
+        let path = try invocation.required(file)
+        let state = try invocation.ownContacts(creating: true)
+        let console = invocation.surroundings.console
+        let clock = ContinuousClock()
+        let start = clock.now
+        let total = try invocation.store { () throws(StoreError) in
+            try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
+                guard count % 100_000 == 0 else { return }
+                console.error("\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
+            }
+        }
+        console.output("\(total) contacts imported")
+        return .success
+    }
+
+    static let contactsExport = Command(
+        "contacts export", "Prints the contacts of the embedded store, as they are imported",
+        options: [.config, owner]
+    ) { invocation throws(ProgramError) in
+        let state = try invocation.stateFile(.shared)
+        let owner = invocation.text(owner)
+        _ = try invocation.store { () throws(StoreError) in
+            let contacts = try ContactStore(state)
+            guard let owner else { return try contacts.exportLines(invocation.print) }
+            return try owner.withBytes { (owner) throws(StoreError) in
+                try contacts.exportLines(owner: owner, invocation.print)
+            }
+        }
+        return .success
+    }
+
+    static let contactsDelete = Command(
+        "contacts delete", "Deletes all contacts of one recipient from the embedded store",
+        details: "May be done while the service runs, which forgets them within a second.",
+        options: [.config, person]
+    ) { invocation throws(ProgramError) in
+        let person = try invocation.required(person)
+        let state = try invocation.ownContacts()
+        let count = try invocation.store { () throws(StoreError) in
+            try person.withBytes { (person) throws(StoreError) in try ContactStore(state).delete(owner: person) }
+        }
+        invocation.surroundings.console.output("\(count) contacts deleted")
+        return .success
+    }
+}
+
+extension Invocation {
+    /// The state, to change its contacts; refused where they are a copy.
+    fileprivate func ownContacts(creating: Bool = false) throws(ProgramError) -> StateFile {
+        if let topic = try configuration().contactTopic {
+            throw .badData("the contacts are a copy of the topic \(topic.name): publish there what is to change")
+        }
+        return try stateFile(.shared, creating: creating)
+    }
+}
+
+/// The embedded state, for commands that look at it or change it.
+extension Invocation {
+    /// The file that the configuration names. Only commands that fill it may create it.
+    func stateFile(_ access: StateFile.Access, creating: Bool = false) throws(ProgramError) -> StateFile {
+        let path = try configuration().state.path
+        guard creating || Glibc.access(path, F_OK) == 0 else { throw .badData("there is no state at \(path)") }
+        return try store { () throws(StoreError) in try StateFile(path: path, access: access) }
+    }
+
+    /// Puts what goes wrong with the state into a command's words.
+    func store<Result>(_ body: () throws(StoreError) -> Result) throws(ProgramError) -> Result {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            switch error {
+            case .unreadableLine, .unopened: throw .badData("\(error)")
+            case .sqlite, .inUse, .newerSchema, .damaged: throw .internalFailure("\(error)")
+            }
+        }
+    }
+
+    /// Prints lines that come with their ends.
+    func print(_ lines: [UInt8]) { surroundings.console.output(String(decoding: lines, as: UTF8.self)) }
+}
+
+extension String {
+    /// The UTF-8, for what takes bytes.
+    func withBytes<Result, E: Error>(_ body: (RawSpan) throws(E) -> Result) throws(E) -> Result {
+        let bytes = Array(utf8)
+        return try body(bytes.span.bytes)
+    }
+}

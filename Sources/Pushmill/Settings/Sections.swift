@@ -1,0 +1,148 @@
+import CPushmillProcess
+package import PushmillEngine
+import PushmillStages
+package import PushmillTelemetry
+
+/// What is promised about delivery, and the limits within.
+package struct DeliverySettings: Sendable {
+    package enum Guarantee: String, CaseIterable, Sendable {
+        case atLeastOnce = "at-least-once"
+        case exactlyOnce = "exactly-once"
+    }
+
+    /// What becomes of a notification that expired before its turn.
+    package enum Expired: String, CaseIterable, Sendable { case publish, drop }
+
+    package let guarantee: Guarantee
+    package let ordering: ShardSettings.Ordering
+    package let deadline: Duration
+    package let expired: Expired
+    package let maximalInFlight: Int
+    package let maximalInFlightBytes: Int
+    package let checkpointInterval: Duration
+    package let drain: Duration
+    package let shutdownGrace: Duration
+    /// Nil for as many as this process may use.
+    package let cores: Int?
+
+    init(from settings: inout SettingReader) {
+        guarantee = settings.value("guarantee", .choice(Guarantee.self), default: .atLeastOnce)
+        ordering = settings.value("ordering", .choice(ShardSettings.Ordering.self), default: .key)
+        deadline = settings.value("deadline", .duration(.milliseconds(1) ... .seconds(3600)), default: .seconds(30))
+        expired = settings.value("expired", .choice(Expired.self), default: .publish)
+        maximalInFlight = settings.value("max-in-flight", .integer(1...10_000_000), default: 10_000)
+        maximalInFlightBytes = settings.value("max-in-flight-bytes", .byteSize(1 << 20...64 << 30), default: 64 << 20)
+        checkpointInterval = settings.value(
+            "checkpoint-interval", .duration(.milliseconds(1) ... .seconds(60)),
+            default: guarantee == .exactlyOnce ? .milliseconds(100) : .milliseconds(20))
+        drain = settings.value("drain", .duration(.zero ... .seconds(300)), default: .seconds(5))
+        shutdownGrace = settings.value("shutdown-grace", .duration(.zero ... .seconds(3600)), default: .seconds(25))
+        cores = settings.value("cores", .cores, default: nil)
+        settings.renamed("lanes", to: "cores")
+    }
+}
+
+extension SettingFormat where Value == Int? {
+    fileprivate static var cores: Self {
+        Self(
+            parse: { text throws(SettingMismatch) in
+                if text == "auto" { return nil }
+                guard let count = Int(text), (1...256).contains(count) else {
+                    throw SettingMismatch(expected: "auto, or an integer from 1 to 256")
+                }
+                return count
+            }, render: { $0.map { String($0) } ?? "auto" })
+    }
+}
+
+/// The topics by name.
+package struct TopicSettings: Sendable {
+    package let input: [String]
+    package let output: String
+    package let deadLetter: String
+    /// Of badge counts.
+    package let badgeChangelog: String
+
+    init(from settings: inout SettingReader) {
+        input = settings.list("input", .topic, default: ["push.events"])
+        if input.isEmpty, settings.problems.isEmpty { settings.report("input", "names no topic") }
+        output = settings.value("output", .topic, default: "push.notifications")
+        deadLetter = settings.value("dead-letter", .topic, default: "push.dead-letters")
+        badgeChangelog = settings.value("badge-changelog", .topic, default: "push.badges")
+        for (index, name) in input.enumerated() where input[..<index].contains(name) {
+            settings.report("input", "names \(name) twice")
+        }
+    }
+}
+
+/// Where counts, contacts and checkpoints survive a restart.
+package struct StateSettings: Sendable {
+    package let path: String
+
+    init(from settings: inout SettingReader) {
+        path = settings.value("path", .file, default: "/var/lib/pushmill/state.sqlite")
+    }
+}
+
+/// The admin endpoint.
+package struct AdminSettings: Sendable {
+    package let listen: ListenAddress
+    /// The file that holds the bearer token.
+    package let tokenFile: String?
+
+    init(from settings: inout SettingReader) {
+        listen = settings.value("listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 9464))
+        tokenFile = settings.optional("token-file", .file)
+        if !listen.isLoopback, tokenFile == nil {
+            settings.report("listen", "\(listen) is open to other machines: token-file is required")
+        }
+    }
+}
+
+extension SettingFormat where Value == ListenAddress {
+    static var listenAddress: Self {
+        Self(
+            parse: { text throws(SettingMismatch) in
+                do throws(TelemetryError) {
+                    return try ListenAddress(text)
+                } catch {
+                    throw SettingMismatch(expected: "a numeric address and a port such as 127.0.0.1:9464")
+                }
+            }, render: \.description)
+    }
+}
+
+/// What is logged, and how.
+package struct LogSettings: Sendable {
+    package enum Format: String, CaseIterable, Sendable {
+        /// Text on a terminal, else JSON.
+        case auto
+        case json, text
+    }
+
+    package let level: LogLevel
+    package let format: Format
+
+    init(from settings: inout SettingReader) {
+        level = settings.value("level", .choice(LogLevel.allCases, name: \.name), default: .info)
+        format = settings.value("format", .choice(Format.self), default: .auto)
+    }
+}
+
+/// What the system may do with the process.
+package struct ProcessSettings: Sendable {
+    /// Core files and debuggers see keys and texts.
+    package let dumpsCore: Bool
+    /// The secrets of examples do, also where others can reach the service.
+    package let allowsSamples: Bool
+
+    init(from settings: inout SettingReader) {
+        dumpsCore = settings.value("core-dumps", .bool, default: false)
+        allowsSamples = settings.value("sample-secrets", .bool, default: false)
+    }
+
+    /// A program hides its memory from its first line on.
+    func apply() {
+        if dumpsCore { _ = pushmill_show_memory(1) }
+    }
+}

@@ -1,0 +1,128 @@
+import PushmillStages
+import PushmillStores
+
+/// The outputs to compare with, in any order, found by the place of their input.
+package final class Baseline {
+    private var index: OutputIndex
+    /// Whether its records may stand for a wider range than the input: what lies beside that is not missing.
+    private let isWider: Bool
+
+    private init(isWider: Bool) throws(ReplayError) {
+        index = try indexed { () throws(StoreError) in try OutputIndex() }
+        self.isWider = isWider
+    }
+
+    package var count: Int64 { index.count }
+
+    /// The topics that its inputs came from.
+    package var topics: [String] { index.topics }
+
+    /// `isWider`: the sources are a topic's outputs of all times, say, and no golden capture.
+    package static func read(_ sources: [any RecordSource], isWider: Bool) async throws(ReplayError) -> Baseline {
+        let baseline = try Baseline(isWider: isWider)
+        for source in sources {
+            while true {
+                let records = try await source.next(4096)
+                if records.isEmpty { break }
+                for (index, record) in records.enumerated() {
+                    guard let place = record.source else {
+                        throw source.failure(
+                            at: index, "\(record.place) has no header pushmill-source: it is no output")
+                    }
+                    let line = BaselineLine.bytes(of: record, from: place)
+                    try indexed { () throws(StoreError) in try baseline.index.put(line, at: place) }
+                }
+            }
+        }
+        return baseline
+    }
+
+    /// The output that was recorded for this input, in the form of `BaselineLine`.
+    func take(_ input: RecordEnvelope) throws(ReplayError) -> [UInt8]? {
+        try indexed { () throws(StoreError) in try index.take(OutputPlace(input)) }
+    }
+
+    /// The outputs of inputs that were not there. `ranges` are the offsets that the input spanned in each partition.
+    func forEachLeft(
+        within ranges: InputRanges, _ body: (RecordEnvelope) throws(ReplayError) -> Void
+    ) throws(ReplayError) {
+        var left = try indexed { () throws(StoreError) in try index.left() }
+        while let next = try indexed({ () throws(StoreError) in try left.next() }) {
+            if isWider, !ranges.contains(next.place) { continue }
+            try body(try BaselineLine.read(next.bytes, from: next.place))
+        }
+    }
+}
+
+/// The offsets that the input has spanned so far.
+struct InputRanges {
+    private struct Partition: Hashable {
+        let topic: String
+        let number: Int32
+    }
+
+    private var ranges: [Partition: ClosedRange<Int64>] = [:]
+
+    mutating func add(_ record: RecordEnvelope) {
+        let partition = Partition(topic: record.topic, number: record.partition)
+        let known = ranges[partition] ?? record.offset...record.offset
+        ranges[partition] = min(known.lowerBound, record.offset)...max(known.upperBound, record.offset)
+    }
+
+    func contains(_ place: OutputPlace) -> Bool {
+        ranges[Partition(topic: place.topic, number: place.partition)]?.contains(place.offset) ?? false
+    }
+}
+
+/// An output in the one spelling in which the recorded and the new are held against each other: under its input's
+/// coordinates, without the topic's name.
+enum BaselineLine {
+    static func bytes(of output: RecordEnvelope, from place: OutputPlace) -> [UInt8] {
+        var output = output
+        output.partition = place.partition
+        output.offset = place.offset
+        return bytes(of: output)
+    }
+
+    /// The coordinates are those of the input already.
+    static func bytes(of output: RecordEnvelope) -> [UInt8] {
+        var output = output
+        output.topic = ""
+        var line: [UInt8] = []
+        output.append(to: &line)
+        return line
+    }
+
+    static func read(_ line: [UInt8], from place: OutputPlace) throws(ReplayError) -> RecordEnvelope {
+        do throws(EnvelopeError) {
+            var record = try RecordEnvelope(line: line)
+            record.topic = place.topic
+            return record
+        } catch {
+            throw .unreadable(name: "the baseline's record of \(place)", what: "\(error)")
+        }
+    }
+}
+
+typealias OutputPlace = OutputIndex.Place
+
+extension OutputIndex.Place {
+    /// Of an input.
+    init(_ input: RecordEnvelope) {
+        self.init(topic: input.topic, partition: input.partition, offset: input.offset)
+    }
+}
+
+extension OutputIndex.Place: CustomStringConvertible {
+    package var description: String { "\(topic)/\(partition)/\(offset)" }
+}
+
+extension RecordEnvelope {
+    /// What the header `pushmill-source` says.
+    var source: OutputPlace? {
+        guard let text = text("pushmill-source") else { return nil }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, let partition = Int32(parts[1]), let offset = Int64(parts[2]) else { return nil }
+        return OutputPlace(topic: String(parts[0]), partition: partition, offset: offset)
+    }
+}

@@ -1,0 +1,197 @@
+package import PushmillStages
+
+/// Holds two outputs of the same input against each other.
+struct RecordComparison: Sendable {
+    let ignored: IgnoredFields
+
+    /// The fields that differ, in order of their names. What a topic of the brokers cannot keep does not count: the
+    /// topic's own name, and the timestamp where brokers set it.
+    func changes(from before: RecordEnvelope, to after: RecordEnvelope) -> [FieldChange] {
+        var changes: [FieldChange] = []
+        func compare(_ field: String, _ old: String?, _ new: String?) {
+            if old != new { changes.append(FieldChange(field: field, before: old, after: new)) }
+        }
+        if before.key != after.key { compare(FieldChange.key, Self.shown(before.key), Self.shown(after.key)) }
+        if before.timestampType != "logappend" {
+            compare(FieldChange.timestamp, "\(before.timestamp)", "\(after.timestamp)")
+        }
+        if before.headers != after.headers {
+            let (old, new) = (Self.headers(before), Self.headers(after))
+            for name in Set(old.keys).union(new.keys) { compare(FieldChange.header(name), old[name], new[name]) }
+        }
+        if before.payload != after.payload { changes += Self.payload(before.payload, after.payload) }
+        return changes.filter { !ignored.contains($0.field) }.sorted { $0.field < $1.field }
+    }
+
+    private static func payload(_ before: [UInt8]?, _ after: [UInt8]?) -> [FieldChange] {
+        guard let old = document(before), let new = document(after) else {
+            return [FieldChange(field: FieldChange.payload, before: shown(before), after: shown(after))]
+        }
+        let differences = JSONDifference.between(old, new)
+        guard !differences.isEmpty else {
+            return [FieldChange(field: FieldChange.layout, before: shown(before), after: shown(after))]
+        }
+        return differences.map { difference in
+            switch difference {
+            case .added(let pointer, let value): FieldChange(field: pointer, before: nil, after: value)
+            case .removed(let pointer, let value): FieldChange(field: pointer, before: value, after: nil)
+            case .changed(let pointer, let from, let to): FieldChange(field: pointer, before: from, after: to)
+            }
+        }
+    }
+
+    private static func document(_ payload: [UInt8]?) -> JSONDocument? {
+        payload.flatMap { try? JSONDocument(bytes: $0) }
+    }
+
+    /// The values by name; those of a name that repeats, in their order.
+    private static func headers(_ record: RecordEnvelope) -> [String: String] {
+        var texts: [String: String] = [:]
+        for header in record.headers {
+            let name = String(decoding: header.name, as: UTF8.self)
+            let value = shown(header.value) ?? "(null)"
+            texts[name] = texts[name].map { "\($0), \(value)" } ?? value
+        }
+        return texts
+    }
+
+    /// Bytes that are no text are told by their number.
+    private static func shown(_ bytes: [UInt8]?) -> String? {
+        guard let bytes else { return nil }
+        guard (try? UTF8Span(validating: bytes.span)) != nil else {
+            return "\(bytes.count) bytes: \(bytes.prefix(32).map { hexadecimal($0) }.joined())"
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}
+
+/// What a report shows of a record, before or after.
+package struct RecordSide: Sendable, Equatable {
+    package let key: String
+    package let outcome: String
+    /// The app: the header `apns-topic`.
+    package let app: String
+    package var title: String?
+    package var subtitle: String?
+    package var body: String?
+    package var badge: String?
+    package var category: String?
+
+    package init(_ record: RecordEnvelope) {
+        key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        outcome = record.text("pushmill-outcome") ?? ""
+        app = record.text("apns-topic") ?? ""
+        guard let content = NotificationContent(record) else { return }
+        title = content.shown(.title)
+        subtitle = content.shown(.subtitle)
+        body = content.shown(.body)
+        badge = content.badge.map { "\($0)" }
+        category = content.category
+    }
+}
+
+extension NotificationContent {
+    /// Nil for what is no notification.
+    init?(_ record: RecordEnvelope) {
+        guard let payload = record.payload else { return nil }
+        self.init()
+        do throws(PayloadError) {
+            try payload.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
+                try read(UnsafeRawBufferPointer(bytes))
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    /// The text, else the key that the device would look up.
+    fileprivate func shown(_ text: AlertText) -> String? {
+        if let pointer = JSONPointer("/aps/alert/\(text.member)"), let found = string(at: pointer) { return found }
+        return JSONPointer("/aps/alert/\(text.keyMember)").flatMap(string)
+    }
+}
+
+/// One field that is not the same before and after.
+package struct FieldChange: Sendable, Equatable {
+    /// A JSON Pointer into the payload, `header:NAME`, or one of the names below.
+    package let field: String
+    /// A value as JSON spells it, or a header's text; nil where the field is not there.
+    package let before: String?
+    package let after: String?
+
+    package static let key = "key"
+    package static let timestamp = "timestamp"
+    /// A payload that is no JSON, on one side at least.
+    package static let payload = "payload"
+    /// The same members and values: whitespace, order, or the spelling of a name.
+    package static let layout = "layout"
+
+    static func header(_ name: String) -> String { "header:\(name)" }
+}
+
+/// What became of one record of the input, where that is not what the baseline has.
+package struct RecordChange: Sendable {
+    package enum Kind: Sendable, Equatable {
+        case changed
+        /// Only there now.
+        case new
+        /// Only there in the baseline.
+        case missing
+    }
+
+    package let kind: Kind
+    /// Where the input stands: `topic/partition/offset`.
+    package let source: String
+    package let before: RecordSide?
+    package let after: RecordSide?
+    /// For `changed`, in order of their names.
+    package let fields: [FieldChange]
+
+    /// Records that changed alike have the same: `/aps/alert/body + /aps/badge`.
+    package var group: String {
+        switch kind {
+        case .changed: fields.map(\.field).joined(separator: " + ")
+        case .new: "new"
+        case .missing: "missing"
+        }
+    }
+}
+
+/// Fields that may differ: JSON Pointers with all that is below them, `header:NAME`, or another field by its name.
+package struct IgnoredFields: Sendable {
+    private let names: Set<String>
+    private let pointers: [String]
+
+    package init(_ fields: [String]) {
+        names = Set(fields)
+        pointers = fields.filter { $0.hasPrefix("/") }.map { "\($0)/" }
+    }
+
+    package func contains(_ field: String) -> Bool {
+        names.contains(field) || pointers.contains { field.hasPrefix($0) }
+    }
+}
+
+/// Which records are compared. All are run, so that counts come out as they do without a filter.
+package struct RecordFilter: Sendable {
+    package var keys: Set<String> = []
+    package var categories: Set<String> = []
+    /// One of them before or after is enough.
+    package var outcomes: Set<String> = []
+
+    package init() {}
+
+    func admits(_ input: RecordEnvelope) -> Bool {
+        if !keys.isEmpty, !keys.contains(input.key.map { String(decoding: $0, as: UTF8.self) } ?? "") { return false }
+        if categories.isEmpty { return true }
+        return NotificationContent(input)?.category.map(categories.contains) ?? false
+    }
+
+    func admits(outcomes before: String?, _ after: String?) -> Bool {
+        outcomes.isEmpty || before.map(outcomes.contains) ?? false || after.map(outcomes.contains) ?? false
+    }
+}
