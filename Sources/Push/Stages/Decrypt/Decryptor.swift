@@ -1,3 +1,5 @@
+import Glibc
+
 /// Opens a ciphertext of any form that is allowed.
 struct Decryptor: Sendable {
     let forms: AllowedForms
@@ -108,6 +110,141 @@ struct Decryptor: Sendable {
         } catch {
             guard error == .noKey, !forms.combined.isEmpty else { throw error }
             return nil
+        }
+    }
+}
+
+/// The forms that a configuration allows, and how they are told apart.
+struct AllowedForms: Sendable {
+    let jwe: Bool
+    let openSSL: Bool
+    let webPush: Bool
+    let rot13: Bool
+    /// The uses of keys for nonce, ciphertext and tag in one; these forms look alike.
+    let combined: KeyUses
+
+    init(_ formats: [CiphertextFormat]) {
+        jwe = formats.contains(.jwe)
+        openSSL = formats.contains(.openSSL)
+        webPush = formats.contains(.webPush)
+        rot13 = formats.contains(.rot13)
+        var combined: [KeyUse] = []
+        if formats.contains(.aesGCM) { combined += [.gcm128, .gcm256] }
+        if formats.contains(.chaCha20) { combined += [.chacha20] }
+        self.combined = KeyUses(combined)
+    }
+
+    enum Recognised {
+        case rot13
+        case jwe
+        /// Decoded, in the scratch.
+        case openSSL(UnsafeMutableRawBufferPointer)
+        case binary(UnsafeMutableRawBufferPointer)
+    }
+
+    /// With an encoding that is named, a text is no JWE, whatever it looks like.
+    func recognise(
+        _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding, in scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> Recognised {
+        if rot13 { return .rot13 }
+        guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
+        if encoding == .auto, memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
+            if jwe { return .jwe }
+            throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed
+        }
+        scratch.buffer.reserve(text.count)
+        let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)
+        let data = scratch.buffer[0..<count]
+        guard OpenSSLForm.isLike(data) else { return .binary(data) }
+        guard openSSL else { throw .unsupported }
+        return .openSSL(data)
+    }
+}
+
+/// The forms of ciphertext, by the names that a configuration allows them by.
+package enum CiphertextFormat: String, CaseIterable, Sendable {
+    case jwe
+    case openSSL = "openssl"
+    case aesGCM = "aes-gcm"
+    case chaCha20 = "chacha20-poly1305"
+    case webPush = "webpush"
+    /// Has no shape to be recognised by, so it stands alone.
+    case rot13
+}
+
+/// Nonce, ciphertext and tag, one after the other, as CryptoKit and others combine them.
+enum CombinedForm {
+    static let shortest = Cipher.nonceCount + Cipher.tagCount
+
+    /// Decrypts in place.
+    static func open(
+        _ data: UnsafeMutableRawBufferPointer, _ key: DecryptionKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        guard data.count >= shortest, let start = data.baseAddress else { throw .malformed }
+        let cipher: Cipher
+        switch key.use {
+        case .gcm128: cipher = .aes128GCM
+        case .gcm256: cipher = .aes256GCM
+        case .chacha20: cipher = .chacha20Poly1305
+        default: throw .noKey
+        }
+        let end = data.count - Cipher.tagCount
+        let text = UnsafeMutableRawBufferPointer(rebasing: data[Cipher.nonceCount..<end])
+        try withExtendedLifetime(key) { () throws(DecryptFailure) in
+            try scratch.ciphers[cipher, key.cipherKey].open(
+                cipher, key.cipherKey, nonce: start, additional: UnsafeRawBufferPointer(start: nil, count: 0), text,
+                tag: start + end)
+        }
+        return text
+    }
+}
+
+/// The cipher of tutorials: letters change places with those 13 further on.
+enum Rot13 {
+    static func turn(_ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
+        for index in text.indices { output[index] = turn(text[index]) }
+    }
+
+    private static func turn(_ byte: UInt8) -> UInt8 {
+        switch byte | 0x20 {
+        case UInt8(ascii: "a")...UInt8(ascii: "m"): byte + 13
+        case UInt8(ascii: "n")...UInt8(ascii: "z"): byte - 13
+        default: byte
+        }
+    }
+}
+
+/// Finds the key for a ciphertext that does not name one itself.
+typealias KeyChoice = (_ need: KeyNeed, _ ring: KeyRing) throws(DecryptFailure) -> DecryptionKey
+
+/// Why a ciphertext was not shown. Padding and tag failures are one on purpose, and so is everything that is wrong with a
+/// text that nothing authenticates: telling them apart would help an attacker who tries ciphertexts.
+package enum DecryptFailure: Error, CaseIterable {
+    /// No key of that name, or none for this form.
+    case noKey
+    /// Wrong key, or tampered with.
+    case authentication
+    case malformed
+    /// Well formed, but not allowed here or not known.
+    case unsupported
+    case tooLarge
+    case notText
+    case notObject
+    case protectedMember
+
+    /// True where another key might do better.
+    var mayBeOfTheKey: Bool { self == .noKey || self == .authentication || self == .notText }
+
+    package var reason: StaticString {
+        switch self {
+        case .noKey: "no-key"
+        case .authentication: "authentication"
+        case .malformed: "malformed"
+        case .unsupported: "unsupported"
+        case .tooLarge: "too-large"
+        case .notText: "not-text"
+        case .notObject: "not-object"
+        case .protectedMember: "protected-member"
         }
     }
 }

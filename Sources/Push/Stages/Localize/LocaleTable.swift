@@ -29,8 +29,6 @@ final class LocaleTable: Sendable {
             && renderer.append(program: entry.program, arguments, regional, to: &output)
     }
 
-    // MARK: - For reports
-
     func entry(_ key: ArraySlice<UInt8>) -> KeyIndex.Entry? {
         key.withUnsafeBufferPointer { entry($0, hash: KeyIndex.hash($0)) }
     }
@@ -51,5 +49,119 @@ final class LocaleTable: Sendable {
 
     private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
         renderer.programs.allPieces(from: entry.program)
+    }
+}
+
+/// A locale's table in the making.
+struct TableBuilder {
+    private var programs = FormatPrograms()
+    private var index = KeyIndex()
+    /// Which file each entry is from.
+    private var origins: [Int] = []
+
+    /// Compiles a translation. An earlier file's comes first; where a file has a key twice, the last counts, and the
+    /// answer is true.
+    mutating func add(
+        _ template: Template, for key: SourceString, from source: SourceText, number file: Int
+    ) throws(CatalogProblem) -> Bool {
+        let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
+        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
+        if let place, origins[place] != file { return false }
+        let (program, signature) = try FormatCompiler.compile(template, from: source, into: &programs)
+        guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
+            throw CatalogProblem(file: source.file, message: "more text than a locale may have")
+        }
+        if let place {
+            index.replace(place, program: program, signature: signature)
+            return true
+        }
+        let start = programs.append(key.bytes)
+        let entry = KeyIndex.Entry(
+            keyStart: start, keyCount: UInt32(key.bytes.count), program: program, signature: signature)
+        index.insert(entry, hash: hash, in: programs.text)
+        origins.append(file)
+        return false
+    }
+
+    /// Nil only if ICU does not work.
+    consuming func finish(_ locale: LocaleName) -> LocaleTable? {
+        guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
+        programs.trim()
+        index.trim()
+        return LocaleTable(
+            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules, numbers: numbers))
+    }
+}
+
+/// Finds a table's translations by the bytes of their keys. Open addressing, at most half full.
+struct KeyIndex {
+    struct Entry {
+        /// In the text of the table.
+        let keyStart: UInt32
+        let keyCount: UInt32
+        var program: UInt32
+        var signature: FormatSignature
+    }
+
+    private(set) var entries: [Entry] = []
+    /// One more than the place in `entries`; 0 is free.
+    private var slots = [UInt32](repeating: 0, count: 8)
+
+    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 { ByteHash.hash(UnsafeRawBufferPointer(key)) }
+
+    /// The place in `entries` of a key with this hash.
+    func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int? {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 {
+            let place = Int(slots[slot] - 1)
+            if isKey(entries[place], key, text) { return place }
+            slot = (slot + 1) & mask
+        }
+        return nil
+    }
+
+    /// Adds an entry whose key is not there yet.
+    mutating func insert(_ entry: Entry, hash: UInt64, in text: [UInt8]) {
+        entries.append(entry)
+        if entries.count * 2 > slots.count {
+            grow(in: text)
+        } else {
+            place(entries.count, hash: hash)
+        }
+    }
+
+    mutating func replace(_ place: Int, program: UInt32, signature: FormatSignature) {
+        entries[place].program = program
+        entries[place].signature = signature
+    }
+
+    /// Gives back what growing has set aside.
+    mutating func trim() { entries = entries.withUnsafeBufferPointer { Array($0) } }
+
+    func key(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {
+        text[Int(entry.keyStart)..<Int(entry.keyStart + entry.keyCount)]
+    }
+
+    private func isKey(_ entry: Entry, _ key: UnsafeBufferPointer<UInt8>, _ text: [UInt8]) -> Bool {
+        guard Int(entry.keyCount) == key.count else { return false }
+        let start = Int(entry.keyStart)
+        for position in 0..<key.count where text[start + position] != key[position] { return false }
+        return true
+    }
+
+    private mutating func grow(in text: [UInt8]) {
+        slots = [UInt32](repeating: 0, count: slots.count * 2)
+        for (place, entry) in entries.enumerated() {
+            let hash = key(of: entry, in: text).withUnsafeBufferPointer(Self.hash)
+            self.place(place + 1, hash: hash)
+        }
+    }
+
+    private mutating func place(_ number: Int, hash: UInt64) {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 { slot = (slot + 1) & mask }
+        slots[slot] = UInt32(number)
     }
 }

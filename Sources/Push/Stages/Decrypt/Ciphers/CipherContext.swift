@@ -26,8 +26,6 @@ final class CipherContext {
 
     deinit { EVP_CIPHER_CTX_free(context) }
 
-    // MARK: - Decrypting
-
     /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
     func open(
         _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
@@ -77,8 +75,6 @@ final class CipherContext {
         return try update(wrapped, into: output)
     }
 
-    // MARK: - Encrypting
-
     /// Encrypts in place and writes the tag.
     func seal(
         _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
@@ -110,8 +106,6 @@ final class CipherContext {
         try start(cipher, key, nil, isEncrypting: true)
         try update(unwrapped, into: output)
     }
-
-    // MARK: - Steps
 
     /// Without a nonce the mode's own initial value counts.
     private func start(
@@ -164,4 +158,42 @@ final class CipherContext {
             throw .authentication
         }
     }
+}
+
+/// The ciphers of all forms.
+enum Cipher: Int, CaseIterable {
+    case aes128GCM, aes256GCM, chacha20Poly1305
+    case aes128CBC, aes256CBC
+    case aes128Wrap, aes192Wrap, aes256Wrap
+
+    static let nonceCount = 12
+    static let tagCount = 16
+    static let blockCount = 16
+
+    /// Nil where this build or configuration of OpenSSL leaves the cipher out.
+    var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
+
+    var keyCount: Int {
+        switch self {
+        case .aes128GCM, .aes128CBC, .aes128Wrap: 16
+        case .aes192Wrap: 24
+        case .aes256GCM, .chacha20Poly1305, .aes256CBC, .aes256Wrap: 32
+        }
+    }
+
+    private var name: String {
+        switch self {
+        case .aes128GCM: "AES-128-GCM"
+        case .aes256GCM: "AES-256-GCM"
+        case .chacha20Poly1305: "ChaCha20-Poly1305"
+        case .aes128CBC: "AES-128-CBC"
+        case .aes256CBC: "AES-256-CBC"
+        case .aes128Wrap: "AES-128-WRAP"
+        case .aes192Wrap: "AES-192-WRAP"
+        case .aes256Wrap: "AES-256-WRAP"
+        }
+    }
+
+    // Fetched once, because a fetch takes locks; immutable, and kept for the life of the process.
+    nonisolated(unsafe) private static let algorithms = allCases.map { EVP_CIPHER_fetch(nil, $0.name, nil) }
 }

@@ -92,3 +92,82 @@ final class JWEHeader {
         wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
     }
 }
+
+/// The members of a JWE's header, as they are read.
+struct JWEHeaderMembers {
+    private let document: JSONDocument
+    private let object: JSONNode
+
+    init(_ document: JSONDocument) throws(DecryptFailure) {
+        try self.init(document, document.root)
+    }
+
+    private init(_ document: JSONDocument, _ object: JSONNode) throws(DecryptFailure) {
+        guard document.kind(of: object) == .object else { throw .malformed }
+        self.document = document
+        self.object = object
+    }
+
+    func has(_ name: StaticString) -> Bool { document.member(name, of: object) != nil }
+
+    /// Nil if it is not there, an error if it is something else than a string.
+    func text(_ name: StaticString) throws(DecryptFailure) -> String? {
+        guard let node = document.member(name, of: object) else { return nil }
+        guard let text = document.string(of: node) else { throw .malformed }
+        return text
+    }
+
+    func agreement() throws(DecryptFailure) -> JWEHeader.Agreement {
+        guard let node = document.member("epk", of: object) else { throw .malformed }
+        let key = try JWEHeaderMembers(document, node)
+        guard try key.text("kty") == "EC", try key.text("crv") == "P-256" else { throw .unsupported }
+        guard let x = try key.bytes("x", count: 32), let y = try key.bytes("y", count: 32) else { throw .malformed }
+        return JWEHeader.Agreement(
+            point: [4] + x + y, partyU: try bytes("apu") ?? [], partyV: try bytes("apv") ?? [])
+    }
+
+    func wrapping() throws(DecryptFailure) -> JWEHeader.Wrapping {
+        guard let nonce = try bytes("iv", count: Cipher.nonceCount), let tag = try bytes("tag", count: Cipher.tagCount)
+        else { throw .malformed }
+        return JWEHeader.Wrapping(nonce: nonce, tag: tag)
+    }
+
+    private func bytes(_ name: StaticString, count: Int? = nil) throws(DecryptFailure) -> [UInt8]? {
+        guard let text = try text(name) else { return nil }
+        let bytes = try BinaryText.bytes(ofBare: text)
+        guard count == nil || bytes.count == count else { throw .malformed }
+        return bytes
+    }
+}
+
+/// Headers that were read before: a sender's messages all begin with the same one.
+struct JWEHeaders {
+    private static let capacity = 64
+    /// Longer ones are rare, and read each time.
+    private static let longest = 512
+
+    private struct Entry {
+        let text: [UInt8]
+        let header: JWEHeader
+    }
+
+    private var entries = [Entry?](repeating: nil, count: capacity)
+    private var document = JSONDocument()
+
+    /// Reads the header from its base64url text; `buffer` has room for it.
+    mutating func header(
+        _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> JWEHeader {
+        let place = Int(ByteHash.hash(text) % UInt64(Self.capacity))
+        if let entry = entries[place], entry.text.withUnsafeBytes(text.hasBytes) { return entry.header }
+        let count = try BinaryText.decodeBare(text, into: buffer)
+        do throws(PayloadError) {
+            try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
+        } catch {
+            throw .malformed
+        }
+        let header = try JWEHeader(JWEHeaderMembers(document))
+        if header.isRepeated, text.count <= Self.longest { entries[place] = Entry(text: Array(text), header: header) }
+        return header
+    }
+}

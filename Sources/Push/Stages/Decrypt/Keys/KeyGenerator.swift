@@ -76,3 +76,45 @@ package enum KeyGenerator {
         return bytes
     }
 }
+
+extension DecryptionKey {
+    /// What a sender must be told of a key pair, as JSON: the public key, or a web push subscription's keys. Nil for a
+    /// key that both sides have.
+    package var published: String? {
+        guard let pair else { return nil }
+        guard use == .webPush else {
+            let name = name.map { [(name: "kid", value: $0)] } ?? []
+            return "{" + JSONText.members(pair.publicMembers + name + [("alg", use.name)]) + "}"
+        }
+        let members = [
+            (name: "p256dh", value: Base64.urlText(pair.point)),
+            (name: "auth", value: Base64.urlText(Array(secret.bytes))),
+        ]
+        return "{" + JSONText.members(members) + "}"
+    }
+}
+
+extension JSONText {
+    /// Members with strings for values, without the braces around them.
+    static func members(_ members: [(name: String, value: String)]) -> String {
+        var text: [UInt8] = []
+        for (name, value) in members {
+            if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+            for (part, end) in [(name, ":"), (value, "")] {
+                Array(part.utf8).withUnsafeBufferPointer { appendQuoted($0, to: &text) }
+                text += Array(end.utf8)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension EllipticKey {
+    /// The members of a JWK that say which point it is.
+    var publicMembers: [(name: String, value: String)] {
+        [
+            ("kty", "EC"), ("crv", "P-256"), ("x", Base64.urlText(Array(point[1...32]))),
+            ("y", Base64.urlText(Array(point[33...]))),
+        ]
+    }
+}

@@ -68,3 +68,156 @@ package struct Sealer {
         return SealedText(Array("Salted__".utf8) + salt + blocks)
     }
 }
+
+/// The forms in which samples are made.
+package enum SealingForm: String, CaseIterable, Sendable {
+    case jwe
+    case openSSL = "openssl"
+    case aesGCM = "aes-gcm"
+    case chaCha20 = "chacha20-poly1305"
+    case webPush = "webpush"
+    /// The draft before the RFC.
+    case webPushDraft = "webpush-aesgcm"
+    case rot13
+
+    /// Which keys serve it, the usual one first.
+    package var keyUses: [KeyUse] {
+        switch self {
+        case .jwe: [.direct, .wrap128, .wrap256, .gcmWrap256, .agreement]
+        case .openSSL: [.passphrase]
+        case .aesGCM: [.gcm256, .gcm128]
+        case .chaCha20: [.chacha20]
+        case .webPush, .webPushDraft: [.webPush]
+        case .rot13: []
+        }
+    }
+}
+
+/// A ciphertext as a producer sends it.
+package struct SealedText: Sendable {
+    package let text: String
+    /// The sender's public key and the salt, which web push's older form sends beside it.
+    package var draft: (point: String, salt: String)?
+
+    init(_ text: String) { self.text = text }
+
+    /// In base64.
+    init(_ bytes: [UInt8]) {
+        var text: [UInt8] = []
+        bytes.withUnsafeBytes { Base64.encode($0, into: &text) }
+        self.text = String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// The ciphers in the other direction, for samples and tests: over arrays, and no faster than need be.
+final class SealingContext {
+    var scratch: DecryptScratch
+    private let ciphers: CipherContext
+
+    init() throws(DecryptFailure) {
+        scratch = try DecryptScratch()
+        ciphers = try CipherContext()
+    }
+
+    func random(_ count: Int) throws(DecryptFailure) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var span = bytes.mutableSpan
+        try span.withUnsafeMutableBytes { (bytes) throws(DecryptFailure) in try Randomness.fill(bytes) }
+        return bytes
+    }
+
+    func seal(
+        _ cipher: Cipher, key: [UInt8], nonce: [UInt8], additional: [UInt8] = [], _ text: [UInt8]
+    ) throws(DecryptFailure) -> (text: [UInt8], tag: [UInt8]) {
+        var text = text
+        var tag = [UInt8](repeating: 0, count: Cipher.tagCount)
+        var span = text.mutableSpan
+        try span.withUnsafeMutableBytes { (text) throws(DecryptFailure) in
+            try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in
+                try additional.span.withUnsafeBytes { (additional) throws(DecryptFailure) in
+                    try ciphers.seal(cipher, CipherKey(key), nonce: nonce, additional: additional, text, tag: &tag)
+                }
+            }
+        }
+        return (text, tag)
+    }
+
+    func sealBlocks(
+        _ cipher: Cipher, key: [UInt8], iv: [UInt8], _ text: [UInt8]
+    ) throws(DecryptFailure) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: text.count + Cipher.blockCount)
+        let count = try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in
+            try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try ciphers.sealBlocks(cipher, CipherKey(key), iv: iv, text, into: &output)
+            }
+        }
+        output.removeLast(output.count - count)
+        return output
+    }
+
+    func wrap(_ cipher: Cipher, key: [UInt8], _ content: [UInt8]) throws(DecryptFailure) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: content.count + 8)
+        try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in
+            try content.span.withUnsafeBytes { (content) throws(DecryptFailure) in
+                try ciphers.wrap(cipher, CipherKey(key), content, into: &output)
+            }
+        }
+        return output
+    }
+
+    func code(_ hash: KeyedDigest, key: [UInt8], _ parts: [UInt8]...) throws(DecryptFailure) -> [UInt8] {
+        try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in try hash.begin(key) }
+        for part in parts { try hash.add(part) }
+        let output = scratch.secrets[.code]
+        try hash.end(into: output)
+        return Array(UnsafeRawBufferPointer(start: output, count: hash.count))
+    }
+}
+
+/// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's.
+package struct Opener: Sendable {
+    /// What web push's older form sends beside the ciphertext.
+    package struct Draft: Sendable {
+        let form: WebPushForm.Draft
+
+        /// Nil if they are no point of the curve and no salt, as `values` has them written.
+        package init?(point: String, salt: String, as values: (point: DraftValue, salt: DraftValue)) {
+            let point = Array(point.utf8).withUnsafeBufferPointer(values.point.bytes)
+            let salt = Array(salt.utf8).withUnsafeBufferPointer(values.salt.bytes)
+            guard let point, let salt, let form = WebPushForm.Draft(point: point, salt: salt) else { return nil }
+            self.form = form
+        }
+    }
+
+    private let decryptor: Decryptor
+
+    package init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
+        decryptor = Decryptor(formats, derivation)
+    }
+
+    /// Gives the plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that
+    /// fits. May take as long as a derivation does.
+    package func open(
+        _ text: [UInt8], as encoding: BinaryEncoding = .auto, _ ring: KeyRing, keyName: String? = nil,
+        draft: Draft? = nil
+    ) throws(DecryptFailure) -> [UInt8] {
+        let name = keyName.map { Array($0.utf8) }
+        var scratch = try DecryptScratch()
+        var derived: [Decryptor.DerivedKey] = []
+        while true {
+            let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring, derived) { (need, ring) throws(DecryptFailure) in
+                    let key = name.map { $0.withUnsafeBytes { ring.key(named: $0, for: need) } } ?? ring.key(for: need)
+                    guard let key else { throw .noKey }
+                    return key
+                } draft: {
+                    draft?.form
+                }
+            }
+            switch opened {
+            case .text(let plaintext, _): return Array(plaintext)
+            case .underived(let derivation): derived.append((derivation.identity, try derivation.compute()))
+            }
+        }
+    }
+}

@@ -51,3 +51,67 @@ struct FormatPrograms {
             .filter { $0.1 != Self.absent }
     }
 }
+
+/// One step of a compiled format. A program is a run of pieces up to an `end`.
+struct FormatPiece {
+    enum Kind: UInt8 {
+        case end
+        /// Bytes `start ..< start + count` of the table's text.
+        case literal
+        /// An argument as it is.
+        case text
+        case integer
+        case float
+        /// Another program, chosen by an argument: of the six from `start` in the table's choices.
+        case plural
+        /// A specifier that no push can serve: the translation is for the device.
+        case unservable
+    }
+
+    let kind: Kind
+    /// From 0.
+    var argument: UInt8 = 0
+    var layout = FormatLayout()
+    var start: UInt32 = 0
+    var count: UInt32 = 0
+}
+
+/// What a translation expects of its arguments: for each of them two bits.
+package struct FormatSignature: Sendable, Equatable {
+    package enum Kind: UInt64, Sendable {
+        case unused, text, integer, float
+    }
+
+    private var bits: UInt64 = 0
+
+    /// How many arguments there must be.
+    package var count: Int { (65 - bits.leadingZeroBitCount) / 2 }
+
+    package subscript(position: Int) -> Kind { Kind(rawValue: bits >> UInt64(2 * position) & 3) ?? .unused }
+
+    /// An argument used twice is what asks more of it.
+    mutating func use(_ position: Int, as kind: Kind) {
+        guard self[position].rawValue < kind.rawValue else { return }
+        bits &= ~(3 << UInt64(2 * position))
+        bits |= kind.rawValue << UInt64(2 * position)
+    }
+}
+
+extension FormatSignature: CustomStringConvertible {
+    package var description: String {
+        let kinds = (0..<count).map { "%\($0 + 1)$\(self[$0].specifier)" }
+        return kinds.isEmpty ? "no arguments" : kinds.joined(separator: " ")
+    }
+}
+
+extension FormatSignature.Kind {
+    /// The specifier that is written for it, as a rule.
+    fileprivate var specifier: String {
+        switch self {
+        case .unused: "(unused)"
+        case .text: "@"
+        case .integer: "d"
+        case .float: "f"
+        }
+    }
+}
