@@ -2,14 +2,10 @@ extension Measurement {
     /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
     /// the headers and the value of what is published.
     package static func chain(messages: Int = 20_000) -> [Measurement] {
-        var measurements: [Measurement] = []
-        for count in [0, 4] {
-            let chain = Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) })
-            let turn = ChainTurn(chain)
-            measurements.append(
-                Measurement("a chain of \(count) stages that do nothing", messages: messages) { turn.run() })
+        [0, 4].map { count in
+            let turn = ChainTurn(Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) }))
+            return Measurement("a chain of \(count) stages that do nothing", messages: messages) { turn.run() }
         }
-        return measurements
     }
 }
 
@@ -93,48 +89,5 @@ package struct WholeChainSample: Sendable {
         turn.run()
         if let other = turn.results.first(where: { $0 != .ok }) { throw UnexpectedResult(result: other) }
         return Measurement(name, messages: messages) { turn.run() }
-    }
-}
-
-extension Measurement {
-    /// What the payload itself costs, whatever the stages do.
-    package static func payload(messages: Int = 20_000) throws(PayloadError) -> [Measurement] {
-        let sample = Array(PayloadSample.json.utf8)
-        var content = NotificationContent()
-        var output: [UInt8] = []
-        return try sample.withUnsafeBufferPointer { (sample) throws(PayloadError) in
-            let payload = UnsafeRawBufferPointer(sample)
-            return [
-                try Measurement("read", messages: messages) { () throws(PayloadError) in
-                    try content.read(payload)
-                },
-                try Measurement("gate, read, three edits, render", messages: messages) { () throws(PayloadError) in
-                    try PayloadSample.turn(payload, &content, &output)
-                },
-            ]
-        }
-    }
-}
-
-/// One message of 400 bytes and what is usually done to it.
-package enum PayloadSample {
-    package static let json = """
-        {"aps":{"alert":{"title-loc-key":"GROUP_MESSAGE","title-loc-args":["{contact:c48213}","Sailing club"],\
-        "body":"(Encrypted)"},"mutable-content":1,"badge":1,"category":"MESSAGE","sound":"default",\
-        "thread-id":"room-48213"},"ENCRYPTED_DATA":"eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIiwia2lkIjoiazEifQ..\
-        dlEb5kdcrRTUZTOG.V9Bzj7ZATleZ4QyyJwnT1xKc8pYzgQ4tFv2cHd7a.nv07VmGlsNF0FcDgr6ONig","sender":"c48213","sent":1700000000}
-        """
-
-    /// Gate, read, three string edits and render; `output` then holds the payload.
-    package static func turn(
-        _ payload: UnsafeRawBufferPointer, _ content: inout NotificationContent, _ output: inout [UInt8]
-    ) throws(PayloadError) {
-        try content.read(payload)
-        guard content.isMutable, content.hasAlertText else { return }
-        content.setText(.title, to: "Zoë Martin in Sailing club")
-        content.setText(.subtitle, to: "3 new messages")
-        content.setText(.body, to: "The wind is up, see you at the harbour at six?")
-        output.removeAll(keepingCapacity: true)
-        content.render(into: &output)
     }
 }

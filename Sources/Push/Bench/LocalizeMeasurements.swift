@@ -43,8 +43,6 @@ package enum LocalizeSample {
 
     /// One message in front of the stage, again and again.
     package struct Message {
-        package struct NotLocalized: Error { let result: StageResult }
-
         private let stage: LocalizeStage
         private let delivery = Delivery()
         private let context: StageContext
@@ -61,9 +59,9 @@ package enum LocalizeSample {
             untouched = content.mark()
         }
 
-        package mutating func localize() throws(NotLocalized) {
+        package mutating func localize() throws(UnexpectedResult) {
             let result = stage.didReceive(&content, context: context)
-            guard case .ok = result else { throw NotLocalized(result: result) }
+            guard case .ok = result else { throw UnexpectedResult(result: result) }
             content.rollback(to: untouched)
         }
     }

@@ -95,7 +95,7 @@ extension Measurement {
 }
 
 /// The sample was not treated as it should be: nothing was measured.
-struct UnexpectedResult: Error { let result: StageResult }
+package struct UnexpectedResult: Error { let result: StageResult }
 
 extension Measurement {
     /// What the stage costs: the increment read, the sum written, and the edit undone.
