@@ -2,29 +2,23 @@ import FoundationEssentials
 
 /// Makes tables of catalog files, and goes on after what is wrong.
 struct CatalogReader {
+    /// Of all files, where a whole folder was read.
+    private(set) var tables: [LocaleTable] = []
     private(set) var problems: [CatalogProblem] = []
     /// What is not as it should be, and serves all the same.
     private(set) var warnings: [CatalogProblem] = []
     /// Keys that no language but their own has to have.
-    private var untranslated: Set<ArraySlice<UInt8>> = []
+    private(set) var untranslated: Set<ArraySlice<UInt8>> = []
     private var builders: [LocaleName: TableBuilder] = [:]
     private var locales: [String: LocaleName] = [:]
     private var fileCount = 0
 
-    struct Result {
-        let tables: [LocaleTable]
-        let problems: [CatalogProblem]
-        let warnings: [CatalogProblem]
-        let untranslated: Set<ArraySlice<UInt8>>
-    }
-
     /// What `Base.lproj` holds is in the base language.
-    static func read(folder: String, base: LocaleName) -> Result {
+    static func read(folder: String, base: LocaleName) -> CatalogReader {
         var reader = CatalogReader()
         for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) { reader.read(file) }
-        let tables = reader.finish(folder)
-        return Result(
-            tables: tables, problems: reader.problems, warnings: reader.warnings, untranslated: reader.untranslated)
+        reader.tables = reader.finish(folder)
+        return reader
     }
 
     /// The first file that has a key counts.
@@ -204,7 +198,7 @@ package struct CatalogProblem: Error, Sendable, Equatable {
     package let place: SourcePlace?
     package let message: String
 
-    package init(file: String, place: SourcePlace? = nil, message: String) {
+    init(file: String, place: SourcePlace? = nil, message: String) {
         self.file = file
         self.place = place
         self.message = message
@@ -215,11 +209,6 @@ package struct CatalogProblem: Error, Sendable, Equatable {
 package struct SourcePlace: Sendable, Equatable {
     package let line: Int
     package let column: Int
-
-    package init(line: Int, column: Int) {
-        self.line = line
-        self.column = column
-    }
 }
 
 extension CatalogProblem: CustomStringConvertible {

@@ -1,21 +1,26 @@
 /// The translations of one locale, compiled. Immutable, and shared by all shards.
 final class LocaleTable: Sendable {
     let locale: LocaleName
+    let programs: FormatPrograms
+    let rules: PluralRules
+    let numbers: NumberSymbols
     private let index: KeyIndex
-    private let renderer: FormatRenderer
 
-    init(locale: LocaleName, index: KeyIndex, renderer: FormatRenderer) {
+    init(
+        locale: LocaleName, index: KeyIndex, programs: FormatPrograms, rules: PluralRules, numbers: NumberSymbols
+    ) {
         self.locale = locale
         self.index = index
-        self.renderer = renderer
+        self.programs = programs
+        self.rules = rules
+        self.numbers = numbers
     }
 
-    var rules: PluralRules { renderer.rules }
     var count: Int { index.entries.count }
 
     /// `hash` is the key's by `KeyIndex.hash`.
     func entry(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64) -> KeyIndex.Entry? {
-        index.find(key, hash: hash, in: renderer.programs.text).map { index.entries[$0] }
+        index.find(key, hash: hash, in: programs.text).map { index.entries[$0] }
     }
 
     /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where the
@@ -26,7 +31,7 @@ final class LocaleTable: Sendable {
         to output: inout FormatOutput
     ) -> Bool {
         arguments.count >= entry.signature.count
-            && renderer.append(program: entry.program, arguments, regional, to: &output)
+            && append(program: entry.program, arguments, regional, to: &output)
     }
 
     func entry(_ key: ArraySlice<UInt8>) -> KeyIndex.Entry? {
@@ -34,12 +39,12 @@ final class LocaleTable: Sendable {
     }
 
     var keys: some Sequence<(key: ArraySlice<UInt8>, entry: KeyIndex.Entry)> {
-        index.entries.lazy.map { [index, text = renderer.programs.text] in (index.key(of: $0, in: text), $0) }
+        index.entries.lazy.map { [index, text = programs.text] in (index.key(of: $0, in: text), $0) }
     }
 
     /// The categories that each plural of a translation has forms for.
     func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
-        pieces(of: entry).filter { $0.kind == .plural }.map { Set(renderer.programs.forms(of: $0).map(\.category)) }
+        pieces(of: entry).filter { $0.kind == .plural }.map { Set(programs.forms(of: $0).map(\.category)) }
     }
 
     /// The arguments that a translation uses in this way, from 0.
@@ -48,7 +53,7 @@ final class LocaleTable: Sendable {
     }
 
     private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
-        renderer.programs.allPieces(from: entry.program)
+        programs.allPieces(from: entry.program)
     }
 }
 
@@ -88,8 +93,7 @@ struct TableBuilder {
         guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
         programs.trim()
         index.trim()
-        return LocaleTable(
-            locale: locale, index: index, renderer: FormatRenderer(programs: programs, rules: rules, numbers: numbers))
+        return LocaleTable(locale: locale, index: index, programs: programs, rules: rules, numbers: numbers)
     }
 }
 

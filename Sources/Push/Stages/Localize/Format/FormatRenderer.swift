@@ -1,9 +1,5 @@
 /// Runs compiled formats.
-struct FormatRenderer {
-    let programs: FormatPrograms
-    let rules: PluralRules
-    let numbers: NumberSymbols
-
+extension LocaleTable {
     /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
     /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
     func append(

@@ -46,14 +46,7 @@ package enum PluralCategory: UInt8, CaseIterable, Sendable {
         self = category
     }
 
-    package var name: StaticString {
-        switch self {
-        case .zero: "zero"
-        case .one: "one"
-        case .two: "two"
-        case .few: "few"
-        case .many: "many"
-        case .other: "other"
-        }
-    }
+    package var name: StaticString { Self.names[Int(rawValue)] }
+
+    private static let names: [StaticString] = ["zero", "one", "two", "few", "many", "other"]
 }
