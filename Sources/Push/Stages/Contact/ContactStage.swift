@@ -1,5 +1,6 @@
 /// Puts the name under which the recipient knows somebody in the place of `{contact:ID}`, and of whole fields that are
-/// identifiers. A class, so that its parts are not counted anew with every copy. Immediate: a contact in a local file is microseconds away.
+/// identifiers. A class, so that its parts are not counted anew with every copy. Immediate: a contact in a local file is
+/// microseconds away.
 package final class ContactStage: ImmediateStage {
     package struct Options: Sendable {
         /// The first that has a text says whose contacts they are.

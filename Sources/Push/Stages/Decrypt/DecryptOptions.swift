@@ -220,13 +220,10 @@ extension SettingFormat where Value == DecryptOptions.Field.Target {
     /// A JSON Pointer or `merge`.
     fileprivate static var target: Self {
         Self(
-            parse: { text throws(SettingMismatch) in
+            expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"],
+            { text in
                 if text == "merge" { return .merge }
-                guard !text.isEmpty, let pointer = JSONPointer(text) else {
-                    throw SettingMismatch(
-                        expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"])
-                }
-                return .member(pointer)
+                return text.isEmpty ? nil : JSONPointer(text).map { .member($0) }
             },
             render: { target in
                 switch target {

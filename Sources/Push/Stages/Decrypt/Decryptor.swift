@@ -2,7 +2,12 @@ import Glibc
 
 /// Opens a ciphertext of any form that is allowed.
 struct Decryptor: Sendable {
-    let forms: AllowedForms
+    private let allowsJWE: Bool
+    private let allowsOpenSSL: Bool
+    private let allowsWebPush: Bool
+    private let isRot13: Bool
+    /// The uses of keys for nonce, ciphertext and tag in one; these forms look alike.
+    private let combined: KeyUses
     let derivation: PassphraseDerivation
     /// A ciphertext that names a key is not asked.
     private let bindsKeys: Bool
@@ -19,14 +24,19 @@ struct Decryptor: Sendable {
     typealias DraftSource = () -> WebPushForm.Draft?
 
     init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation, bindsKeys: Bool = false) {
-        forms = AllowedForms(formats)
+        allowsJWE = formats.contains(.jwe)
+        allowsOpenSSL = formats.contains(.openSSL)
+        allowsWebPush = formats.contains(.webPush)
+        isRot13 = formats.contains(.rot13)
+        combined = KeyUses(
+            (formats.contains(.aesGCM) ? [.gcm128, .gcm256] : []) + (formats.contains(.chaCha20) ? [.chacha20] : []))
         self.bindsKeys = bindsKeys
         self.derivation = derivation
     }
 
     /// True if opening can take a derivation.
     var needsTime: Bool {
-        if case .iterated = derivation { forms.openSSL } else { false }
+        if case .iterated = derivation { allowsOpenSSL } else { false }
     }
 
     func derive(_ derivation: Derivation) async throws -> DerivedKey {
@@ -54,27 +64,18 @@ struct Decryptor: Sendable {
         _ derived: [DerivedKey], _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
+        if isRot13 { return try turn(text, &scratch) }
+        guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
         let plain: UnsafeMutableRawBufferPointer
-        switch try forms.recognise(text, as: encoding, in: &scratch) {
-        case .rot13:
-            guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
-            scratch.buffer.reserve(text.count)
-            let plain = scratch.buffer[0..<text.count]
-            Rot13.turn(text, into: plain)
-            guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
-            return .text(plain, isAuthenticated: false)
-        case .jwe:
+        // With an encoding that is named, a text is no JWE, whatever it looks like.
+        if encoding == .auto, memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
+            guard allowsJWE else { throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed }
             plain = try JWEForm.open(text, &scratch, ring, choose, mayNameKey: !bindsKeys)
-        case .openSSL(let data):
-            let form = try OpenSSLForm(data)
-            let key = try choose(KeyNeed(.passphrase), ring)
-            if case .iterated(let iterations) = derivation {
-                let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
-                guard let key = find(wanted, derived) else { return .underived(wanted) }
-                return .text(try form.open(key, &scratch), isAuthenticated: false)
-            }
-            return .text(try form.open(key.secret, derivation, &scratch), isAuthenticated: false)
-        case .binary(let data):
+        } else {
+            scratch.buffer.reserve(text.count)
+            let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)
+            let data = scratch.buffer[0..<count]
+            if OpenSSLForm.isLike(data) { return try openSSL(data, &scratch, ring, derived, choose) }
             plain = try openBinary(data, &scratch, ring, choose, draft)
         }
         guard plain.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
@@ -82,8 +83,30 @@ struct Decryptor: Sendable {
         return .text(plain, isAuthenticated: true)
     }
 
-    private func find(_ wanted: Derivation, _ derived: [DerivedKey]) -> SecretBytes? {
-        derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
+    private func turn(_ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch) throws(DecryptFailure) -> Opened
+    {
+        guard text.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
+        scratch.buffer.reserve(text.count)
+        let plain = scratch.buffer[0..<text.count]
+        Rot13.turn(text, into: plain)
+        guard UTF8Scalar.isText(UnsafeRawBufferPointer(plain)) else { throw .authentication }
+        return .text(plain, isAuthenticated: false)
+    }
+
+    private func openSSL(
+        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing,
+        _ derived: [DerivedKey], _ choose: KeyChoice
+    ) throws(DecryptFailure) -> Opened {
+        guard allowsOpenSSL else { throw .unsupported }
+        let form = try OpenSSLForm(data)
+        let key = try choose(KeyNeed(.passphrase), ring)
+        guard case .iterated(let iterations) = derivation else {
+            return .text(try form.open(key.secret, derivation, &scratch), isAuthenticated: false)
+        }
+        let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
+        let known = derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
+        guard let known else { return .underived(wanted) }
+        return .text(try form.open(known, &scratch), isAuthenticated: false)
     }
 
     /// Web push has a shape, or comes with a draft's parameters; of the other forms only the key says which it is.
@@ -92,15 +115,15 @@ struct Decryptor: Sendable {
         _ draft: DraftSource
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let isPushLike = WebPushForm.isLike(data)
-        if forms.webPush {
+        if allowsWebPush {
             let draft = isPushLike ? nil : draft()
             if isPushLike || draft != nil, let key = try pushKey(ring, choose) {
                 return try WebPushForm(key).open(data, draft, &scratch)
             }
         }
-        guard !forms.combined.isEmpty else { throw isPushLike && !forms.webPush ? .unsupported : .malformed }
+        guard !combined.isEmpty else { throw isPushLike && !allowsWebPush ? .unsupported : .malformed }
         guard data.count >= CombinedForm.shortest else { throw .malformed }
-        return try CombinedForm.open(data, try choose(KeyNeed(forms.combined), ring), &scratch)
+        return try CombinedForm.open(data, try choose(KeyNeed(combined), ring), &scratch)
     }
 
     /// Nil where the message names a key of another form: then it only looks like web push.
@@ -108,56 +131,9 @@ struct Decryptor: Sendable {
         do throws(DecryptFailure) {
             return try choose(KeyNeed(.webPush), ring)
         } catch {
-            guard error == .noKey, !forms.combined.isEmpty else { throw error }
+            guard error == .noKey, !combined.isEmpty else { throw error }
             return nil
         }
-    }
-}
-
-/// The forms that a configuration allows, and how they are told apart.
-struct AllowedForms: Sendable {
-    let jwe: Bool
-    let openSSL: Bool
-    let webPush: Bool
-    let rot13: Bool
-    /// The uses of keys for nonce, ciphertext and tag in one; these forms look alike.
-    let combined: KeyUses
-
-    init(_ formats: [CiphertextFormat]) {
-        jwe = formats.contains(.jwe)
-        openSSL = formats.contains(.openSSL)
-        webPush = formats.contains(.webPush)
-        rot13 = formats.contains(.rot13)
-        var combined: [KeyUse] = []
-        if formats.contains(.aesGCM) { combined += [.gcm128, .gcm256] }
-        if formats.contains(.chaCha20) { combined += [.chacha20] }
-        self.combined = KeyUses(combined)
-    }
-
-    enum Recognised {
-        case rot13
-        case jwe
-        /// Decoded, in the scratch.
-        case openSSL(UnsafeMutableRawBufferPointer)
-        case binary(UnsafeMutableRawBufferPointer)
-    }
-
-    /// With an encoding that is named, a text is no JWE, whatever it looks like.
-    func recognise(
-        _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding, in scratch: inout DecryptScratch
-    ) throws(DecryptFailure) -> Recognised {
-        if rot13 { return .rot13 }
-        guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
-        if encoding == .auto, memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
-            if jwe { return .jwe }
-            throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed
-        }
-        scratch.buffer.reserve(text.count)
-        let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)
-        let data = scratch.buffer[0..<count]
-        guard OpenSSLForm.isLike(data) else { return .binary(data) }
-        guard openSSL else { throw .unsupported }
-        return .openSSL(data)
     }
 }
 
@@ -176,24 +152,26 @@ package enum CiphertextFormat: String, CaseIterable, Sendable {
 enum CombinedForm {
     static let shortest = Cipher.nonceCount + Cipher.tagCount
 
+    static func cipher(_ use: KeyUse) throws(DecryptFailure) -> Cipher {
+        switch use {
+        case .gcm128: .aes128GCM
+        case .gcm256: .aes256GCM
+        case .chacha20: .chacha20Poly1305
+        default: throw .noKey
+        }
+    }
+
     /// Decrypts in place.
     static func open(
         _ data: UnsafeMutableRawBufferPointer, _ key: DecryptionKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         guard data.count >= shortest, let start = data.baseAddress else { throw .malformed }
-        let cipher: Cipher
-        switch key.use {
-        case .gcm128: cipher = .aes128GCM
-        case .gcm256: cipher = .aes256GCM
-        case .chacha20: cipher = .chacha20Poly1305
-        default: throw .noKey
-        }
+        let cipher = try cipher(key.use)
         let end = data.count - Cipher.tagCount
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Cipher.nonceCount..<end])
         try withExtendedLifetime(key) { () throws(DecryptFailure) in
             try scratch.ciphers[cipher, key.cipherKey].open(
-                cipher, key.cipherKey, nonce: start, additional: UnsafeRawBufferPointer(start: nil, count: 0), text,
-                tag: start + end)
+                cipher, key.cipherKey, nonce: start, text, tag: start + end)
         }
         return text
     }

@@ -15,7 +15,8 @@ package final class LocalizeStage: ImmediateStage {
         let version: Int
         let catalog: Catalog
         let defaultChoice: LocaleChoice
-        var choices = LocaleChoices()
+        /// By the recipient's list, those that came lately.
+        var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
         /// The version is asked for first: a reload in between is then noticed by the next message.
         init(_ file: ReloadableFile<Catalog>) {
@@ -63,13 +64,13 @@ package final class LocalizeStage: ImmediateStage {
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         let known = current.withLock { current in
             refresh(&current)
-            return current.choices.choice(for: wishes)
+            return current.choices[UnsafeRawBufferPointer(wishes)]
         }
         if let known { return known }
         let catalog = current.withLock { $0.catalog }
         let choice = catalog.choice(for: wishes)
         current.withLock { current in
-            if current.catalog === catalog { current.choices.remember(choice, for: wishes) }
+            if current.catalog === catalog { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
         }
         return choice
     }
@@ -129,13 +130,7 @@ extension ValueSource {
 extension SettingFormat where Value == LocaleName {
     /// A BCP 47 tag.
     package static var locale: Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                guard let locale = LocaleName(text) else {
-                    throw SettingMismatch(expected: "a locale such as en or pt-BR")
-                }
-                return locale
-            }, render: \.description)
+        Self(expected: "a locale such as en or pt-BR", { LocaleName($0) }, render: \.description)
     }
 }
 
@@ -154,28 +149,25 @@ final class LocaleChoice: Sendable {
     }
 }
 
-/// The choices made for the lists that came lately. As large as it will get from the start; what falls on the same place
-/// takes it over.
-struct LocaleChoices {
-    private struct Place {
-        let wishes: [UInt8]
-        let choice: LocaleChoice
+/// The latest values by bytes of which they were made. As large as it will get from the start; what falls on the same
+/// place takes it over.
+struct RecentValues<Value> {
+    private var places: [(key: [UInt8], value: Value)?]
+
+    /// A power of two.
+    init(capacity: Int) { places = Array(repeating: nil, count: capacity) }
+
+    subscript(key: UnsafeRawBufferPointer) -> Value? {
+        get {
+            guard let known = places[place(of: key)], known.key.withUnsafeBytes(key.hasBytes) else { return nil }
+            return known.value
+        }
+        set { places[place(of: key)] = newValue.map { (Array(key), $0) } }
     }
 
-    private var places = [Place?](repeating: nil, count: 4096)
-
-    func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice? {
-        guard let known = places[place(of: wishes)], known.wishes.count == wishes.count,
-            known.wishes.elementsEqual(wishes)
-        else { return nil }
-        return known.choice
-    }
-
-    mutating func remember(_ choice: LocaleChoice, for wishes: UnsafeBufferPointer<UInt8>) {
-        places[place(of: wishes)] = Place(wishes: Array(wishes), choice: choice)
-    }
-
-    private func place(of wishes: UnsafeBufferPointer<UInt8>) -> Int {
-        Int(truncatingIfNeeded: KeyIndex.hash(wishes)) & (places.count - 1)
+    private func place(of key: UnsafeRawBufferPointer) -> Int {
+        Int(truncatingIfNeeded: ByteHash.hash(key)) & (places.count - 1)
     }
 }
+
+extension RecentValues: Sendable where Value: Sendable {}

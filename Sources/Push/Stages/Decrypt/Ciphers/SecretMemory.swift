@@ -16,6 +16,14 @@ package final class SecretBytes: @unchecked Sendable {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
+    /// What nobody can foretell.
+    static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
+        try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in
+            let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard RAND_bytes(start, Int32(bytes.count)) == 1 else { throw .unsupported }
+        }
+    }
+
     /// Reads base64url without padding.
     convenience init(base64URL text: UnsafeRawBufferPointer) throws(DecryptFailure) {
         var buffer = ScratchBuffer()
@@ -110,13 +118,5 @@ struct SecretCells: ~Copyable {
         guard isUsed else { return }
         OPENSSL_cleanse(start, Self.count)
         isUsed = false
-    }
-}
-
-enum Randomness {
-    /// Fills it with what nobody can foretell.
-    static func fill(_ bytes: UnsafeMutableRawBufferPointer) throws(DecryptFailure) {
-        let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        guard RAND_bytes(start, Int32(bytes.count)) == 1 else { throw .unsupported }
     }
 }

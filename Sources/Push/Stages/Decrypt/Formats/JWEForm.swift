@@ -126,8 +126,7 @@ extension JWEForm {
         guard let wrapping = header.wrapping, parts.key.count == header.encryption.keyCount else { throw .malformed }
         var tag = wrapping.tag
         try scratch.ciphers[.aes256GCM, key].open(
-            .aes256GCM, key, nonce: wrapping.nonce, additional: UnsafeRawBufferPointer(start: nil, count: 0),
-            parts.key, tag: &tag)
+            .aes256GCM, key, nonce: wrapping.nonce, parts.key, tag: &tag)
         return CipherKey(UnsafeRawBufferPointer(parts.key))
     }
 
@@ -135,48 +134,10 @@ extension JWEForm {
         _ key: DecryptionKey, _ wrap: Cipher?, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> CipherKey {
         guard let agreement = header.agreement, let pair = key.pair else { throw .noKey }
-        let shared = scratch.secrets[.shared]
-        try pair.agree(with: agreement.point, into: shared)
-        let room = scratch.secrets[.agreed]
-        let derivation = ConcatDerivation(
-            algorithm: wrap == nil ? header.encryption.rawValue : header.algorithmName, partyU: agreement.partyU,
-            partyV: agreement.partyV)
-        let count = wrap?.keyCount ?? header.encryption.keyCount
-        try derivation.derive(
-            count, from: UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount), into: room,
-            scratch.digests.sha256)
-        let agreed = CipherKey(UnsafeRawBufferPointer(start: room, count: count))
+        let agreed = try agreement.key(pair, for: header.encryption, header.algorithmName, wrap, &scratch)
         if let wrap { return try unwrap(wrap, agreed, &scratch) }
         guard parts.key.isEmpty else { throw .malformed }
         return agreed
-    }
-}
-
-/// The key derivation of `ECDH-ES` (RFC 7518, 4.6.2).
-struct ConcatDerivation {
-    /// What the key will be for: an `enc`, or an `alg` that wraps.
-    let algorithm: String
-    let partyU: [UInt8]
-    let partyV: [UInt8]
-
-    /// `output` has room for whole hashes.
-    func derive(
-        _ count: Int, from shared: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, _ hash: DigestContext
-    ) throws(DecryptFailure) {
-        var information: [UInt8] = []
-        for part in [Array(algorithm.utf8), partyU, partyV] { information += bigEndian(part.count) + part }
-        information += bigEndian(count * 8)
-        for (round, start) in stride(from: 0, to: count, by: hash.count).enumerated() {
-            try hash.begin()
-            try hash.add(bigEndian(round + 1))
-            try hash.add(shared)
-            try hash.add(information)
-            try hash.end(into: output + start)
-        }
-    }
-
-    private func bigEndian(_ number: Int) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }
 

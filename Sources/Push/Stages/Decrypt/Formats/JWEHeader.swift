@@ -55,17 +55,18 @@ final class JWEHeader {
     let agreement: Agreement?
     let wrapping: Wrapping?
 
+    /// What `ECDH-ES` hashes beside the secret.
     struct Agreement {
-        /// The sender's, uncompressed.
-        var point: [UInt8]
-        var partyU: [UInt8]
-        var partyV: [UInt8]
+        /// The other side's, uncompressed.
+        let point: [UInt8]
+        let partyU: [UInt8]
+        let partyV: [UInt8]
     }
 
     /// What `A256GCMKW` keeps in the header.
     struct Wrapping {
-        var nonce: [UInt8]
-        var tag: [UInt8]
+        let nonce: [UInt8]
+        let tag: [UInt8]
     }
 
     /// True where other messages have the very same header.
@@ -90,6 +91,38 @@ final class JWEHeader {
         keyName = try members.text("kid").map { Array($0.utf8) }
         agreement = if case .agreement = algorithm { try members.agreement() } else { nil }
         wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
+    }
+}
+
+extension JWEHeader.Agreement {
+    /// The key that sender and receiver both compute (RFC 7518, 4.6), in the scratch: the content's own, or the one that
+    /// wraps it.
+    func key(
+        _ pair: EllipticKey, for encryption: JWEEncryption, _ algorithm: String, _ wrap: Cipher?,
+        _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        let shared = scratch.secrets[.shared]
+        try pair.agree(with: point, into: shared)
+        let output = scratch.secrets[.agreed]
+        let count = wrap?.keyCount ?? encryption.keyCount
+        var information: [UInt8] = []
+        for part in [Array((wrap == nil ? encryption.rawValue : algorithm).utf8), partyU, partyV] {
+            information += bigEndian(part.count) + part
+        }
+        information += bigEndian(count * 8)
+        let hash = scratch.digests.sha256
+        for (round, start) in stride(from: 0, to: count, by: hash.count).enumerated() {
+            try hash.begin()
+            try hash.add(bigEndian(round + 1))
+            try hash.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
+            try hash.add(information)
+            try hash.end(into: output + start)
+        }
+        return CipherKey(UnsafeRawBufferPointer(start: output, count: count))
+    }
+
+    private func bigEndian(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }
 
@@ -142,24 +175,17 @@ struct JWEHeaderMembers {
 
 /// Headers that were read before: a sender's messages all begin with the same one.
 struct JWEHeaders {
-    private static let capacity = 64
     /// Longer ones are rare, and read each time.
     private static let longest = 512
 
-    private struct Entry {
-        let text: [UInt8]
-        let header: JWEHeader
-    }
-
-    private var entries = [Entry?](repeating: nil, count: capacity)
+    private var known = RecentValues<JWEHeader>(capacity: 64)
     private var document = JSONDocument()
 
     /// Reads the header from its base64url text; `buffer` has room for it.
     mutating func header(
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {
-        let place = Int(ByteHash.hash(text) % UInt64(Self.capacity))
-        if let entry = entries[place], entry.text.withUnsafeBytes(text.hasBytes) { return entry.header }
+        if let header = known[text] { return header }
         let count = try BinaryText.decodeBare(text, into: buffer)
         do throws(PayloadError) {
             try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
@@ -167,7 +193,7 @@ struct JWEHeaders {
             throw .malformed
         }
         let header = try JWEHeader(JWEHeaderMembers(document))
-        if header.isRepeated, text.count <= Self.longest { entries[place] = Entry(text: Array(text), header: header) }
+        if header.isRepeated, text.count <= Self.longest { known[text] = header }
         return header
     }
 }

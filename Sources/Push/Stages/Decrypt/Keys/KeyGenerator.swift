@@ -11,7 +11,7 @@ package enum KeyGenerator {
             members = pair.publicMembers + members
             secrets = [("d", secret)]
             if use == .webPush {
-                secrets.append(("auth", try random(WebPushForm.saltCount)))
+                secrets.append(("auth", try SecretBytes.random(WebPushForm.saltCount)))
             } else {
                 members.append(("alg", use.name))
             }
@@ -53,7 +53,7 @@ package enum KeyGenerator {
     private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> SecretBytes {
         guard let counts = use.counts else {
             // A passphrase is typed.
-            let bytes = try random(24)
+            let bytes = try SecretBytes.random(24)
             var text = room(for: 32)
             defer { text.wipe() }
             withExtendedLifetime(bytes) { Base64.encodeURL(bytes.bytes, into: &text) }
@@ -62,11 +62,7 @@ package enum KeyGenerator {
         guard let count = count ?? (counts.contains(32) ? 32 : counts.first), counts.contains(count) else {
             throw .unsupported
         }
-        return try random(count)
-    }
-
-    private static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
-        try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in try Randomness.fill(bytes) }
+        return try SecretBytes.random(count)
     }
 
     /// An array that grows leaves what it held behind.

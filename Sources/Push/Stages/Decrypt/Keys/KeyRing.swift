@@ -50,8 +50,7 @@ package final class KeyRing: Sendable {
 
     /// The first key that fits, whatever its name.
     func key(for need: KeyNeed) -> DecryptionKey? {
-        for key in standard where need.fits(key) { return key }
-        return nil
+        standard.first { need.fits($0) }
     }
 
     /// The first key of this name that fits.
@@ -102,28 +101,23 @@ package enum KeyUse: UInt16, CaseIterable, Sendable {
     case agreement, webPush
 
     /// The `alg` of a key of this use.
-    package var name: String {
-        switch self {
-        case .direct: "dir"
-        case .wrap128: "A128KW"
-        case .wrap256: "A256KW"
-        case .gcmWrap256: "A256GCMKW"
-        case .gcm128: "A128GCM"
-        case .gcm256: "A256GCM"
-        case .chacha20: "C20P"
-        case .passphrase: "openssl"
-        case .agreement: "ECDH-ES"
-        case .webPush: "webpush"
-        }
-    }
+    package var name: String { traits.name }
 
     /// How many bytes an `oct` key of this use may have; nil for a passphrase, whose length is its owner's affair.
-    var counts: [Int]? {
+    var counts: [Int]? { traits.counts }
+
+    private var traits: (name: String, counts: [Int]?) {
         switch self {
-        case .direct: [16, 32, 64]
-        case .wrap128, .gcm128: [16]
-        case .wrap256, .gcmWrap256, .gcm256, .chacha20: [32]
-        case .passphrase, .agreement, .webPush: nil
+        case .direct: ("dir", [16, 32, 64])
+        case .wrap128: ("A128KW", [16])
+        case .wrap256: ("A256KW", [32])
+        case .gcmWrap256: ("A256GCMKW", [32])
+        case .gcm128: ("A128GCM", [16])
+        case .gcm256: ("A256GCM", [32])
+        case .chacha20: ("C20P", [32])
+        case .passphrase: ("openssl", nil)
+        case .agreement: ("ECDH-ES", nil)
+        case .webPush: ("webpush", nil)
         }
     }
 

@@ -150,7 +150,7 @@ package struct KeySetReader {
             return nil
         }
         guard let pair = EllipticKey(secret: number.bytes) else { throw members.error("`d` is not a key of P-256") }
-        for (name, range) in [("x", 1..<33), ("y", 33..<65)] {
+        for (name, range): (StaticString, Range) in [("x", 1..<33), ("y", 33..<65)] {
             guard let coordinate = try members.secret(name) else { continue }
             guard coordinate.bytes.elementsEqual(pair.point[range]) else {
                 throw members.error("`\(name)` does not belong to `d`")
@@ -190,14 +190,14 @@ private struct KeyMembers {
 
     func error(_ why: String) -> KeySetError { .key(label, why) }
 
-    func text(_ name: String) throws(KeySetError) -> String? {
+    func text(_ name: StaticString) throws(KeySetError) -> String? {
         guard let member = find(name) else { return nil }
         guard let text = document.string(of: member) else { throw error("`\(name)` is not a string") }
         return text
     }
 
     /// False where it is missing.
-    func isTrue(_ name: String) throws(KeySetError) -> Bool {
+    func isTrue(_ name: StaticString) throws(KeySetError) -> Bool {
         guard let member = find(name) else { return false }
         switch document.kind(of: member) {
         case .true: return true
@@ -206,7 +206,7 @@ private struct KeyMembers {
         }
     }
 
-    func secret(_ name: String) throws(KeySetError) -> SecretBytes? {
+    func secret(_ name: StaticString) throws(KeySetError) -> SecretBytes? {
         guard let member = find(name) else { return nil }
         guard document.kind(of: member) == .string else { throw error("`\(name)` is not a string") }
         let secret = document.withText(of: member) { text in
@@ -216,16 +216,7 @@ private struct KeyMembers {
         return secret
     }
 
-    private func find(_ name: String) -> JSONNode? {
-        var found: JSONNode?
-        document.forEachChild(of: node) { child in
-            let isIt = document.withName(of: child) { text in
-                text.withUnsafeBytes { $0.elementsEqual(name.utf8) }
-            }
-            if isIt == true { found = child }
-        }
-        return found
-    }
+    private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
 }
 
 /// Why a key set cannot be used. Says which key and why, never what it is.
