@@ -1,6 +1,5 @@
 import Glibc
 
-/// Puts names into the texts of one message.
 struct ContactNaming: ~Copyable {
     typealias Show = (_ name: Span<UInt8>, TextDirection) -> Void
 
@@ -42,7 +41,6 @@ struct ContactNaming: ~Copyable {
         }
     }
 
-    /// Appends the name alone.
     mutating func append(
         nameOf id: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput, orElse fallback: (Show) -> Void
     ) {

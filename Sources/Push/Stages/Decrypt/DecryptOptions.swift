@@ -1,4 +1,3 @@
-/// What the decrypt stage is to do.
 package struct DecryptOptions: Sendable {
     package final class Field: Sendable {
         package enum Target: Sendable {
@@ -171,7 +170,6 @@ extension DecryptStage {
         return (options, keys)
     }
 
-    /// What is taken of an object that is merged.
     private static func members(of target: DecryptOptions.Field.Target, _ settings: inout SettingReader) -> [String] {
         guard case .merge = target else {
             let members = settings.list("members", .name)
@@ -217,7 +215,6 @@ extension SettingFormat where Value == Bool {
 }
 
 extension SettingFormat where Value == DecryptOptions.Field.Target {
-    /// A JSON Pointer or `merge`.
     fileprivate static var target: Self {
         Self(
             expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"],

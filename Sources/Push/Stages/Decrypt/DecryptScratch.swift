@@ -81,7 +81,6 @@ final class ScratchPool: @unchecked Sendable {
         }
     }
 
-    /// Lends a scratch and clears it afterwards.
     func with<R>(_ body: (inout DecryptScratch) throws(DecryptFailure) -> R) throws(DecryptFailure) -> R {
         let scratch = try take()
         defer {
@@ -134,7 +133,6 @@ struct CipherContexts {
     }
 }
 
-/// The hashes of one thread.
 struct DigestContexts {
     let md5: DigestContext
     let sha256: DigestContext

@@ -72,7 +72,6 @@ extension DecryptOptions.Field {
     }
 }
 
-/// Text as it stands in HTML.
 enum HTMLText {
     /// The longest entity without its ampersand, and the most digits of a number.
     private static let longest = 10

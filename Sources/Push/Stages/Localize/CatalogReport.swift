@@ -10,7 +10,6 @@ package struct CatalogReport: Sendable {
     package struct Finding: Sendable, CustomStringConvertible {
         package let kind: Kind
         package let key: String
-        /// What is said of the key.
         private let message: String
 
         fileprivate init(_ kind: Kind, _ key: ArraySlice<UInt8>, _ message: String) {

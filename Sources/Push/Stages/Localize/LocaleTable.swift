@@ -6,9 +6,9 @@ final class LocaleTable: Sendable {
     let numbers: NumberSymbols
     private let index: KeyIndex
 
-    init(
-        locale: LocaleName, index: KeyIndex, programs: FormatPrograms, rules: PluralRules, numbers: NumberSymbols
-    ) {
+    /// Nil only if ICU does not work.
+    fileprivate init?(_ locale: LocaleName, _ index: KeyIndex, _ programs: FormatPrograms) {
+        guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
         self.locale = locale
         self.index = index
         self.programs = programs
@@ -90,10 +90,9 @@ struct TableBuilder {
 
     /// Nil only if ICU does not work.
     consuming func finish(_ locale: LocaleName) -> LocaleTable? {
-        guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
         programs.trim()
         index.trim()
-        return LocaleTable(locale: locale, index: index, programs: programs, rules: rules, numbers: numbers)
+        return LocaleTable(locale, index, programs)
     }
 }
 

@@ -128,7 +128,6 @@ extension ValueSource {
 }
 
 extension SettingFormat where Value == LocaleName {
-    /// A BCP 47 tag.
     package static var locale: Self {
         Self(expected: "a locale such as en or pt-BR", { LocaleName($0) }, render: \.description)
     }

@@ -121,7 +121,6 @@ final class CipherContext {
     }
 }
 
-/// The ciphers of all forms.
 enum Cipher: Int, CaseIterable {
     case aes128GCM, aes256GCM, chacha20Poly1305
     case aes128CBC, aes256CBC

@@ -126,7 +126,6 @@ extension JWEHeader.Agreement {
     }
 }
 
-/// The members of a JWE's header, as they are read.
 struct JWEHeaderMembers {
     private let document: JSONDocument
     private let object: JSONNode

@@ -93,7 +93,6 @@ package final class DecryptionKey: Sendable {
     func isNamed(_ bytes: UnsafeRawBufferPointer) -> Bool { nameBytes?.withUnsafeBytes(bytes.hasBytes) ?? false }
 }
 
-/// What a key is for.
 package enum KeyUse: UInt16, CaseIterable, Sendable {
     case direct, wrap128, wrap256, gcmWrap256
     case gcm128, gcm256, chacha20

@@ -176,7 +176,6 @@ struct RevokedKey {
     }
 }
 
-/// The members of one key.
 private struct KeyMembers {
     let document: JSONDocument
     let node: JSONNode

@@ -1,4 +1,3 @@
-/// Writes a JWE in its compact form.
 struct JWESealing {
     private let key: DecryptionKey
     private let context: SealingContext

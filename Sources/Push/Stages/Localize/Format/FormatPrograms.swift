@@ -1,4 +1,3 @@
-/// The compiled formats of a table.
 struct FormatPrograms {
     /// What is literal in the formats, and the keys.
     private(set) var text: [UInt8] = []
@@ -45,7 +44,6 @@ struct FormatPrograms {
         }
     }
 
-    /// What a plural chooses among.
     func forms(of plural: FormatPiece) -> [(category: PluralCategory, program: UInt32)] {
         PluralCategory.allCases.map { ($0, choices[Int(plural.start) + Int($0.rawValue)]) }
             .filter { $0.1 != Self.absent }
@@ -98,20 +96,10 @@ package struct FormatSignature: Sendable, Equatable {
 }
 
 extension FormatSignature: CustomStringConvertible {
+    /// As specifiers that are usual for the kinds.
     package var description: String {
-        let kinds = (0..<count).map { "%\($0 + 1)$\(self[$0].specifier)" }
+        let specifiers = ["(unused)", "@", "d", "f"]
+        let kinds = (0..<count).map { "%\($0 + 1)$\(specifiers[Int(self[$0].rawValue)])" }
         return kinds.isEmpty ? "no arguments" : kinds.joined(separator: " ")
-    }
-}
-
-extension FormatSignature.Kind {
-    /// The specifier that is written for it, as a rule.
-    fileprivate var specifier: String {
-        switch self {
-        case .unused: "(unused)"
-        case .text: "@"
-        case .integer: "d"
-        case .float: "f"
-        }
     }
 }

@@ -1,4 +1,3 @@
-/// Runs compiled formats.
 extension LocaleTable {
     /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
     /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
@@ -65,7 +64,6 @@ struct FormatArgument {
 
     let bytes: UnsafeBufferPointer<UInt8>
 
-    /// The argument as a number; nil if it is none.
     var number: FormatNumber? { FormatNumber(bytes) }
 }
 

@@ -50,7 +50,6 @@ struct FormatLayout {
     enum Sign: UInt8 { case negativeOnly, plus, space }
 }
 
-/// Reads one specifier.
 struct FormatSpecifierParser {
     let text: ArraySlice<UInt8>
     /// How far it has read.

@@ -56,7 +56,6 @@ struct PropertyTree {
     }
 }
 
-/// One value of a property list.
 struct PropertyNode {
     fileprivate let tree: PropertyTree
     fileprivate let index: Int
