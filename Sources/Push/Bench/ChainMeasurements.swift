@@ -2,14 +2,10 @@ extension Measurement {
     /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
     /// the headers and the value of what is published.
     package static func chain(messages: Int = 20_000) -> [Measurement] {
-        var measurements: [Measurement] = []
-        for count in [0, 4] {
-            let chain = Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) })
-            let turn = ChainTurn(chain)
-            measurements.append(
-                Measurement("a chain of \(count) stages that do nothing", messages: messages) { turn.run() })
+        [0, 4].map { count in
+            let turn = ChainTurn(Chain((0..<count).map { ChainLink(IdleStage(name: "idle\($0)")) }))
+            return Measurement("a chain of \(count) stages that do nothing", messages: messages) { turn.run() }
         }
-        return measurements
     }
 }
 
@@ -54,5 +50,44 @@ package final class ChainTurn {
         let now = Instant(nanoseconds: 1)
         let step = chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp, count: count)
         guard case .ended = step else { preconditionFailure("the sample waits in a stage") }
+    }
+}
+
+extension Measurement {
+    /// What a message costs that has work for decrypt, localize, contact and badge: alone, and on two threads at once,
+    /// of which the slower one counts. The book knows the contact of `WholeChainSample`.
+    package static func wholeChain(_ book: any ContactBook, messages: Int = 10_000) async throws -> [Measurement] {
+        let sample = try WholeChainSample(book)
+        let alone = try sample.measure("the whole chain, one thread", messages)
+        async let other = sample.measure("the whole chain, two threads", messages)
+        let one = try sample.measure("the whole chain, two threads", messages)
+        let two = try await other
+        return [alone, one.nanoseconds > two.nanoseconds ? one : two]
+    }
+}
+
+package struct WholeChainSample: Sendable {
+    /// As the line of a file.
+    package static let contact = #"{"owner":"user-48213","id":"c48213","name":"Zoë Martin"}"#
+
+    private let chain: Chain
+    private let payload: String
+
+    fileprivate init(_ book: any ContactBook) throws {
+        let sample = try DecryptSample()
+        var options = ContactStage.Options()
+        options.owner = [.key]
+        chain = Chain([
+            ChainLink(sample.stage), ChainLink(try LocalizeSample.stage()),
+            ChainLink(ContactStage(options, book: book, texts: SharedTexts())), ChainLink(BadgeStage(mode: .increment)),
+        ])
+        payload = try sample.payload(.jwe, "k1", title: "GROUP")
+    }
+
+    fileprivate func measure(_ name: String, _ messages: Int) throws -> Measurement {
+        let turn = ChainTurn(chain, payload: payload, count: 41)
+        turn.run()
+        if let other = turn.results.first(where: { $0 != .ok }) { throw UnexpectedResult(result: other) }
+        return Measurement(name, messages: messages) { turn.run() }
     }
 }

@@ -45,3 +45,73 @@ public struct StageRegistry: Sendable {
         return "; there are \(names.joined(separator: ", "))"
     }
 }
+
+/// A kind of stage: the name by which a configuration asks for it, and how its settings become a stage.
+///
+///     StageEntry("lottery") { settings in
+///         guard let tickets = settings.required("tickets", .file) else { return nil }
+///         return { _ in try LotteryStage(tickets: tickets) }
+///     }
+public struct StageEntry: Sendable {
+    /// Opens what the stage needs. Not called when a configuration is only checked.
+    public typealias Build = @Sendable (StageResources) async throws -> any Stage
+
+    public let name: String
+    package let read: @Sendable (inout SettingReader) -> Build?
+
+    /// `read` asks for every setting it knows, touches nothing outside, and returns nil only after a problem.
+    public init(_ name: String, read: @escaping @Sendable (inout SettingReader) -> Build?) {
+        self.name = name
+        self.read = read
+    }
+}
+
+/// A stage as the configuration wants it, not built yet.
+public struct ConfiguredStage: Sendable {
+    public let name: String
+    public let condition: StageCondition
+    /// The time it may take of the message's deadline; nil for all of it.
+    public let budget: Duration?
+
+    package let place: Place
+    package let path: String
+    /// As they took effect.
+    let settings: Setting
+    let make: StageEntry.Build
+
+    /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
+    public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
+        do {
+            return try await make(resources.lent(to: name))
+        } catch let problem as SettingProblem {
+            throw problem
+        } catch {
+            throw SettingProblem(place: place, path: path, message: "\(error)")
+        }
+    }
+}
+
+/// A stage's `when:`. Every condition that is given has to hold; a list holds when it names the message's value.
+public struct StageCondition: Sendable, Equatable {
+    public let categories: [String]
+    public let topics: [String]
+    public let pushTypes: [String]
+    /// Has to be there.
+    public let member: JSONPointer?
+
+    public init(
+        categories: [String] = [], topics: [String] = [], pushTypes: [String] = [], member: JSONPointer? = nil
+    ) {
+        self.categories = categories
+        self.topics = topics
+        self.pushTypes = pushTypes
+        self.member = member
+    }
+
+    init(from settings: inout SettingReader) {
+        categories = settings.list("category", .name)
+        topics = settings.list("apns-topic", .name)
+        pushTypes = settings.list("push-type", .name)
+        member = settings.optional("has", .pointer)
+    }
+}

@@ -62,12 +62,23 @@ extension SettingFormat where Value == ValueSource {
     /// `recipient`, `key`, `header:NAME` or a JSON Pointer.
     public static var source: Self {
         Self(
+            expected: "a JSON Pointer such as /from, header:NAME, recipient or key", candidates: ["recipient", "key"],
+            ValueSource.init, render: \.description)
+    }
+}
+
+extension SettingFormat {
+    /// Of what is made of a text, or nil of one that does not say any.
+    init(
+        expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
+        render: @escaping @Sendable (Value) -> String
+    ) {
+        self.init(
             parse: { text throws(SettingMismatch) in
-                guard let source = ValueSource(text) else {
-                    let expected = "a JSON Pointer such as /from, header:NAME, recipient or key"
-                    throw SettingMismatch(expected: expected, candidates: ["recipient", "key"])
+                guard let value = make(text) else {
+                    throw SettingMismatch(expected: expected, candidates: candidates)
                 }
-                return source
-            }, render: \.description)
+                return value
+            }, render: render)
     }
 }

@@ -40,17 +40,17 @@ struct LocaleSearchTests {
 
     @Test("A choice is remembered for the very list, and the memory is bounded")
     func choices() {
-        var choices = LocaleChoices()
+        var choices = RecentValues<LocaleChoice>(capacity: 4096)
         let some = (0..<7).map { LocaleChoice(catalog: catalog, table: $0) }
         for number in 0..<100_000 {
-            Array("x-\(number)".utf8).withUnsafeBufferPointer { list in
-                #expect(choices.choice(for: list) == nil)
-                choices.remember(some[number % 7], for: list)
-                #expect(choices.choice(for: list)?.table == number % 7)
+            Array("x-\(number)".utf8).withUnsafeBytes { list in
+                #expect(choices[list] == nil)
+                choices[list] = some[number % 7]
+                #expect(choices[list]?.table == number % 7)
             }
         }
         let remembered = (0..<100_000).filter { number in
-            Array("x-\(number)".utf8).withUnsafeBufferPointer { choices.choice(for: $0) } != nil
+            Array("x-\(number)".utf8).withUnsafeBytes { choices[$0] } != nil
         }
         #expect(remembered.count <= 4096)
     }

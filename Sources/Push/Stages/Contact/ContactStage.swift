@@ -1,5 +1,6 @@
 /// Puts the name under which the recipient knows somebody in the place of `{contact:ID}`, and of whole fields that are
-/// identifiers. A class, so that its parts are not counted anew with every copy. Immediate: a contact in a local file is microseconds away.
+/// identifiers. A class, so that its parts are not counted anew with every copy. Immediate: a contact in a local file is
+/// microseconds away.
 package final class ContactStage: ImmediateStage {
     package struct Options: Sendable {
         /// The first that has a text says whose contacts they are.
@@ -144,5 +145,79 @@ package final class ContactStage: ImmediateStage {
             }
         }
         return body(&content, UnsafeBufferPointer(start: nil, count: 0))
+    }
+}
+
+/// The texts of an alert, and the arguments left for the device, in which there is a placeholder.
+struct ContactPlaces: OptionSet {
+    let rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    static func text(_ text: AlertText) -> ContactPlaces { ContactPlaces(rawValue: 1 << number(of: text)) }
+
+    static func arguments(of text: AlertText) -> ContactPlaces { ContactPlaces(rawValue: 8 << number(of: text)) }
+
+    private static func number(of text: AlertText) -> UInt8 {
+        switch text {
+        case .title: 0
+        case .subtitle: 1
+        case .body: 2
+        }
+    }
+}
+
+extension NotificationContent {
+    /// Looks at every text once: most messages have no placeholder at all.
+    var contactPlaces: ContactPlaces {
+        guard let alert else { return [] }
+        if hasPlaceholder(alert) { return .text(.body) }
+        var places: ContactPlaces = []
+        document.forEachChild(of: alert) { member in
+            if hasPlaceholder(member) {
+                if let text = AlertText.allCases.first(where: { document.isNamed($0.member, member) }) {
+                    places.insert(.text(text))
+                }
+            } else if hasPlaceholderInside(member) {
+                if let text = AlertText.allCases.first(where: { document.isNamed($0.argumentsMember, member) }) {
+                    places.insert(.arguments(of: text))
+                }
+            }
+        }
+        return places
+    }
+
+    func hasPlaceholder(_ node: JSONNode) -> Bool {
+        document.withText(of: node) { ContactPlaceholders.areIn($0) } ?? false
+    }
+
+    private func hasPlaceholderInside(_ list: JSONNode) -> Bool {
+        guard document.kind(of: list) == .array else { return false }
+        var isFound = false
+        document.forEachChild(of: list) { if hasPlaceholder($0) { isFound = true } }
+        return isFound
+    }
+}
+
+extension ContactStage {
+    package static let entry = StageEntry("contact") { settings in
+        var options = Options()
+        let source = settings.value("source", .contactSource, default: .state)
+        checkPartitions(of: source, &settings)
+        options.owner = settings.list("owner-from", .source, default: options.owner)
+        options.fields = settings.list("replace", .pointer)
+        options.unknown = settings.value("unknown", .name, default: options.unknown)
+        options.isolates = settings.value("isolate", .bool, default: options.isolates)
+        options.includesDecrypted = settings.value("in-decrypted", .bool, default: options.includesDecrypted)
+        return { [options] resources in
+            ContactStage(options, book: try resources.contacts(source), texts: resources.texts)
+        }
+    }
+
+    /// Who follows the contacts is told by the setting; the stage looks them up all the same.
+    private static func checkPartitions(of source: ContactSource, _ settings: inout SettingReader) {
+        guard settings.value("co-partitioned", .bool, default: false) else { return }
+        if case .topic = source { return }
+        settings.report("co-partitioned", "only a topic has partitions, and the source is \(source)")
     }
 }

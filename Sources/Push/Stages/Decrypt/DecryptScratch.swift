@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What decrypting needs beside the key: buffers and OpenSSL contexts, used again for every message. Of one thread at a
 /// time.
 struct DecryptScratch: ~Copyable {
@@ -63,5 +65,84 @@ struct DecryptScratch: ~Copyable {
         // A number and blanks are sound JSON.
         try? document.read(UnsafeRawBufferPointer(text))
         documentCount = 0
+    }
+}
+
+/// Lends a scratch to the thread that decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
+///
+/// Unchecked because pointers are not sendable: the thread that has taken one out has what it points to for itself until
+/// it gives it back, cleared. It does that whatever the ciphertext is, and also when it is refused.
+final class ScratchPool: @unchecked Sendable {
+    private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
+
+    deinit {
+        for index in kept.indices {
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { Self.free(scratch) }
+        }
+    }
+
+    func with<R>(_ body: (inout DecryptScratch) throws(DecryptFailure) -> R) throws(DecryptFailure) -> R {
+        let scratch = try take()
+        defer {
+            scratch.pointee.clear()
+            give(back: scratch)
+        }
+        return try body(&scratch.pointee)
+    }
+
+    private func take() throws(DecryptFailure) -> UnsafeMutablePointer<DecryptScratch> {
+        for index in kept.indices {
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { return scratch }
+        }
+        let new = try DecryptScratch()
+        let scratch = UnsafeMutablePointer<DecryptScratch>.allocate(capacity: 1)
+        scratch.initialize(to: new)
+        return scratch
+    }
+
+    private func give(back scratch: UnsafeMutablePointer<DecryptScratch>) {
+        for index in kept.indices {
+            let (isKept, _) = kept[index].compareExchange(expected: nil, desired: scratch, ordering: .releasing)
+            if isKept { return }
+        }
+        Self.free(scratch)
+    }
+
+    private static func free(_ scratch: UnsafeMutablePointer<DecryptScratch>) {
+        scratch.deinitialize(count: 1)
+        scratch.deallocate()
+    }
+}
+
+/// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
+struct CipherContexts {
+    private static let keptCount = 16
+
+    /// Those for kept keys, and behind them one of each cipher for keys that serve one message only.
+    private let contexts: [CipherContext]
+
+    init() throws(DecryptFailure) {
+        var contexts: [CipherContext] = []
+        for _ in 0..<Self.keptCount + Cipher.allCases.count { contexts.append(try CipherContext()) }
+        self.contexts = contexts
+    }
+
+    subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
+        let isKept = key.serial != 0
+        return contexts[isKept ? Int(key.serial % UInt64(Self.keptCount)) : Self.keptCount + cipher.rawValue]
+    }
+}
+
+struct DigestContexts {
+    let md5: DigestContext
+    let sha256: DigestContext
+    let hmac256: KeyedDigest
+    let hmac512: KeyedDigest
+
+    init() throws(DecryptFailure) {
+        md5 = try DigestContext(.md5)
+        sha256 = try DigestContext(.sha256)
+        hmac256 = try KeyedDigest(.sha256)
+        hmac512 = try KeyedDigest(.sha512)
     }
 }

@@ -71,3 +71,84 @@ extension DecryptOptions.Field {
         }
     }
 }
+
+enum HTMLText {
+    /// The longest entity without its ampersand, and the most digits of a number.
+    private static let longest = 10
+
+    /// Puts characters in the place of their entities (`&amp;`, `&#39;`, `&#x27;`); what is none of those stays. Works in
+    /// place, since no entity is shorter than its character, and returns the bytes that are left.
+    static func unescape(_ text: UnsafeMutableBufferPointer<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
+        var count = 0
+        var index = 0
+        while index < text.count {
+            if text[index] == UInt8(ascii: "&"), let (scalar, end) = entity(text[(index + 1)...]) {
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    text[count] = byte
+                    count += 1
+                }
+                index = end
+            } else {
+                text[count] = text[index]
+                count += 1
+                index += 1
+            }
+        }
+        return UnsafeMutableBufferPointer(rebasing: text[..<count])
+    }
+
+    /// What begins after an ampersand, and the index after its semicolon.
+    private static func entity(
+        _ text: Slice<UnsafeMutableBufferPointer<UInt8>>
+    ) -> (scalar: Unicode.Scalar, end: Int)? {
+        guard let end = text.prefix(longest).firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let name = text[..<end]
+        let scalar = name.first == UInt8(ascii: "#") ? numbered(name.dropFirst()) : named(name)
+        return scalar.map { ($0, end + 1) }
+    }
+
+    private static func named(_ name: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
+        let known = names.first { known, _ in
+            name.elementsEqual(UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount))
+        }
+        return known?.scalar
+    }
+
+    /// Nil for what is no number, and for the character zero.
+    private static func numbered(_ digits: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
+        let isHexadecimal = digits.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
+        var code: UInt32 = 0
+        for byte in isHexadecimal ? digits.dropFirst() : digits {
+            guard let digit = JSONText.hexadecimalValue(byte), isHexadecimal || digit < 10 else { return nil }
+            code = code * (isHexadecimal ? 16 : 10) + digit
+            guard code <= 0x10FFFF else { return nil }
+        }
+        return code == 0 ? nil : Unicode.Scalar(code)
+    }
+
+    private static let names: [(name: StaticString, scalar: Unicode.Scalar)] = [
+        ("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", "\""), ("apos", "'"), ("nbsp", "\u{A0}"), ("hellip", "…"),
+        ("ndash", "–"), ("mdash", "—"), ("lsquo", "‘"), ("rsquo", "’"), ("ldquo", "“"), ("rdquo", "”"), ("laquo", "«"),
+        ("raquo", "»"), ("bull", "•"), ("middot", "·"), ("copy", "©"), ("reg", "®"), ("trade", "™"), ("euro", "€"),
+    ]
+}
+
+extension UTF8Scalar {
+    /// True for well-formed UTF-8 from beginning to end.
+    static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+        var index = 0
+        while index < bytes.count {
+            if index &+ TextBlock.count <= bytes.count, TextBlock.isASCII(base + index) {
+                index &+= TextBlock.count
+            } else if base[index] < 0x80 {
+                index &+= 1
+            } else {
+                let length = length(base + index, available: bytes.count - index)
+                guard length > 0 else { return false }
+                index &+= length
+            }
+        }
+        return true
+    }
+}

@@ -46,7 +46,7 @@ package final class Catalog: Sendable {
     /// What whose wishes cannot be served gets.
     var defaultChoice: LocaleChoice { LocaleChoice(catalog: self, table: defaultTable) }
 
-    /// What serves a BCP 47 tag or an Accept-Language list. Slow: see `LocaleChoices`.
+    /// What serves a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` remembers it.
     func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // No person's list is longer.
         guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {

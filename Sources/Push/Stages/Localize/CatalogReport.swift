@@ -7,15 +7,18 @@ package struct CatalogReport: Sendable {
         case forms
     }
 
-    package enum Finding: Sendable, Equatable {
-        /// Neither the locale nor a truncation of it has the key.
-        case missing(key: String)
-        /// Held against the development language or, where that lacks the key, against the first locale that has it.
-        case otherArguments(key: String, here: FormatSignature, there: FormatSignature, LocaleName?)
-        /// The argument, from 1, chooses a plural form in the other locale: what is text takes `other` there.
-        case textForPlural(key: String, argument: Int, LocaleName)
-        /// For the counts that people meet, the language needs these forms too.
-        case lacksForms(key: String, [PluralCategory])
+    package struct Finding: Sendable, CustomStringConvertible {
+        package let kind: Kind
+        package let key: String
+        private let message: String
+
+        fileprivate init(_ kind: Kind, _ key: ArraySlice<UInt8>, _ message: String) {
+            self.kind = kind
+            self.key = String(decoding: key, as: UTF8.self)
+            self.message = message
+        }
+
+        package var description: String { "\"\(key)\" \(message)" }
     }
 
     package struct Locale: Sendable {
@@ -33,15 +36,15 @@ package struct CatalogReport: Sendable {
 
     package init(folder: String, development: LocaleName) {
         let read = CatalogReader.read(folder: folder, base: development)
-        let (tables, problems) = (read.tables, read.problems)
+        let tables = read.tables
         warnings = read.warnings
         guard let base = tables.first(where: { $0.locale == development }) else {
             let message = "nothing in the development language \(development)"
-            self.problems = problems + [CatalogProblem(file: folder, message: message)]
+            problems = read.problems + [CatalogProblem(file: folder, message: message)]
             locales = []
             return
         }
-        self.problems = problems
+        problems = read.problems
         locales = tables.map { table in
             let shorter = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
             let findings =
@@ -51,15 +54,17 @@ package struct CatalogReport: Sendable {
         }
     }
 
+    /// Keys that neither a locale nor a truncation of it has.
     private static func missing(
         from tables: [LocaleTable], _ base: LocaleTable, _ untranslated: Set<ArraySlice<UInt8>>
     ) -> [Finding] {
         base.keys.compactMap { key, _ in
             let isThere = untranslated.contains(key) || tables.contains { $0.entry(key) != nil }
-            return isThere ? nil : .missing(key: String(decoding: key, as: UTF8.self))
+            return isThere ? nil : Finding(.missing, key, "is missing")
         }
     }
 
+    /// Arguments that choose a plural form in another locale: what is text takes `other` there.
     private static func textsForPlurals(_ table: LocaleTable, _ tables: [LocaleTable]) -> [Finding] {
         table.keys.flatMap { key, entry -> [Finding] in
             let texts = table.arguments(of: entry, .text)
@@ -69,64 +74,33 @@ package struct CatalogReport: Sendable {
                     other.entry(key).map { other.arguments(of: $0, .plural).contains(argument) } ?? false
                 }
                 guard let other else { return nil }
-                let name = String(decoding: key, as: UTF8.self)
-                return .textForPlural(key: name, argument: Int(argument) + 1, other.locale)
+                return Finding(
+                    .textForPlural, key,
+                    "takes %\(argument + 1)$@ as text, but it chooses the plural form in \(other.locale)")
             }
         }
     }
 
+    /// Held against the development language or, where that lacks the key, against the first locale that has it; and the
+    /// plural forms that the language needs for the counts that people meet.
     private static func differences(
         _ table: LocaleTable, _ base: LocaleTable, _ tables: [LocaleTable]
     ) -> [Finding] {
         let needed = table.rules.usualCategories
         return table.keys.flatMap { key, entry -> [Finding] in
-            let name = String(decoding: key, as: UTF8.self)
             var findings: [Finding] = []
             let isInBase = base.entry(key) != nil
             let other = isInBase ? base : tables.first { $0.entry(key) != nil }
             if let other, let there = other.entry(key)?.signature, there != entry.signature {
-                findings.append(
-                    .otherArguments(
-                        key: name, here: entry.signature, there: there, isInBase ? nil : other.locale))
+                let language = isInBase ? "the development language" : other.locale.description
+                findings.append(Finding(.arguments, key, "takes \(entry.signature), in \(language) \(there)"))
             }
             let lacking = table.pluralForms(of: entry).reduce(into: Set()) { $0.formUnion(needed.subtracting($1)) }
             if !lacking.isEmpty {
-                let categories = PluralCategory.allCases.filter(lacking.contains)
-                findings.append(.lacksForms(key: name, categories))
+                let names = PluralCategory.allCases.filter(lacking.contains).map { "\($0.name)" }
+                findings.append(Finding(.forms, key, "lacks the plural form \(names.joined(separator: ", "))"))
             }
             return findings
-        }
-    }
-}
-
-extension CatalogReport.Finding: CustomStringConvertible {
-    package var kind: CatalogReport.Kind {
-        switch self {
-        case .missing: .missing
-        case .otherArguments: .arguments
-        case .textForPlural: .textForPlural
-        case .lacksForms: .forms
-        }
-    }
-
-    package var key: String {
-        switch self {
-        case .missing(let key), .otherArguments(let key, _, _, _), .textForPlural(let key, _, _),
-            .lacksForms(let key, _):
-            key
-        }
-    }
-
-    package var description: String {
-        switch self {
-        case .missing(let key):
-            "\"\(key)\" is missing"
-        case .otherArguments(let key, let here, let there, let locale):
-            "\"\(key)\" takes \(here), in \(locale.map(\.description) ?? "the development language") \(there)"
-        case .textForPlural(let key, let argument, let other):
-            "\"\(key)\" takes %\(argument)$@ as text, but it chooses the plural form in \(other)"
-        case .lacksForms(let key, let categories):
-            "\"\(key)\" lacks the plural form \(categories.map { "\($0.name)" }.joined(separator: ", "))"
         }
     }
 }

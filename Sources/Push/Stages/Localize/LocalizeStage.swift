@@ -15,7 +15,8 @@ package final class LocalizeStage: ImmediateStage {
         let version: Int
         let catalog: Catalog
         let defaultChoice: LocaleChoice
-        var choices = LocaleChoices()
+        /// By the recipient's list, those that came lately.
+        var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
         /// The version is asked for first: a reload in between is then noticed by the next message.
         init(_ file: ReloadableFile<Catalog>) {
@@ -63,13 +64,13 @@ package final class LocalizeStage: ImmediateStage {
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         let known = current.withLock { current in
             refresh(&current)
-            return current.choices.choice(for: wishes)
+            return current.choices[UnsafeRawBufferPointer(wishes)]
         }
         if let known { return known }
         let catalog = current.withLock { $0.catalog }
         let choice = catalog.choice(for: wishes)
         current.withLock { current in
-            if current.catalog === catalog { current.choices.remember(choice, for: wishes) }
+            if current.catalog === catalog { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
         }
         return choice
     }
@@ -127,14 +128,45 @@ extension ValueSource {
 }
 
 extension SettingFormat where Value == LocaleName {
-    /// A BCP 47 tag.
     package static var locale: Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                guard let locale = LocaleName(text) else {
-                    throw SettingMismatch(expected: "a locale such as en or pt-BR")
-                }
-                return locale
-            }, render: \.description)
+        Self(expected: "a locale such as en or pt-BR", { LocaleName($0) }, render: \.description)
     }
 }
+
+/// What serves a recipient's list of locales. One object, so that a message holds on to one.
+final class LocaleChoice: Sendable {
+    let catalog: Catalog
+    /// Of the catalog.
+    let table: Int
+    /// How the recipient's region writes the numbers in texts of the table's language; nil for the texts' own way.
+    let numbers: NumberSymbols?
+
+    init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
+        self.catalog = catalog
+        self.table = table
+        self.numbers = numbers
+    }
+}
+
+/// The latest values by bytes of which they were made. As large as it will get from the start; what falls on the same
+/// place takes it over.
+struct RecentValues<Value> {
+    private var places: [(key: [UInt8], value: Value)?]
+
+    /// A power of two.
+    init(capacity: Int) { places = Array(repeating: nil, count: capacity) }
+
+    subscript(key: UnsafeRawBufferPointer) -> Value? {
+        get {
+            guard let known = places[place(of: key)], known.key.withUnsafeBytes(key.hasBytes) else { return nil }
+            return known.value
+        }
+        set { places[place(of: key)] = newValue.map { (Array(key), $0) } }
+    }
+
+    private func place(of key: UnsafeRawBufferPointer) -> Int {
+        Int(truncatingIfNeeded: ByteHash.hash(key)) & (places.count - 1)
+    }
+}
+
+extension RecentValues: Sendable where Value: Sendable {}

@@ -87,16 +87,10 @@ extension NotificationContent {
 extension JSONDocument {
     /// A string's text, or a number as it is spelled. False for any other kind.
     fileprivate func appendText(of node: JSONNode, to output: inout FormatOutput) -> Bool {
-        let record = records[value(of: node.index)]
-        switch record.kind {
-        case .string:
-            withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
-        case .number:
-            bytes.withUnsafeBufferPointer { bytes in
-                output.append(UnsafeBufferPointer(rebasing: bytes[Int(record.start)..<Int(record.end)]))
-            }
-        case .object, .array, .true, .false, .null:
-            return false
+        switch kind(of: node) {
+        case .string: withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
+        case .number: withSpelling(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
+        case .object, .array, .true, .false, .null: return false
         }
         return true
     }

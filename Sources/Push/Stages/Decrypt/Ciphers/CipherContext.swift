@@ -12,7 +12,8 @@ struct CipherKey {
     }
 }
 
-/// One OpenSSL cipher context. It keeps the expanded key of its last use, for the next message under the same key.
+/// One OpenSSL cipher context, which decrypts. It keeps the expanded key of its last use, for the next message under the
+/// same key.
 final class CipherContext {
     private let context: OpaquePointer
     private var cipher: Cipher?
@@ -26,14 +27,13 @@ final class CipherContext {
 
     deinit { EVP_CIPHER_CTX_free(context) }
 
-    // MARK: - Decrypting
-
     /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
     func open(
-        _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
+        _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer,
+        additional: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
     ) throws(DecryptFailure) {
-        try start(cipher, key, nonce, isEncrypting: false)
+        try start(cipher, key, nonce)
         try update(additional, into: nil)
         try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
         try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
@@ -49,9 +49,11 @@ final class CipherContext {
     ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {
         guard let output = text.baseAddress, text.count >= Cipher.blockCount, text.count % Cipher.blockCount == 0
         else { throw .authentication }
-        try start(cipher, key, iv, isEncrypting: false)
+        try start(cipher, key, iv)
         EVP_CIPHER_CTX_set_padding(context, 0)
-        _ = try finishBlocks(UnsafeRawBufferPointer(text), into: output)
+        let end = output + (try update(UnsafeRawBufferPointer(text), into: output))
+        var rest: Int32 = 0
+        try check(EVP_CipherFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
         return Self.unpad(text)
     }
 
@@ -73,65 +75,27 @@ final class CipherContext {
         _ cipher: Cipher, _ key: CipherKey, _ wrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
         guard wrapped.count % 8 == 0, wrapped.count >= 24 else { throw .malformed }
-        try start(cipher, key, nil, isEncrypting: false)
+        try start(cipher, key, nil)
         return try update(wrapped, into: output)
     }
 
-    // MARK: - Encrypting
-
-    /// Encrypts in place and writes the tag.
-    func seal(
-        _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer, additional: UnsafeRawBufferPointer,
-        _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) {
-        try start(cipher, key, nonce, isEncrypting: true)
-        try update(additional, into: nil)
-        try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
-        var end: UInt8 = 0
-        var count: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, &end, &count))
-        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(Cipher.tagCount), tag))
-    }
-
-    /// Encrypts into `output`, which has room for one block more than the text; returns how much was written.
-    func sealBlocks(
-        _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeRawBufferPointer,
-        into output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) -> Int {
-        try start(cipher, key, iv, isEncrypting: true)
-        EVP_CIPHER_CTX_set_padding(context, 1)
-        return try finishBlocks(text, into: output)
-    }
-
-    /// Wraps a key into `output`, which has room for 8 bytes more than it.
-    func wrap(
-        _ cipher: Cipher, _ key: CipherKey, _ unwrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) {
-        try start(cipher, key, nil, isEncrypting: true)
-        try update(unwrapped, into: output)
-    }
-
-    // MARK: - Steps
-
     /// Without a nonce the mode's own initial value counts.
     private func start(
-        _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?, isEncrypting: Bool
+        _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
-        let direction: Int32 = isEncrypting ? 1 : 0
-        if key.serial != 0, key.serial == serial, cipher == self.cipher, !isEncrypting {
-            return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, direction, nil))
+        if key.serial != 0, key.serial == serial, cipher == self.cipher {
+            return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil))
         }
         guard let algorithm = cipher.algorithm else { throw .unsupported }
         guard key.bytes.count == cipher.keyCount else { throw .noKey }
-        // Its key is expanded for one direction.
         serial = 0
         let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         // Naming the same algorithm again would make OpenSSL begin from nothing.
         let change = cipher == self.cipher ? nil : algorithm
-        try check(EVP_CipherInit_ex2(context, change, bytes, nonce, direction, nil))
+        try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil))
         self.cipher = cipher
-        if !isEncrypting { serial = key.serial }
+        serial = key.serial
     }
 
     /// Without an output it is additional data, that is only authenticated.
@@ -148,15 +112,6 @@ final class CipherContext {
         return Int(count)
     }
 
-    private func finishBlocks(
-        _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) -> Int {
-        let count = try update(input, into: output)
-        var rest: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, (output + count).assumingMemoryBound(to: UInt8.self), &rest))
-        return count + Int(rest)
-    }
-
     private func check(_ status: Int32) throws(DecryptFailure) {
         guard status > 0 else {
             // The queue of errors is the thread's, and somebody else's next.
@@ -164,4 +119,34 @@ final class CipherContext {
             throw .authentication
         }
     }
+}
+
+enum Cipher: Int, CaseIterable {
+    case aes128GCM, aes256GCM, chacha20Poly1305
+    case aes128CBC, aes256CBC
+    case aes128Wrap, aes192Wrap, aes256Wrap
+
+    static let nonceCount = 12
+    static let tagCount = 16
+    static let blockCount = 16
+
+    /// Nil where this build or configuration of OpenSSL leaves the cipher out.
+    var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
+
+    var keyCount: Int {
+        switch self {
+        case .aes128GCM, .aes128CBC, .aes128Wrap: 16
+        case .aes192Wrap: 24
+        case .aes256GCM, .chacha20Poly1305, .aes256CBC, .aes256Wrap: 32
+        }
+    }
+
+    /// In the order of the cases.
+    private static let names = [
+        "AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305", "AES-128-CBC", "AES-256-CBC", "AES-128-WRAP",
+        "AES-192-WRAP", "AES-256-WRAP",
+    ]
+
+    // Fetched once, because a fetch takes locks; immutable, and kept for the life of the process.
+    nonisolated(unsafe) private static let algorithms = names.map { EVP_CIPHER_fetch(nil, $0, nil) }
 }

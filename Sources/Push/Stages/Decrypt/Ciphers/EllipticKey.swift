@@ -30,9 +30,7 @@ final class EllipticKey: @unchecked Sendable {
     static func generate() throws(DecryptFailure) -> (key: EllipticKey, secret: SecretBytes) {
         // A number beyond the curve's order comes up once in 2^32 times.
         for _ in 0..<8 {
-            let secret = try SecretBytes(count: secretCount) { (bytes) throws(DecryptFailure) in
-                try Randomness.fill(bytes)
-            }
+            let secret = try SecretBytes.random(secretCount)
             if let key = EllipticKey(secret: secret.bytes) { return (key, secret) }
         }
         throw .unsupported

@@ -1,3 +1,6 @@
+import CPushmillZlib
+import Glibc
+
 /// JSON Web Encryption in its compact form (RFC 7516).
 struct JWEForm {
     let texts: JWETexts
@@ -24,8 +27,6 @@ struct JWEForm {
         header = try scratch.headers.header(texts.header, buffer: scratch.buffer.base)
         parts = try JWEParts(texts, into: scratch.buffer.base)
     }
-
-    // MARK: - The content
 
     private func openContent(
         _ key: CipherKey, _ scratch: inout DecryptScratch
@@ -78,5 +79,153 @@ struct JWEForm {
         let output = scratch.inflated[0..<DecryptScratch.plaintextLimit]
         let count = try scratch.inflater.inflate(content, into: output)
         return UnsafeMutableRawBufferPointer(rebasing: output[..<count])
+    }
+}
+
+/// How a JWE's content key is come by.
+extension JWEForm {
+    private var need: KeyNeed {
+        // Only a key that is the content's own has to have its length.
+        KeyNeed(header.algorithm.use, count: header.algorithm == .direct ? header.encryption.keyCount : nil)
+    }
+
+    func key(_ ring: KeyRing, _ choose: KeyChoice, mayNameKey: Bool) throws(DecryptFailure) -> DecryptionKey {
+        guard mayNameKey, let name = header.keyName else { return try choose(need, ring) }
+        guard let key = name.span.withUnsafeBytes({ ring.key(named: $0, for: need) }) else { throw .noKey }
+        return key
+    }
+
+    func contentKey(
+        _ key: DecryptionKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        switch header.algorithm {
+        case .direct:
+            guard parts.key.isEmpty else { throw .malformed }
+            return key.cipherKey
+        case .wrap(_, let cipher): return try unwrap(cipher, key.cipherKey, &scratch)
+        case .gcmWrap: return try openKey(key.cipherKey, &scratch)
+        case .agreement(let cipher): return try agreedKey(key, cipher, &scratch)
+        }
+    }
+
+    private func unwrap(
+        _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        let count = header.encryption.keyCount
+        guard parts.key.count == count + 8 else { throw .malformed }
+        let room = scratch.secrets[.contentKey]
+        let wrapped = UnsafeRawBufferPointer(parts.key)
+        let written = try scratch.ciphers[cipher, key].unwrap(cipher, key, wrapped, into: room)
+        guard written == count else { throw .malformed }
+        return CipherKey(UnsafeRawBufferPointer(start: room, count: count))
+    }
+
+    private func openKey(
+        _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        guard let wrapping = header.wrapping, parts.key.count == header.encryption.keyCount else { throw .malformed }
+        var tag = wrapping.tag
+        try scratch.ciphers[.aes256GCM, key].open(
+            .aes256GCM, key, nonce: wrapping.nonce, parts.key, tag: &tag)
+        return CipherKey(UnsafeRawBufferPointer(parts.key))
+    }
+
+    private func agreedKey(
+        _ key: DecryptionKey, _ wrap: Cipher?, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        guard let agreement = header.agreement, let pair = key.pair else { throw .noKey }
+        let agreed = try agreement.key(pair, for: header.encryption, header.algorithmName, wrap, &scratch)
+        if let wrap { return try unwrap(wrap, agreed, &scratch) }
+        guard parts.key.isEmpty else { throw .malformed }
+        return agreed
+    }
+}
+
+/// The five parts of a compact JWE, as text.
+struct JWETexts {
+    let header: UnsafeRawBufferPointer
+    let key: UnsafeRawBufferPointer
+    let nonce: UnsafeRawBufferPointer
+    let content: UnsafeRawBufferPointer
+    let tag: UnsafeRawBufferPointer
+
+    init(_ text: UnsafeRawBufferPointer) throws(DecryptFailure) {
+        var rest = text
+        header = try Self.cut(&rest)
+        key = try Self.cut(&rest)
+        nonce = try Self.cut(&rest)
+        content = try Self.cut(&rest)
+        // A further dot is no base64url.
+        tag = rest
+    }
+
+    private static func cut(_ rest: inout UnsafeRawBufferPointer) throws(DecryptFailure) -> UnsafeRawBufferPointer {
+        guard let start = rest.baseAddress, let dot = memchr(start, Int32(UInt8(ascii: ".")), rest.count) else {
+            throw .malformed
+        }
+        let count = UnsafeRawPointer(dot) - start
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...]) }
+        return UnsafeRawBufferPointer(rebasing: rest[..<count])
+    }
+}
+
+/// The parts of a compact JWE, decoded one after the other from a buffer's beginning.
+struct JWEParts {
+    let key: UnsafeMutableRawBufferPointer
+    let nonce: UnsafeMutableRawBufferPointer
+    let content: UnsafeMutableRawBufferPointer
+    let tag: UnsafeMutableRawBufferPointer
+
+    /// The buffer has room for the whole text and 8 bytes more.
+    init(_ texts: JWETexts, into buffer: UnsafeMutableRawPointer) throws(DecryptFailure) {
+        var next = buffer
+        key = try Self.decode(texts.key, &next)
+        nonce = try Self.decode(texts.nonce, &next)
+        content = try Self.decode(texts.content, &next)
+        tag = try Self.decode(texts.tag, &next)
+    }
+
+    private static func decode(
+        _ text: UnsafeRawBufferPointer, _ next: inout UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        let count = try BinaryText.decodeBare(text, into: next)
+        defer { next += count }
+        return UnsafeMutableRawBufferPointer(start: next, count: count)
+    }
+}
+
+/// Inflates raw DEFLATE (RFC 1951).
+final class Inflater {
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    init() throws(DecryptFailure) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // Negative: no header, the largest window.
+        guard inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            stream.deallocate()
+            throw .unsupported
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Inflates all at once; what does not fit into the output is too large. Returns how much was written.
+    func inflate(
+        _ input: UnsafeMutableRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(DecryptFailure) -> Int {
+        guard inflateReset(stream) == Z_OK else { throw .unsupported }
+        stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(output.count)
+        switch CPushmillZlib.inflate(stream, Z_FINISH) {
+        case Z_STREAM_END where stream.pointee.avail_in == 0: return output.count - Int(stream.pointee.avail_out)
+        case Z_BUF_ERROR where stream.pointee.avail_out == 0: throw .tooLarge
+        default: throw .malformed
+        }
     }
 }

@@ -55,17 +55,18 @@ final class JWEHeader {
     let agreement: Agreement?
     let wrapping: Wrapping?
 
+    /// What `ECDH-ES` hashes beside the secret.
     struct Agreement {
-        /// The sender's, uncompressed.
-        var point: [UInt8]
-        var partyU: [UInt8]
-        var partyV: [UInt8]
+        /// The other side's, uncompressed.
+        let point: [UInt8]
+        let partyU: [UInt8]
+        let partyV: [UInt8]
     }
 
     /// What `A256GCMKW` keeps in the header.
     struct Wrapping {
-        var nonce: [UInt8]
-        var tag: [UInt8]
+        let nonce: [UInt8]
+        let tag: [UInt8]
     }
 
     /// True where other messages have the very same header.
@@ -90,5 +91,108 @@ final class JWEHeader {
         keyName = try members.text("kid").map { Array($0.utf8) }
         agreement = if case .agreement = algorithm { try members.agreement() } else { nil }
         wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
+    }
+}
+
+extension JWEHeader.Agreement {
+    /// The key that sender and receiver both compute (RFC 7518, 4.6), in the scratch: the content's own, or the one that
+    /// wraps it.
+    func key(
+        _ pair: EllipticKey, for encryption: JWEEncryption, _ algorithm: String, _ wrap: Cipher?,
+        _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        let shared = scratch.secrets[.shared]
+        try pair.agree(with: point, into: shared)
+        let output = scratch.secrets[.agreed]
+        let count = wrap?.keyCount ?? encryption.keyCount
+        var information: [UInt8] = []
+        for part in [Array((wrap == nil ? encryption.rawValue : algorithm).utf8), partyU, partyV] {
+            information += bigEndian(part.count) + part
+        }
+        information += bigEndian(count * 8)
+        let hash = scratch.digests.sha256
+        for (round, start) in stride(from: 0, to: count, by: hash.count).enumerated() {
+            try hash.begin()
+            try hash.add(bigEndian(round + 1))
+            try hash.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
+            try hash.add(information)
+            try hash.end(into: output + start)
+        }
+        return CipherKey(UnsafeRawBufferPointer(start: output, count: count))
+    }
+
+    private func bigEndian(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}
+
+struct JWEHeaderMembers {
+    private let document: JSONDocument
+    private let object: JSONNode
+
+    init(_ document: JSONDocument) throws(DecryptFailure) {
+        try self.init(document, document.root)
+    }
+
+    private init(_ document: JSONDocument, _ object: JSONNode) throws(DecryptFailure) {
+        guard document.kind(of: object) == .object else { throw .malformed }
+        self.document = document
+        self.object = object
+    }
+
+    func has(_ name: StaticString) -> Bool { document.member(name, of: object) != nil }
+
+    /// Nil if it is not there, an error if it is something else than a string.
+    func text(_ name: StaticString) throws(DecryptFailure) -> String? {
+        guard let node = document.member(name, of: object) else { return nil }
+        guard let text = document.string(of: node) else { throw .malformed }
+        return text
+    }
+
+    func agreement() throws(DecryptFailure) -> JWEHeader.Agreement {
+        guard let node = document.member("epk", of: object) else { throw .malformed }
+        let key = try JWEHeaderMembers(document, node)
+        guard try key.text("kty") == "EC", try key.text("crv") == "P-256" else { throw .unsupported }
+        guard let x = try key.bytes("x", count: 32), let y = try key.bytes("y", count: 32) else { throw .malformed }
+        return JWEHeader.Agreement(
+            point: [4] + x + y, partyU: try bytes("apu") ?? [], partyV: try bytes("apv") ?? [])
+    }
+
+    func wrapping() throws(DecryptFailure) -> JWEHeader.Wrapping {
+        guard let nonce = try bytes("iv", count: Cipher.nonceCount), let tag = try bytes("tag", count: Cipher.tagCount)
+        else { throw .malformed }
+        return JWEHeader.Wrapping(nonce: nonce, tag: tag)
+    }
+
+    private func bytes(_ name: StaticString, count: Int? = nil) throws(DecryptFailure) -> [UInt8]? {
+        guard let text = try text(name) else { return nil }
+        let bytes = try BinaryText.bytes(ofBare: text)
+        guard count == nil || bytes.count == count else { throw .malformed }
+        return bytes
+    }
+}
+
+/// Headers that were read before: a sender's messages all begin with the same one.
+struct JWEHeaders {
+    /// Longer ones are rare, and read each time.
+    private static let longest = 512
+
+    private var known = RecentValues<JWEHeader>(capacity: 64)
+    private var document = JSONDocument()
+
+    /// Reads the header from its base64url text; `buffer` has room for it.
+    mutating func header(
+        _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> JWEHeader {
+        if let header = known[text] { return header }
+        let count = try BinaryText.decodeBare(text, into: buffer)
+        do throws(PayloadError) {
+            try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
+        } catch {
+            throw .malformed
+        }
+        let header = try JWEHeader(JWEHeaderMembers(document))
+        if header.isRepeated, text.count <= Self.longest { known[text] = header }
+        return header
     }
 }

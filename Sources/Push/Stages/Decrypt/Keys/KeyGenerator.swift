@@ -11,7 +11,7 @@ package enum KeyGenerator {
             members = pair.publicMembers + members
             secrets = [("d", secret)]
             if use == .webPush {
-                secrets.append(("auth", try random(WebPushForm.saltCount)))
+                secrets.append(("auth", try SecretBytes.random(WebPushForm.saltCount)))
             } else {
                 members.append(("alg", use.name))
             }
@@ -53,7 +53,7 @@ package enum KeyGenerator {
     private static func octets(_ use: KeyUse, _ count: Int?) throws(DecryptFailure) -> SecretBytes {
         guard let counts = use.counts else {
             // A passphrase is typed.
-            let bytes = try random(24)
+            let bytes = try SecretBytes.random(24)
             var text = room(for: 32)
             defer { text.wipe() }
             withExtendedLifetime(bytes) { Base64.encodeURL(bytes.bytes, into: &text) }
@@ -62,11 +62,7 @@ package enum KeyGenerator {
         guard let count = count ?? (counts.contains(32) ? 32 : counts.first), counts.contains(count) else {
             throw .unsupported
         }
-        return try random(count)
-    }
-
-    private static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
-        try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in try Randomness.fill(bytes) }
+        return try SecretBytes.random(count)
     }
 
     /// An array that grows leaves what it held behind.
@@ -74,5 +70,47 @@ package enum KeyGenerator {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         return bytes
+    }
+}
+
+extension DecryptionKey {
+    /// What a sender must be told of a key pair, as JSON: the public key, or a web push subscription's keys. Nil for a
+    /// key that both sides have.
+    package var published: String? {
+        guard let pair else { return nil }
+        guard use == .webPush else {
+            let name = name.map { [(name: "kid", value: $0)] } ?? []
+            return "{" + JSONText.members(pair.publicMembers + name + [("alg", use.name)]) + "}"
+        }
+        let members = [
+            (name: "p256dh", value: Base64.urlText(pair.point)),
+            (name: "auth", value: Base64.urlText(Array(secret.bytes))),
+        ]
+        return "{" + JSONText.members(members) + "}"
+    }
+}
+
+extension JSONText {
+    /// Members with strings for values, without the braces around them.
+    static func members(_ members: [(name: String, value: String)]) -> String {
+        var text: [UInt8] = []
+        for (name, value) in members {
+            if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+            for (part, end) in [(name, ":"), (value, "")] {
+                Array(part.utf8).withUnsafeBufferPointer { appendQuoted($0, to: &text) }
+                text += Array(end.utf8)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension EllipticKey {
+    /// The members of a JWK that say which point it is.
+    var publicMembers: [(name: String, value: String)] {
+        [
+            ("kty", "EC"), ("crv", "P-256"), ("x", Base64.urlText(Array(point[1...32]))),
+            ("y", Base64.urlText(Array(point[33...]))),
+        ]
     }
 }

@@ -1,4 +1,3 @@
-/// Writes a JWE in its compact form.
 struct JWESealing {
     private let key: DecryptionKey
     private let context: SealingContext
@@ -22,7 +21,7 @@ struct JWESealing {
     func seal(_ text: [UInt8]) throws(DecryptFailure) -> SealedText {
         var members = [("alg", algorithmName), ("enc", encryption.rawValue)]
         if let name = key.name { members.append(("kid", name)) }
-        var agreement = ""
+        var ephemeral = ""
         var contentKey = try context.random(encryption.keyCount)
         var wrapped: [UInt8] = []
         switch algorithm {
@@ -34,29 +33,18 @@ struct JWESealing {
             wrapped = sealed.text
             members += [("iv", Base64.urlText(nonce)), ("tag", Base64.urlText(sealed.tag))]
         case .agreement(let cipher):
+            guard let receiver = key.pair else { throw .noKey }
             let pair = try EllipticKey.generate().key
-            agreement = ",\"epk\":{" + JSONText.members(pair.publicMembers) + "}"
-            let agreed = try agree(pair, cipher)
+            ephemeral = ",\"epk\":{" + JSONText.members(pair.publicMembers) + "}"
+            let agreement = JWEHeader.Agreement(point: receiver.point, partyU: [], partyV: [])
+            let agreed = Array(
+                try agreement.key(pair, for: encryption, algorithmName, cipher, &context.scratch).bytes)
             if let cipher { wrapped = try context.wrap(cipher, key: agreed, contentKey) } else { contentKey = agreed }
         }
-        let header = Base64.urlText(Array(("{" + JSONText.members(members) + agreement + "}").utf8))
+        let header = Base64.urlText(Array(("{" + JSONText.members(members) + ephemeral + "}").utf8))
         let content = try sealContent(text, contentKey, Array(header.utf8))
         let parts = [wrapped, content.nonce, content.text, content.tag].map(Base64.urlText)
         return SealedText(([header] + parts).joined(separator: "."))
-    }
-
-    private func agree(_ pair: EllipticKey, _ wrap: Cipher?) throws(DecryptFailure) -> [UInt8] {
-        guard let receiver = key.pair else { throw .noKey }
-        let shared = context.scratch.secrets[.shared]
-        try pair.agree(with: receiver.point, into: shared)
-        let derivation = ConcatDerivation(
-            algorithm: wrap == nil ? encryption.rawValue : algorithmName, partyU: [], partyV: [])
-        let count = wrap?.keyCount ?? encryption.keyCount
-        let room = context.scratch.secrets[.agreed]
-        try derivation.derive(
-            count, from: UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount), into: room,
-            context.scratch.digests.sha256)
-        return Array(UnsafeRawBufferPointer(start: room, count: count))
     }
 
     private typealias Content = (nonce: [UInt8], text: [UInt8], tag: [UInt8])

@@ -1,4 +1,3 @@
-/// The compiled formats of a table.
 struct FormatPrograms {
     /// What is literal in the formats, and the keys.
     private(set) var text: [UInt8] = []
@@ -45,9 +44,62 @@ struct FormatPrograms {
         }
     }
 
-    /// What a plural chooses among.
     func forms(of plural: FormatPiece) -> [(category: PluralCategory, program: UInt32)] {
         PluralCategory.allCases.map { ($0, choices[Int(plural.start) + Int($0.rawValue)]) }
             .filter { $0.1 != Self.absent }
+    }
+}
+
+/// One step of a compiled format. A program is a run of pieces up to an `end`.
+struct FormatPiece {
+    enum Kind: UInt8 {
+        case end
+        /// Bytes `start ..< start + count` of the table's text.
+        case literal
+        /// An argument as it is.
+        case text
+        case integer
+        case float
+        /// Another program, chosen by an argument: of the six from `start` in the table's choices.
+        case plural
+        /// A specifier that no push can serve: the translation is for the device.
+        case unservable
+    }
+
+    let kind: Kind
+    /// From 0.
+    var argument: UInt8 = 0
+    var layout = FormatLayout()
+    var start: UInt32 = 0
+    var count: UInt32 = 0
+}
+
+/// What a translation expects of its arguments: for each of them two bits.
+package struct FormatSignature: Sendable, Equatable {
+    package enum Kind: UInt64, Sendable {
+        case unused, text, integer, float
+    }
+
+    private var bits: UInt64 = 0
+
+    /// How many arguments there must be.
+    package var count: Int { (65 - bits.leadingZeroBitCount) / 2 }
+
+    package subscript(position: Int) -> Kind { Kind(rawValue: bits >> UInt64(2 * position) & 3) ?? .unused }
+
+    /// An argument used twice is what asks more of it.
+    mutating func use(_ position: Int, as kind: Kind) {
+        guard self[position].rawValue < kind.rawValue else { return }
+        bits &= ~(3 << UInt64(2 * position))
+        bits |= kind.rawValue << UInt64(2 * position)
+    }
+}
+
+extension FormatSignature: CustomStringConvertible {
+    /// As specifiers that are usual for the kinds.
+    package var description: String {
+        let specifiers = ["(unused)", "@", "d", "f"]
+        let kinds = (0..<count).map { "%\($0 + 1)$\(specifiers[Int(self[$0].rawValue)])" }
+        return kinds.isEmpty ? "no arguments" : kinds.joined(separator: " ")
     }
 }

@@ -36,3 +36,127 @@ struct FormatSpecifier {
         return .unknown("%" + String(decoding: tried, as: UTF8.self))
     }
 }
+
+/// Flags, width and precision, as printf has them.
+struct FormatLayout {
+    var isLeft = false
+    var hasZeros = false
+    var sign = Sign.negativeOnly
+    var width: UInt8 = 0
+    var precision: UInt8?
+
+    var fillsWithZeros: Bool { hasZeros && !isLeft }
+
+    enum Sign: UInt8 { case negativeOnly, plus, space }
+}
+
+struct FormatSpecifierParser {
+    let text: ArraySlice<UInt8>
+    /// How far it has read.
+    private(set) var at: Int
+    /// A position, width or precision is larger than any that makes sense.
+    private(set) var isOutOfRange = false
+
+    init(text: ArraySlice<UInt8>, at: Int) {
+        self.text = text
+        self.at = at
+    }
+
+    var next: UInt8? { at < text.endIndex ? text[at] : nil }
+
+    /// True for what somebody must have meant as a part of a specifier.
+    static func isTelling(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || "$#@".utf8.contains(byte)
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        at += 1
+        return true
+    }
+
+    /// Nil for none, or too large a number.
+    private mutating func number(upTo limit: Int) -> Int? {
+        var value: Int?
+        while let digit = next.map({ Int($0) - 0x30 }), (0...9).contains(digit) {
+            value = min((value ?? 0) * 10 + digit, limit + 1)
+            at += 1
+        }
+        if let value, value > limit { isOutOfRange = true }
+        return value
+    }
+
+    /// Nil, with `at` where it got stuck, for what is no specifier.
+    mutating func parse() -> FormatSpecifier? {
+        if take("%") { return FormatSpecifier(conversion: .percent) }
+        if text[at...].starts(with: "arg".utf8) {
+            at += 3
+            return FormatSpecifier(conversion: .argument)
+        }
+        let position = parsePosition()
+        if text[at...].starts(with: "#@".utf8) { return parseVariable(position) }
+        var (layout, isUnservable) = parseFlags()
+        if take("*") { isUnservable = true }
+        layout.width = UInt8(clamping: number(upTo: 255) ?? 0)
+        if take(".") {
+            if take("*") { isUnservable = true }
+            layout.precision = UInt8(clamping: number(upTo: 99) ?? 0)
+        }
+        guard !isOutOfRange, let conversion = parseConversion() else { return nil }
+        return FormatSpecifier(conversion: isUnservable ? .unservable : conversion, position: position, layout: layout)
+    }
+
+    /// Digits are a position only if a dollar sign follows.
+    private mutating func parsePosition() -> Int? {
+        let start = at
+        guard let number = number(upTo: FormatArgument.maximumCount), number > 0, take("$") else {
+            isOutOfRange = false
+            at = start
+            return nil
+        }
+        return number
+    }
+
+    private mutating func parseVariable(_ position: Int?) -> FormatSpecifier? {
+        let start = at + 2
+        guard let end = text[start...].firstIndex(of: UInt8(ascii: "@")), end > start else { return nil }
+        at = end + 1
+        return FormatSpecifier(conversion: .variable(text[start..<end]), position: position)
+    }
+
+    private mutating func parseFlags() -> (FormatLayout, isUnservable: Bool) {
+        var layout = FormatLayout()
+        var isUnservable = false
+        while let flag = next {
+            switch flag {
+            case UInt8(ascii: "-"): layout.isLeft = true
+            case UInt8(ascii: "0"): layout.hasZeros = true
+            case UInt8(ascii: "+"): layout.sign = .plus
+            case UInt8(ascii: " "): if layout.sign != .plus { layout.sign = .space }
+            // Groups are what a locale's numbers have anyway.
+            case UInt8(ascii: "'"): break
+            // Means something to `%x` and the like only.
+            case UInt8(ascii: "#"): isUnservable = true
+            default: return (layout, isUnservable)
+            }
+            at += 1
+        }
+        return (layout, isUnservable)
+    }
+
+    private mutating func parseConversion() -> FormatSpecifier.Conversion? {
+        while let byte = next, "hlqjztL".utf8.contains(byte) { at += 1 }
+        guard let letter = next else { return nil }
+        let conversion: FormatSpecifier.Conversion
+        switch letter {
+        case UInt8(ascii: "@"): conversion = .text
+        case UInt8(ascii: "d"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "D"), UInt8(ascii: "U"):
+            conversion = .integer
+        case UInt8(ascii: "f"), UInt8(ascii: "F"): conversion = .float
+        case let letter where "xXoOeEgGaAcCsSpP".utf8.contains(letter): conversion = .unservable
+        default: return nil
+        }
+        at += 1
+        return conversion
+    }
+}

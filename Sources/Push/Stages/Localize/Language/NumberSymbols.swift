@@ -1,4 +1,5 @@
 import CPushmillICU
+import Glibc
 
 /// How a locale writes numbers: taken from ICU once, because its own formatters serve one thread at a time.
 package final class NumberSymbols: Sendable {
@@ -52,5 +53,101 @@ package final class NumberSymbols: Sendable {
         primaryGroup = Int(max(0, pushmill_icu_number_attribute(format, UNUM_GROUPING_SIZE)))
         let secondary = Int(max(0, pushmill_icu_number_attribute(format, UNUM_SECONDARY_GROUPING_SIZE)))
         secondaryGroup = secondary > 0 ? secondary : primaryGroup
+    }
+}
+
+extension NumberSymbols {
+    /// A number in ASCII digits, and how many of them there have to be.
+    private struct Digits {
+        let whole: UnsafeBufferPointer<UInt8>
+        var fraction = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        let isNegative: Bool
+        let least: Int
+        let fillsWithZeros: Bool
+    }
+
+    func append(_ magnitude: UInt64, isNegative: Bool, _ layout: FormatLayout, to output: inout FormatOutput) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { ascii in
+            var start = ascii.count
+            var rest = magnitude
+            repeat {
+                start -= 1
+                ascii[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            let digits = Digits(
+                whole: UnsafeBufferPointer(rebasing: ascii[start...]), isNegative: isNegative,
+                least: Int(layout.precision ?? 1), fillsWithZeros: layout.fillsWithZeros && layout.precision == nil)
+            append(digits, layout, to: &output)
+        }
+    }
+
+    /// Rounds as printf does, to six decimals unless the layout says otherwise.
+    func append(_ value: Double, _ layout: FormatLayout, to output: inout FormatOutput) {
+        // A double has at most 309 digits before the point, and the layout at most 99 after it.
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { text in
+            let arguments: [any CVarArg] = [Int32(layout.precision ?? 6), abs(value)]
+            let count = withVaList(arguments) { vsnprintf(text.baseAddress, text.count, "%.*f", $0) }
+            text.withMemoryRebound(to: UInt8.self) { text in
+                let ascii = text[..<Int(count)]
+                let point = ascii.firstIndex(of: UInt8(ascii: ".")) ?? ascii.endIndex
+                let digits = Digits(
+                    whole: UnsafeBufferPointer(rebasing: ascii[..<point]),
+                    fraction: UnsafeBufferPointer(rebasing: ascii[point...].dropFirst()), isNegative: value < 0,
+                    least: 1, fillsWithZeros: layout.fillsWithZeros)
+                append(digits, layout, to: &output)
+            }
+        }
+    }
+
+    private func append(_ digits: Digits, _ layout: FormatLayout, to output: inout FormatOutput) {
+        let sign = sign(digits.isNegative, layout)
+        let suffix = digits.isNegative ? negativeSuffix : Symbol()
+        var count = max(digits.whole.count, digits.least)
+        // What is filled up with zeros is a code rather than a count: groups would tear it apart.
+        let isGrouped = !digits.fillsWithZeros && digits.least <= 1 && primaryGroup > 0 && count > primaryGroup
+        let groups = isGrouped ? 1 + (count - primaryGroup - 1) / secondaryGroup : 0
+        let decimals = digits.fraction.isEmpty ? 0 : decimalSeparator.characters + digits.fraction.count
+        let width = sign.characters + count + groups * groupSeparator.characters + decimals + suffix.characters
+        let missing = max(0, Int(layout.width) - width)
+        if digits.fillsWithZeros { count += missing }
+        let padding = digits.fillsWithZeros ? 0 : missing
+
+        if !layout.isLeft { output.appendSpaces(padding) }
+        output.append(sign.bytes)
+        for remaining in stride(from: count, to: 0, by: -1) {
+            append(
+                remaining > digits.whole.count ? UInt8(ascii: "0") : digits.whole[digits.whole.count - remaining],
+                to: &output)
+            if isGrouped, isGroupEnd(remaining - 1) { output.append(groupSeparator.bytes) }
+        }
+        if !digits.fraction.isEmpty {
+            output.append(decimalSeparator.bytes)
+            for digit in digits.fraction { append(digit, to: &output) }
+        }
+        output.append(suffix.bytes)
+        if layout.isLeft { output.appendSpaces(padding) }
+    }
+
+    /// Whether a separator stands before the last `remaining` digits.
+    private func isGroupEnd(_ remaining: Int) -> Bool {
+        remaining >= primaryGroup && (remaining - primaryGroup).isMultiple(of: secondaryGroup)
+    }
+
+    private func sign(_ isNegative: Bool, _ layout: FormatLayout) -> Symbol {
+        if isNegative { return negativePrefix }
+        return switch layout.sign {
+        case .negativeOnly: Symbol()
+        case .plus: plus
+        case .space: Symbol(bytes: [UInt8(ascii: " ")], characters: 1)
+        }
+    }
+
+    private func append(_ digit: UInt8, to output: inout FormatOutput) {
+        if hasASCIIDigits {
+            output.append(digit)
+        } else {
+            output.append(digits[Int(digit &- UInt8(ascii: "0"))].bytes)
+        }
     }
 }

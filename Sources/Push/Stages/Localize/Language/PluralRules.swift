@@ -36,3 +36,17 @@ package final class PluralRules: @unchecked Sendable {
     /// What counts up to a thousand need. Some languages have further forms, for fractions and for whole millions.
     package var usualCategories: Set<PluralCategory> { Set((0...1000).map { category(of: Double($0)) }) }
 }
+
+/// The plural categories of CLDR. Raw values index the forms of a plural.
+package enum PluralCategory: UInt8, CaseIterable, Sendable {
+    case zero, one, two, few, many, other
+
+    init?(_ name: SourceString) {
+        guard let category = Self.allCases.first(where: { name == $0.name }) else { return nil }
+        self = category
+    }
+
+    package var name: StaticString { Self.names[Int(rawValue)] }
+
+    private static let names: [StaticString] = ["zero", "one", "two", "few", "many", "other"]
+}

@@ -42,11 +42,8 @@ struct StringCatalog {
     /// Each key with its localizations by language.
     func forEachKey(_ body: (_ key: SourceString, _ localizations: [(SourceString, JSONNode)]) -> Void) {
         document.forEachChild(of: strings) { key in
-            var all: [(SourceString, JSONNode)] = []
-            if let localizations = document.member("localizations", of: key) {
-                document.forEachChild(of: localizations) { all.append((name(of: $0), $0)) }
-            }
-            body(name(of: key), all)
+            let localizations = document.member("localizations", of: key).map { document.children(of: $0) } ?? []
+            body(name(of: key), localizations.map { (name(of: $0), $0) })
         }
     }
 
@@ -56,9 +53,10 @@ struct StringCatalog {
         guard let substitutions = document.member("substitutions", of: localization) else {
             return Template(text: text)
         }
-        var nodes: [JSONNode] = []
-        document.forEachChild(of: substitutions) { nodes.append($0) }
-        return Template(text: text, variables: try nodes.map { node throws(CatalogProblem) in try variable(node) })
+        let variables = try document.children(of: substitutions).map { (node) throws(CatalogProblem) in
+            try variable(node)
+        }
+        return Template(text: text, variables: variables)
     }
 
     private func variable(_ substitution: JSONNode) throws(CatalogProblem) -> Template.Variable {
@@ -82,8 +80,7 @@ struct StringCatalog {
         if let unit = document.member("stringUnit", of: node) { return try value(of: unit).map { .plain($0) } }
         guard let variations = document.member("variations", of: node) else { return nil }
         if let devices = document.member("device", of: variations) {
-            var choices: [(name: String, value: JSONNode)] = []
-            document.forEachChild(of: devices) { choices.append((name(of: $0).string, $0)) }
+            let choices = document.children(of: devices).map { (name: name(of: $0).string, value: $0) }
             guard let chosen = DeviceChoice.preferred(of: choices) else { throw problem(devices, "no device") }
             return try text(of: chosen)
         }
@@ -94,10 +91,8 @@ struct StringCatalog {
     }
 
     private func forms(of plural: JSONNode) throws(CatalogProblem) -> PluralForms? {
-        var nodes: [JSONNode] = []
-        document.forEachChild(of: plural) { nodes.append($0) }
         var forms: [PluralCategory: SourceString] = [:]
-        for node in nodes {
+        for node in document.children(of: plural) {
             let name = name(of: node)
             guard let category = PluralCategory(name) else { throw problem(node, "\(name.string) is no plural form") }
             switch try text(of: node) {

@@ -18,3 +18,92 @@ struct Template {
         let forms: PluralForms
     }
 }
+
+/// The texts among which a number chooses. There always is one for `other`.
+struct PluralForms {
+    let other: SourceString
+    private var forms: [SourceString?]
+
+    init(_ forms: [PluralCategory: SourceString], other: SourceString) {
+        self.other = other
+        self.forms = PluralCategory.allCases.map { $0 == .other ? other : forms[$0] }
+    }
+
+    subscript(category: PluralCategory) -> SourceString? { forms[Int(category.rawValue)] }
+}
+
+/// Understands `.strings` and `.stringsdict` files.
+struct PropertyTemplates {
+    let source: SourceText
+    private(set) var warnings: [CatalogProblem] = []
+
+    init(source: SourceText) { self.source = source }
+
+    static func tree(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
+        if source.isBinary { return try BinaryPropertyReader.read(source) }
+        let first = source.bytes.first { $0 > 0x20 }
+        return first == UInt8(ascii: "<") ? try XMLPropertyReader.read(source) : try OldStyleReader.read(source)
+    }
+
+    mutating func template(of value: PropertyNode) throws(CatalogProblem) -> Template {
+        if let text = value.string { return Template(text: .plain(text)) }
+        guard value.kind == .dictionary else { throw problem(value, "expected a string or a dictionary") }
+        if let format = value.member("NSStringLocalizedFormatKey") {
+            guard let text = format.string else { throw problem(format, "the format is no string") }
+            return Template(text: .plain(text), variables: try variables(of: value))
+        }
+        if let devices = value.member("NSStringDeviceSpecificRuleType") {
+            let variations = devices.members.map { (name: $0.key.string, value: $0.value) }
+            guard let chosen = DeviceChoice.preferred(of: variations) else { throw problem(devices, "no device") }
+            return try template(of: chosen)
+        }
+        if let widths = value.member("NSStringVariableWidthRuleType") {
+            let widest = widths.members.max { Int($0.key.string) ?? 0 < Int($1.key.string) ?? 0 }
+            guard let widest else { throw problem(widths, "no width") }
+            return try template(of: widest.value)
+        }
+        throw problem(value, "no NSStringLocalizedFormatKey")
+    }
+
+    private mutating func variables(of value: PropertyNode) throws(CatalogProblem) -> [Template.Variable] {
+        var variables: [Template.Variable] = []
+        for (name, value) in value.members where value.kind == .dictionary {
+            guard let type = value.member("NSStringFormatSpecTypeKey")?.string, type == "NSStringPluralRuleType" else {
+                throw problem(value, "the variable \(name.string) has no NSStringFormatSpecTypeKey of plurals")
+            }
+            let specifier = value.member("NSStringFormatValueTypeKey")?.string
+            variables.append(.init(name: name, specifier: specifier, forms: try forms(of: value, name)))
+        }
+        return variables
+    }
+
+    private mutating func forms(of value: PropertyNode, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
+        var forms: [PluralCategory: SourceString] = [:]
+        for (key, value) in value.members {
+            if key == "NSStringFormatSpecTypeKey" || key == "NSStringFormatValueTypeKey" { continue }
+            guard let category = PluralCategory(key) else {
+                throw source.problem(at: key.offset, "\(key.string) is no plural form")
+            }
+            guard let text = value.string else { throw problem(value, "the form \(key.string) is no string") }
+            if forms.updateValue(text, forKey: category) != nil {
+                warnings.append(source.problem(at: key.offset, "the form \(key.string) comes twice; the last counts"))
+            }
+        }
+        guard let other = forms[.other] else { throw problem(value, "\(name.string) has no form \"other\"") }
+        return PluralForms(forms, other: other)
+    }
+
+    private func problem(_ value: PropertyNode, _ message: String) -> CatalogProblem {
+        source.problem(at: value.offset, message)
+    }
+}
+
+/// Which of the texts for several devices is taken: these are notifications for iPhones.
+enum DeviceChoice {
+    static func preferred<Value>(of variations: [(name: String, value: Value)]) -> Value? {
+        for name in ["iphone", "other"] {
+            if let match = variations.first(where: { $0.name == name }) { return match.value }
+        }
+        return variations.first?.value
+    }
+}

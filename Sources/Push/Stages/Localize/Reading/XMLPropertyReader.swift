@@ -1,4 +1,3 @@
-/// Reads property lists in XML.
 struct XMLPropertyReader {
     private let source: SourceText
     private var at = 0
