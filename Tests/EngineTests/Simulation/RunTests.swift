@@ -27,7 +27,7 @@ struct RunTests {
 
     @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<8 as Range<UInt64>)
     func clean(eighth: UInt64) {
-        for seed in eighth * 10 + 1...eighth * 10 + 10 {
+        for seed in eighth * 30 + 1...eighth * 30 + 30 {
             let findings = Run(Scenario(seed: seed)).play()
             #expect(findings.isEmpty, "deploy/simulate --history --seed \(seed)")
         }
