@@ -109,16 +109,16 @@ package protocol ShardPorts: ~Copyable {
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
     ) -> PublishStep
 
-    /// What is current becomes the dead letter of its message, since its output was refused for good. False where even
-    /// that was a dead letter: then it only names its message.
-    mutating func refuseCurrent(reason: String) -> Bool
+    /// What is current becomes the dead letter of its message, since its output was refused for good. Where even that was a
+    /// dead letter it only names its message.
+    mutating func refuseCurrent(reason: String)
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
-    /// Answered by `GroupEvent.letter`.
+    /// Answered in `takeLetters`.
     mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool)
 
-    /// The dead letter that was asked for.
-    mutating func takeLetter(tag: UInt64) -> Output?
+    /// Dead letters that were asked for.
+    mutating func takeLetters(into letters: inout [(tag: UInt64, output: Output)])
 
     /// Reports of what was published since the last call.
     mutating func takeReports(into reports: inout [OutputReport<Output>])
@@ -142,7 +142,7 @@ package protocol ShardPorts: ~Copyable {
     // MARK: The changelog
 
     /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
-    mutating func replicate(_ starts: [ChangelogPosition])
+    mutating func replicate(_ starts: [RecordPosition])
 
     /// Up to `limit` records and ends, in their order.
     mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void)
@@ -159,7 +159,9 @@ package protocol ShardPorts: ~Copyable {
 
     // MARK: Commands and news
 
-    mutating func takeCommands(into commands: inout [ShardCommand])
+    /// How often the shard was told to end since the last call. The first: finish within the grace. The second: at once. The
+    /// third: whatever still hangs.
+    mutating func takeTerminations() -> Int
 
     /// For the log. Never called for each message.
     mutating func tell(_ news: ShardNews)
@@ -176,7 +178,7 @@ package protocol LentMessage {
 }
 
 package enum ReplicaEvent {
-    case record(ChangelogPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
+    case record(RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
     /// Everything before the offset was read. Not whole: an open transaction stands before the end.
     case end(partition: Int32, offset: Int64, isWhole: Bool)
     /// The log does not hold the offset that was to be read.
@@ -195,8 +197,6 @@ package enum GroupEvent: Sendable, Equatable {
     /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
-    /// Answers `askLetter`: the letter waits, as an output, under this tag.
-    case letter(tag: UInt64)
 }
 
 package enum CommitOutcome: Sendable, Equatable {
@@ -284,11 +284,6 @@ package enum TransactionOutcome: Sendable, Equatable {
     case failed(reason: String)
 }
 
-package enum ShardCommand: Sendable, Equatable {
-    /// The first: finish within the grace. The second: at once. The third: whatever still hangs.
-    case terminate
-}
-
 /// What an operator should know.
 package enum ShardNews: Sendable, Equatable {
     case assigned([TopicPartition])
@@ -317,9 +312,9 @@ package enum ShardNews: Sendable, Equatable {
     case outputsGoOn
     case outputRefused(TopicPartition, offset: Int64, reason: String)
     case changelogRefused(reason: String)
-    case changelogNotARecord(ChangelogPosition, reason: String)
+    case changelogNotARecord(RecordPosition, reason: String)
     /// A newer release wrote it: the partition waits as well.
-    case changelogNewer(ChangelogPosition, reason: String)
+    case changelogNewer(RecordPosition, reason: String)
     case changelogAnew(partition: Int32)
     case changelogHeldUp(partition: Int32, offset: Int64)
     case restoring([Int32])

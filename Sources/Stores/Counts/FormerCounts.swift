@@ -38,7 +38,7 @@ package struct FormerCounts: ~Copyable {
     }
 
     private func isAny(_ table: String) throws(StoreError) -> Bool {
-        try database.prepare("SELECT 1 FROM \(table)").step()
+        try database.integer("SELECT 1 FROM \(table)") != nil
     }
 
     // MARK: The journal
