@@ -62,8 +62,6 @@ package struct CountMeasurements: Sendable {
         withUnsafeBytes(of: (UInt64(account), UInt64(0), UInt64(0), UInt64(0))) { secret.hash($0) }
     }
 
-    // MARK: Messages
-
     private mutating func measure(_ partition: Partition) -> Bool {
         let (size, batches) = (Self.messagesOfBatch, Self.batches)
         // Every account of the file once at most, far from each other in the log.

@@ -104,8 +104,6 @@ struct Checkpoint {
         return wanted
     }
 
-    // MARK: Going on
-
     /// What is to be done now. `unanswered`: outputs that were published and not reported on.
     mutating func advance(now: Instant, isDirty: Bool, unanswered: Int) -> Action {
         switch state {
@@ -195,8 +193,6 @@ struct Checkpoint {
         }
     }
 
-    // MARK: The changelog
-
     mutating func publishedChange() { changesUnanswered += 1 }
 
     mutating func publishedAllChanges() { areChangesPublished = true }
@@ -207,8 +203,6 @@ struct Checkpoint {
         changesUnanswered = max(0, changesUnanswered - 1)
         if failed { hasFailed = true }
     }
-
-    // MARK: Commits
 
     /// The group's answer to the commit of that number. False when nobody waits for it any more.
     mutating func committed(_ number: UInt32, _ outcome: CommitOutcome, now: Instant) -> Bool {
@@ -223,8 +217,6 @@ struct Checkpoint {
         }
         return true
     }
-
-    // MARK: Transactions
 
     /// An output or a record of the changelog was not stored, or partitions were lost: the transaction must not be
     /// committed.
@@ -277,8 +269,6 @@ struct Checkpoint {
         state = .aborting(from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
         return isCut ? .putBack : .none
     }
-
-    // MARK: Producers
 
     /// The producer will take nothing any more: another is made.
     mutating func producerFailed(now: Instant) -> Action {

@@ -38,8 +38,6 @@ package final class ContactFollower: PartitionContacts {
         self.progress = progress
     }
 
-    // MARK: For shards
-
     package func isReady(_ partition: TopicPartition) -> Bool {
         guard isCoPartitioned else { return progress.isRestored }
         let (isWhole, asked) = wanted.withLock { wanted -> (Bool, UInt64?) in

@@ -132,8 +132,6 @@ struct ContactReading {
         }
     }
 
-    // MARK: Beginning
-
     private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         try contacts.serve(only: followed.served)
         guard !isIdle else { return }
@@ -175,8 +173,6 @@ struct ContactReading {
         let stale = try contacts.discardStale(partitions: count, now: SystemTime.milliseconds)
         if followed.forget(stale) { isChanged = true }
     }
-
-    // MARK: Going on
 
     private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         var batch = RecordBatch(capacity: Self.batchSize)

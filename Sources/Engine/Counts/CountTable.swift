@@ -35,8 +35,6 @@ struct CountTable: ~Copyable {
     /// How many cells so many accounts need.
     static func capacity(for count: Int) -> Int { max(smallest, (count + 12) / 13 * 16) }
 
-    // MARK: Accounts
-
     func prefetch(_ account: AccountHash) { pushmill_prefetch(cells + home(account.high)) }
 
     @inline(__always)
@@ -90,8 +88,6 @@ struct CountTable: ~Copyable {
     var longestProbe: Int {
         (0..<capacity).reduce(0) { longest, at in cells[at].isUsed ? max(longest, distance(at)) : longest }
     }
-
-    // MARK: Size
 
     /// Evicts an account that nothing holds, near the home of this one, so that no piece of the table becomes fuller than
     /// others. One that was referenced since it was last considered is left, once. False where there is none to be found.
@@ -158,8 +154,6 @@ struct CountTable: ~Copyable {
         cells = Self.allocate(capacity)
         (count, heldCount, pinnedCount) = (0, 0, 0)
     }
-
-    // MARK: Cells
 
     @inline(__always)
     private func home(_ high: UInt64) -> Int {

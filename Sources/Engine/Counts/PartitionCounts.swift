@@ -55,8 +55,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             + found.capacity * MemoryLayout<Row>.stride
     }
 
-    // MARK: A batch of messages
-
     /// Begins to fetch the account's memory.
     package func prefetch(_ account: AccountHash) { table.prefetch(account) }
 
@@ -131,8 +129,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    // MARK: One message
-
     /// Nil where the account is not in memory. Good until the next `load`, `restore` or `restart`.
     package func cell(of account: AccountHash) -> Int? { table.find(account) }
 
@@ -163,8 +159,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         guard let cell = table.find(account), table[cell].entry == entry else { return }
         table[cell].entry = 0
     }
-
-    // MARK: Checkpoints
 
     /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
     package mutating func stored(_ account: AccountHash, _ state: CountState) {
@@ -229,8 +223,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = state
     }
 
-    // MARK: Transactions
-
     /// What was changed since the last commit stays so.
     package mutating func commitChanges() {
         for change in undo {
@@ -258,8 +250,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         undo.removeAll(keepingCapacity: true)
         if table.pinnedCount > 0 { table.forEach { $0.entry = 0 } }
     }
-
-    // MARK: Restoring
 
     /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
     package mutating func beginRestore() -> RecordPosition? {
@@ -306,8 +296,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         filter = nil
         return true
     }
-
-    // MARK: Memory
 
     /// The rest is for the filter, and for rows while they are restored.
     private var tableBudget: Int { budget / 16 * 13 }

@@ -95,8 +95,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         facts = Array(repeating: OutputFacts(), count: capacity)
     }
 
-    // MARK: Time
-
     mutating func wait(until time: Instant, records: Bool) {
         let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
         count()
@@ -112,8 +110,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         now = TimeSource.system.now
         wallClock = SystemTime.milliseconds
     }
-
-    // MARK: The group
 
     mutating func takeEvents(into events: inout [GroupEvent]) {
         consumer.takeEvents(into: &consumerEvents)
@@ -190,8 +186,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     var hasLeft: Bool { consumer.hasLeft }
 
-    // MARK: Records
-
     mutating func nextMessage() -> Record? {
         guard let record = consumer.nextRecord() else { return nil }
         let topic = Int(record.topic)
@@ -225,8 +219,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         learnTopics(upTo: Int(number))
         return number
     }
-
-    // MARK: The changelog
 
     mutating func replicate(_ starts: [RecordPosition]) {
         change { try reader?.replicate(starts.map { ($0.partition, $0.offset) }) }
@@ -284,8 +276,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             }
         }
     }
-
-    // MARK: Commands
 
     mutating func takeTerminations() -> Int { inbox.takeTerminations() }
 

@@ -32,8 +32,6 @@ final class ShardInbox: Sendable {
 
     func postLetter(_ letter: HeldOutput, tag: UInt64) { change { $0.letters.append((tag, letter)) } }
 
-    // MARK: For the shard
-
     private var isEmpty: Bool { !hasNews.load(ordering: .acquiring) }
 
     func takeTerminations() -> Int {

@@ -100,8 +100,6 @@ package final class ShardThreads: Sendable {
         return boxes.map { $0.busy(now) }.max() ?? .zero
     }
 
-    // MARK: Readiness
-
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
@@ -124,8 +122,6 @@ package final class ShardThreads: Sendable {
         }
         return reasons
     }
-
-    // MARK: A shard's thread
 
     private static func run(
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox

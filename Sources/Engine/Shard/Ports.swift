@@ -9,8 +9,6 @@ package protocol ShardPorts: ~Copyable {
     /// An output with bytes of its own, that can be sent later.
     associatedtype Output: Sendable
 
-    // MARK: Time
-
     /// The monotonic clock.
     var now: Instant { get }
     /// Milliseconds since 1970.
@@ -19,8 +17,6 @@ package protocol ShardPorts: ~Copyable {
     /// Returns at that time, or as soon as there may be news: a record (not while `records` is false), an event, a report,
     /// a stage that has ended, a command.
     mutating func wait(until time: Instant, records: Bool)
-
-    // MARK: The group
 
     /// What has come of the group and of what was asked, in its order.
     mutating func takeEvents(into events: inout [GroupEvent])
@@ -56,8 +52,6 @@ package protocol ShardPorts: ~Copyable {
     mutating func leave()
     var hasLeft: Bool { get }
 
-    // MARK: Records
-
     /// The next record that was fetched; nil when there is none. To be given to `release` once, unless `begin` suspends it.
     mutating func nextMessage() -> Message?
 
@@ -73,8 +67,6 @@ package protocol ShardPorts: ~Copyable {
     mutating func withAccount<Result>(
         of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result?
-
-    // MARK: The chain
 
     /// The message's turn. `count` is its account's, which the message was part of before if it `isCounted`: then it is
     /// shown and not changed. What has ended is current until the next call of this kind.
@@ -93,8 +85,6 @@ package protocol ShardPorts: ~Copyable {
 
     /// Nothing is to come of a suspended entry any more.
     mutating func abandon(entry: Int)
-
-    // MARK: Outputs
 
     /// Publishes what is current, under this tag.
     mutating func publish(tag: UInt64) -> PublishStep
@@ -139,8 +129,6 @@ package protocol ShardPorts: ~Copyable {
     /// One step of a transaction. Waits for the brokers' answer up to a bound.
     mutating func transact(_ step: TransactionStep) -> TransactionOutcome
 
-    // MARK: The changelog
-
     /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
     mutating func replicate(_ starts: [RecordPosition])
 
@@ -156,8 +144,6 @@ package protocol ShardPorts: ~Copyable {
     /// Partitions of which accounts are kept on disk: opens the file of one. Lost or unreadable files are begun anew.
     associatedtype Disk: CountDisk
     mutating func openDisk(_ partition: TopicPartition) -> Disk
-
-    // MARK: Commands and news
 
     /// How often the shard was told to end since the last call. The first: finish within the grace. The second: at once. The
     /// third: whatever still hangs.

@@ -62,8 +62,6 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    // MARK: The cut
-
     private mutating func makeCut() {
         cut.marks.removeAll(keepingCapacity: true)
         cut.changes.removeAll()
@@ -179,8 +177,6 @@ extension Shard where Ports: ~Copyable {
         if !settings.isTransactional { nextRecommit = now + Self.recommitDelay }
     }
 
-    // MARK: At least once
-
     private mutating func commit() {
         guard !cut.marks.isEmpty else { return ended(.accepted) }
         guard !ports.isJoining else { return ended(.retry) }
@@ -254,8 +250,6 @@ extension Shard where Ports: ~Copyable {
         cut.changes.removeAll()
     }
 
-    // MARK: Going back
-
     /// It is not known what was committed: the group is asked again, and counts are restored.
     mutating func restoreAll() {
         for index in partitions.indices where partitions[index].isServed { restoreAgain(index) }
@@ -283,8 +277,6 @@ extension Shard where Ports: ~Copyable {
         _ = partitions[index].counts?.restart()
         restoreAgain(index, after: .seconds(1))
     }
-
-    // MARK: Behind the changelog
 
     private mutating func writeBehindIfDue() {
         guard now >= nextWriting else { return }

@@ -25,8 +25,6 @@ extension Shard where Ports: ~Copyable {
         runBatch()
     }
 
-    // MARK: Taking
-
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else { return ports.release(message) }
@@ -127,8 +125,6 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    // MARK: Running
-
     /// Runs what was taken, as long as its outputs can be published.
     private mutating func runBatch() {
         while canRun {
@@ -208,8 +204,6 @@ extension Shard where Ports: ~Copyable {
             if settings.ordering != .none { order.hold(entry, &entries) }
         }
     }
-
-    // MARK: Finishing
 
     private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
         entries[entry].destination = result.destination

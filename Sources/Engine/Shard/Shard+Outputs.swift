@@ -45,8 +45,6 @@ extension Shard where Ports: ~Copyable {
         Position(partitions[entries[entry].partition].place, offset: entries[entry].offset)
     }
 
-    // MARK: Reports
-
     /// What an acknowledgement is about to change begins to come from memory.
     func prefetch(_ report: OutputReport<Ports.Output>) {
         guard settings.counts, let entry = entries.index(ofTag: report.tag), entries[entry].hasChange else { return }
@@ -122,8 +120,6 @@ extension Shard where Ports: ~Copyable {
         ports.refuseCurrent(reason: reason)
         entries[entry].destination = .deadLetters
     }
-
-    // MARK: Sending again
 
     /// What came back is sent again as soon as all that was sent is answered.
     mutating func collectReturned() {

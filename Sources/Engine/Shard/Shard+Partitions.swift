@@ -145,8 +145,6 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isUncertain = true
     }
 
-    // MARK: Logs that do not hold what is to be read
-
     mutating func handleOutOfLog(_ place: TopicPartition) {
         guard let index = partitions.index(of: place) else { return }
         switch partitions[index].state {

@@ -112,8 +112,6 @@ extension Shard where Ports: ~Copyable {
         suspects = suspects.filter { !places.contains($0.partition) }
     }
 
-    // MARK: Giving back
-
     mutating func advanceRevocation() {
         guard var open = revocation else { return }
         switch open.phase {
@@ -154,8 +152,6 @@ extension Shard where Ports: ~Copyable {
     func hasCommitted(_ number: UInt32) -> Bool {
         Int32(bitPattern: checkpoint.ended &- number) >= 0 || !isDirty && !checkpoint.isUnderWay
     }
-
-    // MARK: Entries that come to nothing
 
     /// Everything that is unfinished of a partition comes to nothing here.
     mutating func dropEntries(of index: Int32) {

@@ -54,8 +54,6 @@ extension Shard where Ports: ~Copyable {
         for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
     }
 
-    // MARK: Outputs
-
     /// It comes to pass, or to nothing, with the whole transaction.
     mutating func completeInTransaction(_ entry: UInt32) {
         let index = entries[entry].partition
@@ -90,8 +88,6 @@ extension Shard where Ports: ~Copyable {
         checkpoint.failTransaction()
         entries[entry].state = .published
     }
-
-    // MARK: Producers
 
     /// A producer that has failed for good is replaced when everything that was published by it is answered.
     mutating func replaceProducerIfFailed() {

@@ -153,8 +153,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return min(next, partitionsDue)
     }
 
-    // MARK: What comes
-
     private mutating func takeEvents() {
         ports.takeEvents(into: &events)
         for event in events { handle(event) }
@@ -204,8 +202,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             take(ports.expire(entry: Int(entry), now: now), of: entry)
         }
     }
-
-    // MARK: Absence
 
     /// A thread that did not run for long may be a member no more, and not know it: nothing is published before the group
     /// has taken a commit of ours. A transaction is asked by its offsets.

@@ -55,8 +55,6 @@ package final class CountFile: CountDisk {
         return news
     }
 
-    // MARK: Reading and writing
-
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         isAbsent || perform { () throws(StoreError) in try connection?.read(accounts, body) }
     }
@@ -107,8 +105,6 @@ package final class CountFile: CountDisk {
         let failure = News.failed(error)
         if !news.contains(failure) { news.append(failure) }
     }
-
-    // MARK: The file
 
     private func connect() throws(StoreError) {
         // A log that is left of another file would be taken for this one's.
@@ -185,8 +181,6 @@ package struct CountFolder: Sendable {
         let hash = Array("whose hashes are in this file".utf8).withUnsafeBytes { secret.hash($0) }
         return Int64(bitPattern: hash.high ^ hash.low)
     }
-
-    // MARK: The secret
 
     private static func secret(in path: String) throws(StoreError) -> AccountSecret {
         for _ in 0..<3 {

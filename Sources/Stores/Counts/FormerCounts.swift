@@ -41,8 +41,6 @@ package struct FormerCounts: ~Copyable {
         try database.integer("SELECT 1 FROM \(table)") != nil
     }
 
-    // MARK: The journal
-
     /// Recipient, app (each with its length) and count, as LEB128 where they are numbers. False where the bytes are others.
     private static func decode(
         _ bytes: UnsafeRawBufferPointer, _ body: (_ recipient: RawSpan, _ app: RawSpan, _ count: Int32) -> Void
