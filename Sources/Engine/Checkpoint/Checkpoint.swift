@@ -104,8 +104,6 @@ struct Checkpoint {
         return wanted
     }
 
-    // MARK: Going on
-
     /// What is to be done now. `unanswered`: outputs that were published and not reported on.
     mutating func advance(now: Instant, isDirty: Bool, unanswered: Int) -> Action {
         switch state {
@@ -129,7 +127,11 @@ struct Checkpoint {
                 state = .addingOffsets
                 return .addOffsets
             }
-            guard !hasFailed else { return fail(now, after: Self.retryDelay) }
+            guard !hasFailed else {
+                state = .idle
+                due = now + Self.retryDelay
+                return .putBack
+            }
             state = .committing(until: now + Self.answerPatience)
             return .commit
         case .committing(let until):
@@ -176,12 +178,6 @@ struct Checkpoint {
         return .cut
     }
 
-    private mutating func fail(_ now: Instant, after delay: Duration) -> Action {
-        state = .idle
-        due = now + delay
-        return .putBack
-    }
-
     /// When `advance` has something to do, if nothing else happens.
     func wakeUp(isDirty: Bool) -> Instant {
         switch state {
@@ -197,8 +193,6 @@ struct Checkpoint {
         }
     }
 
-    // MARK: The changelog
-
     mutating func publishedChange() { changesUnanswered += 1 }
 
     mutating func publishedAllChanges() { areChangesPublished = true }
@@ -209,8 +203,6 @@ struct Checkpoint {
         changesUnanswered = max(0, changesUnanswered - 1)
         if failed { hasFailed = true }
     }
-
-    // MARK: Commits
 
     /// The group's answer to the commit of that number. False when nobody waits for it any more.
     mutating func committed(_ number: UInt32, _ outcome: CommitOutcome, now: Instant) -> Bool {
@@ -226,8 +218,6 @@ struct Checkpoint {
         return true
     }
 
-    // MARK: Transactions
-
     /// An output or a record of the changelog was not stored, or partitions were lost: the transaction must not be
     /// committed.
     mutating func failTransaction() {
@@ -237,61 +227,39 @@ struct Checkpoint {
 
     /// What came of a step. Gives what else is to be done at once.
     mutating func stepped(_ step: TransactionStep, _ outcome: TransactionOutcome, now: Instant) -> Action {
-        switch outcome {
-        case .done: return succeeded(step, now)
-        case .failed: return replace(now)
-        case .retry: return retry(step, from: now + Self.retryDelay)
-        case .abort, .notAMember:
-            switch step {
-            case .initialize, .begin: return replace(now)
-            case .addOffsets, .commit:
-                var delay = Duration.zero
-                if case .notAMember = outcome { delay = Self.refusalDelay }
-                hasFailed = true
-                state = .aborting(from: now + delay)
-                return .putBack
-            case .abort: return replace(now)
-            }
-        }
-    }
-
-    private mutating func succeeded(_ step: TransactionStep, _ now: Instant) -> Action {
-        switch step {
-        case .initialize:
-            state = .beginning(from: now)
-            return .none
-        case .begin:
+        let soon = now + Self.retryDelay
+        switch (step, outcome) {
+        case (_, .failed): return producerFailed(now: now)
+        case (.initialize, .done): state = .beginning(from: now)
+        case (.initialize, .retry): state = .starting(from: soon)
+        case (.begin, .done):
             hasFailed = false
             state = .open
             due = now + interval
-            return .none
-        case .addOffsets:
-            state = .ending(from: now)
-            return .none
-        case .commit:
+        case (.begin, .retry): state = .beginning(from: soon)
+        case (.addOffsets, .done): state = .ending(from: now)
+        // The offsets may be part of the transaction or not: what is not known is not asked twice.
+        case (.addOffsets, .retry): return fail(abortingFrom: soon)
+        case (.commit, .done):
             aborts = 0
             ended = number
             state = .beginning(from: now)
-            return .none
-        case .abort:
+        case (.commit, .retry): state = .ending(from: soon)
+        case (.addOffsets, .abort), (.commit, .abort): return fail(abortingFrom: now)
+        case (.addOffsets, .notAMember), (.commit, .notAMember): return fail(abortingFrom: now + Self.refusalDelay)
+        case (.abort, .done):
             state = .beginning(from: now)
             return .rewind
-        }
-    }
-
-    private mutating func retry(_ step: TransactionStep, from time: Instant) -> Action {
-        switch step {
-        case .initialize: state = .starting(from: time)
-        case .begin: state = .beginning(from: time)
-        // The offsets may be part of the transaction or not: what is not known is not asked twice.
-        case .addOffsets:
-            hasFailed = true
-            state = .aborting(from: time)
-            return .putBack
-        case .commit: state = .ending(from: time)
-        case .abort: state = .aborting(from: time)
+        case (.abort, .retry): state = .aborting(from: soon)
+        case (.initialize, _), (.begin, _), (.abort, _): return producerFailed(now: now)
         }
         return .none
+    }
+
+    private mutating func fail(abortingFrom time: Instant) -> Action {
+        hasFailed = true
+        state = .aborting(from: time)
+        return .putBack
     }
 
     private mutating func beginAbort(_ now: Instant) -> Action {
@@ -302,12 +270,8 @@ struct Checkpoint {
         return isCut ? .putBack : .none
     }
 
-    // MARK: Producers
-
     /// The producer will take nothing any more: another is made.
-    mutating func producerFailed(now: Instant) -> Action { replace(now) }
-
-    private mutating func replace(_ now: Instant) -> Action {
+    mutating func producerFailed(now: Instant) -> Action {
         if case .replacing = state { return .none }
         let wasCut = isUnderWay
         state = .replacing(from: now)

@@ -1,4 +1,5 @@
 package import PushmillKafka
+import PushmillStages
 package import PushmillStores
 import Synchronization
 package import PushmillTelemetry
@@ -16,7 +17,7 @@ package final class ContactFollower: PartitionContacts {
 
     private let isCoPartitioned: Bool
     private let progress: ContactProgress
-    private let requests = Mailbox<ContactRequest>()
+    private let requests = ContactRequests()
     private let thread: Thread
     private let wanted = Mutex<(partitions: [Int32: Wanted], last: UInt64)>(([:], 0))
 
@@ -29,15 +30,13 @@ package final class ContactFollower: PartitionContacts {
         let progress = ContactProgress(topic: topic, isRestored: isCoPartitioned)
         let requests = requests
         thread = try Thread(named: "contacts") {
-            var following = ContactFollowing(
-                properties, topic: topic, of: cluster, isCoPartitioned: isCoPartitioned, state, progress, log, requests)
-            following.serve()
+            var reading = ContactReading(
+                properties, topic, of: cluster, isCoPartitioned: isCoPartitioned, state, progress, log, requests)
+            reading.serve()
         }
         self.isCoPartitioned = isCoPartitioned
         self.progress = progress
     }
-
-    // MARK: For shards
 
     package func isReady(_ partition: TopicPartition) -> Bool {
         guard isCoPartitioned else { return progress.isRestored }
@@ -90,4 +89,28 @@ enum ContactRequest: Sendable {
     case follow(Set<Int32>, @Sendable (Int32) -> Void)
     case release(Set<Int32>)
     case stop
+}
+
+/// Hands requests from any thread to the one that waits for them.
+final class ContactRequests: Sendable {
+    private let asked = Mutex<[ContactRequest]>([])
+    private let signal = WakeSignal()
+
+    func post(_ request: ContactRequest) {
+        asked.withLock { $0.append(request) }
+        signal.wake()
+    }
+
+    /// All that there are; waits for the first until that time.
+    func take(until limit: Instant) -> [ContactRequest] {
+        while true {
+            let taken = asked.withLock { asked in
+                defer { asked.removeAll() }
+                return asked
+            }
+            let now = TimeSource.system.now
+            guard taken.isEmpty, now < limit else { return taken }
+            signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
+        }
+    }
 }

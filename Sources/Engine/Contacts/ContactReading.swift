@@ -3,8 +3,11 @@ import PushmillStages
 import PushmillStores
 import PushmillTelemetry
 
-/// What is read of a topic of contacts: each partition from where the store has it, or from its beginning, and on.
+/// The follower's thread: reads each partition of a topic of contacts from where the store has it, or from its beginning,
+/// and on.
 struct ContactReading {
+    /// After a failure.
+    private static let pause = Duration.seconds(1)
     private static let batchSize = 10_000
     /// Milliseconds for an answer of the brokers.
     private static let patience: Int32 = 2000
@@ -16,11 +19,17 @@ struct ContactReading {
         let partitions: Set<Int32>
     }
 
+    private let properties: ClientProperties
     private let topic: String
+    private let cluster: String
     /// Only the partitions that are asked for are followed.
     private let isCoPartitioned: Bool
+    private let state: StateFile
     private let progress: ContactProgress
     private let log: Log
+    private let requests: ContactRequests
+
+    private var isEnding = false
     private var followed = FollowedPartitions()
     /// Others are to be read, or from elsewhere.
     private var isChanged = true
@@ -30,17 +39,71 @@ struct ContactReading {
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
 
-    init(_ topic: String, isCoPartitioned: Bool, _ progress: ContactProgress, _ log: Log) {
+    init(
+        _ properties: ClientProperties, _ topic: String, of cluster: String, isCoPartitioned: Bool, _ state: StateFile,
+        _ progress: ContactProgress, _ log: Log, _ requests: ContactRequests
+    ) {
+        var properties = properties
+        // Nothing is skipped unnoticed.
+        properties["auto.offset.reset"] = "error"
+        // Contacts trickle in; what has piled up is written more slowly than it is fetched.
+        properties["queued.max.messages.kbytes"] = "8192"
+        // Events wait for the end of a partition, which is known when a fetch has waited in vain.
+        if isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
+        self.properties = properties
         self.topic = topic
+        self.cluster = cluster
         self.isCoPartitioned = isCoPartitioned
+        self.state = state
         self.progress = progress
         self.log = log
+        self.requests = requests
+    }
+
+    /// The thread's life: reads what it is asked for, again and again where that fails.
+    mutating func serve() {
+        while !hasEnded(until: isIdle ? .never : .past) {
+            do {
+                try follow()
+            } catch {
+                log.error(
+                    "contacts cannot be read from their topic, trying again",
+                    [.contacts, .topic(topic), .error(error)])
+                _ = hasEnded(until: TimeSource.system.now + Self.pause)
+            }
+        }
+    }
+
+    /// Until there is nothing to follow. Throws what may be over when it is tried again.
+    private mutating func follow() throws {
+        let reader = try PartitionReader(properties, tellsEnds: true) { [log] level, facility, message in
+            log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .contacts, .error(text: message)])
+        }
+        var contacts = try TopicContacts(state, topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned)
+        isChanged = true
+        while !hasEnded(until: .past) {
+            try readOn(reader, &contacts)
+            if isIdle { return }
+        }
+    }
+
+    /// Does what was asked for until that time.
+    private mutating func hasEnded(until limit: Instant) -> Bool {
+        guard !isEnding else { return true }
+        for request in requests.take(until: limit) {
+            switch request {
+            case .follow(let partitions, let whenWhole): follow(partitions, whenWhole)
+            case .release(let partitions): release(partitions)
+            case .stop: isEnding = true
+            }
+        }
+        return isEnding
     }
 
     /// There is nothing to follow.
-    var isIdle: Bool { isCoPartitioned && followed.isEmpty }
+    private var isIdle: Bool { isCoPartitioned && followed.isEmpty }
 
-    mutating func follow(_ partitions: Set<Int32>, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
+    private mutating func follow(_ partitions: Set<Int32>, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
         for partition in partitions {
             if followed.insert(partition) { isChanged = true }
             followed.wait(for: partition, whenWhole)
@@ -48,16 +111,13 @@ struct ContactReading {
         if !followed.areServed { progress.awaitMore() }
     }
 
-    mutating func release(_ partitions: Set<Int32>) {
+    private mutating func release(_ partitions: Set<Int32>) {
         for partition in partitions where followed.remove(partition) { isChanged = true }
         if followed.areServed { progress.end() }
     }
 
-    /// Begins again from what the store has: with another reader, or after a failure.
-    mutating func reset() { isChanged = true }
-
-    /// Reads a batch into the store. Throws what may be over when it is tried again, after `reset`.
-    mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+    /// Reads a batch into the store.
+    private mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         do {
             if isChanged { try start(reader, &contacts) }
             if !isIdle { try read(reader, &contacts) }
@@ -71,8 +131,6 @@ struct ContactReading {
             isChanged = true
         }
     }
-
-    // MARK: Beginning
 
     private mutating func start(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         try contacts.serve(only: followed.served)
@@ -116,8 +174,6 @@ struct ContactReading {
         if followed.forget(stale) { isChanged = true }
     }
 
-    // MARK: Going on
-
     private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         var batch = RecordBatch(capacity: Self.batchSize)
         let errors = reader.poll(milliseconds: 100, into: &batch)
@@ -130,7 +186,11 @@ struct ContactReading {
     }
 
     private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
-        let records = records.filter { followed.contains($0.partition) }.map { TopicRecord($0) }
+        let records = records.filter { followed.contains($0.partition) }.map { record in
+            TopicRecord(
+                RecordPosition(partition: record.partition, offset: record.offset, timestamp: record.timestamp),
+                key: record.key, value: record.value)
+        }
         guard !records.isEmpty else { return }
         for record in records { try compare(record.position) }
         for refused in try contacts.apply(records, now: SystemTime.milliseconds) {
@@ -206,4 +266,9 @@ private struct PartitionsChanged: Error, CustomStringConvertible {
     let to: Int
 
     var description: String { "the topic has \(to) partitions now, it had \(from)" }
+}
+
+extension LogField {
+    /// What is said of contacts is said of the stage that looks them up.
+    fileprivate static let contacts = LogField.stage(ContactStage.entry.name)
 }

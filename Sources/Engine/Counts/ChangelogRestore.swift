@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStages
 import PushmillStores
 
@@ -9,11 +10,11 @@ struct ChangelogRestore {
         /// The changelog's partition, which is the input's.
         let number: Int32
         /// What the log must still hold, or something newer, if it is the one that was read before.
-        var expected: ChangelogPosition?
+        var expected: RecordPosition?
         var rows: [(account: AccountHash, state: CountState)] = []
         /// Where in `keys` the keys of the rows stand.
         var keys: [Range<Int>] = []
-        var last: ChangelogPosition?
+        var last: RecordPosition?
         var isWhole = false
         /// The log is another than before: what is still coming of it by the old way says nothing.
         var isAnew = false
@@ -36,6 +37,8 @@ struct ChangelogRestore {
     var mayHaveMore = false
     /// Others are to be read, or from elsewhere.
     private(set) var isChanged = false
+    /// Partitions whose counts are to be forgotten, since they are read anew.
+    private var restarts: [Int32] = []
     /// The keys of rows that were taken and not applied.
     private var keys: [UInt8] = []
     /// For values that are written.
@@ -71,25 +74,62 @@ struct ChangelogRestore {
         return Array(waiting[..<count])
     }
 
-    mutating func begin(_ partition: Int32, number: Int32, from last: ChangelogPosition?) {
+    mutating func begin(_ partition: Int32, number: Int32, from last: RecordPosition?) {
         reading.append(Reading(partition: partition, number: number, expected: last, last: last))
         isChanged = true
     }
 
     /// Everything that is read by now, and from where.
-    mutating func takeStarts() -> [ChangelogPosition] {
+    mutating func takeStarts() -> [RecordPosition] {
         isChanged = false
         for index in reading.indices { reading[index].isAnew = false }
-        return reading.map { $0.last ?? ChangelogPosition(partition: $0.number, offset: ChangelogPosition.beginning) }
+        return reading.map { $0.last ?? RecordPosition(partition: $0.number, offset: Position.beginning) }
     }
 
+    /// The log is another one than that which was read before.
     mutating func beginAnew(_ index: Int) {
+        restarts.append(reading[index].partition)
         reading[index].rows.removeAll()
         reading[index].keys.removeAll()
         reading[index].last = nil
         reading[index].expected = nil
         reading[index].isAnew = true
         isChanged = true
+    }
+
+    mutating func takeRestarts() -> [Int32] {
+        defer { restarts.removeAll() }
+        return restarts
+    }
+
+    /// Gives what is to be told of it.
+    mutating func take(_ event: ReplicaEvent) -> ShardNews? {
+        switch event {
+        case .record(let position, let key, let value):
+            if PlantedFault.isPlanted(.countRestoredBeforeEnd), endEarly(position) { return nil }
+            switch take(position, key: key, value: value) {
+            case .taken: return nil
+            case .notARecord(let reason): return .changelogNotARecord(position, reason: reason)
+            case .newer(let reason): return .changelogNewer(position, reason: reason)
+            case .anew(let index):
+                beginAnew(index)
+                return .changelogAnew(partition: position.partition)
+            }
+        case .end(let number, let offset, let isWhole):
+            guard let index = index(ofNumber: number) else { return nil }
+            if let expected = reading[index].expected, offset <= expected.offset {
+                beginAnew(index)
+                return .changelogAnew(partition: number)
+            }
+            reading[index].isWhole = isWhole
+            guard !isWhole, !reading[index].isHeldUp else { return nil }
+            reading[index].isHeldUp = true
+            return .changelogHeldUp(partition: number, offset: offset)
+        case .outOfLog(let number):
+            guard let index = index(ofNumber: number) else { return nil }
+            beginAnew(index)
+            return .changelogAnew(partition: number)
+        }
     }
 
     enum Taking: Equatable {
@@ -101,7 +141,7 @@ struct ChangelogRestore {
     }
 
     mutating func take(
-        _ position: ChangelogPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+        _ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
     ) -> Taking {
         guard let index = index(ofNumber: position.partition) else { return .taken }
         if let expected = reading[index].expected {
@@ -133,13 +173,13 @@ struct ChangelogRestore {
         return .taken
     }
 
-    private mutating func note(_ position: ChangelogPosition, _ index: Int) {
+    private mutating func note(_ position: RecordPosition, _ index: Int) {
         reading[index].last = position
         reading[index].count += 1
     }
 
     /// A planted fault: true from the second record of a partition on, which is taken to be whole then.
-    mutating func endEarly(_ position: ChangelogPosition) -> Bool {
+    private mutating func endEarly(_ position: RecordPosition) -> Bool {
         guard let index = index(ofNumber: position.partition), reading[index].count > 0 else { return false }
         reading[index].isWhole = true
         return true
@@ -150,13 +190,9 @@ struct ChangelogRestore {
         reading.firstIndex { $0.number == number && !$0.isAnew && !$0.isNewer }
     }
 
-    func withKey<Result>(_ range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
-    }
-
     mutating func noteStale(_ row: Int, of partition: Int32, timestamp: Int64) {
         guard let index = reading.firstIndex(where: { $0.partition == partition }) else { return }
-        let key = withKey(reading[index].keys[row]) { Array($0) }
+        let key = Array(keys[reading[index].keys[row]])
         reading[index].stale[reading[index].rows[row].account] = (key, timestamp)
     }
 
@@ -167,9 +203,4 @@ struct ChangelogRestore {
             reading[index].keys.removeAll(keepingCapacity: true)
         }
     }
-}
-
-extension ChangelogPosition {
-    /// The beginning of a partition.
-    package static var beginning: Int64 { -2 }
 }

@@ -21,7 +21,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     package var budget: Int
     private let undoes: Bool
 
-    private var table = CountTable()
+    private(set) var table = CountTable()
     private var filter: CountFilter?
     private var wanted: [AccountHash] = []
     private var missing: [AccountHash] = []
@@ -38,7 +38,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
     /// none. Its count means nothing.
     package private(set) var highest: CountState?
-    private var restored: ChangelogPosition?
+    private var restored: RecordPosition?
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
@@ -47,23 +47,13 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = disk.highest
     }
 
-    /// The farthest that an account is from its home.
-    var longestProbe: Int { table.longestProbe }
-    var tableBytes: Int { table.byteCount }
-    /// Accounts that must stay in memory.
-    var heldCount: Int { table.heldCount }
-
-    /// In memory.
-    package var accountCount: Int { table.count }
-
-    package var byteCount: Int {
+    /// Of memory.
+    var byteCount: Int {
         table.byteCount + (filter?.byteCount ?? 0) + rows.capacity * MemoryLayout<Row>.stride
             + undo.capacity * MemoryLayout<Undo>.stride
             + (wanted.capacity + missing.capacity) * MemoryLayout<AccountHash>.stride
             + found.capacity * MemoryLayout<Row>.stride
     }
-
-    // MARK: A batch of messages
 
     /// Begins to fetch the account's memory.
     package func prefetch(_ account: AccountHash) { table.prefetch(account) }
@@ -139,8 +129,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    // MARK: One message
-
     /// Nil where the account is not in memory. Good until the next `load`, `restore` or `restart`.
     package func cell(of account: AccountHash) -> Int? { table.find(account) }
 
@@ -172,8 +160,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         table[cell].entry = 0
     }
 
-    // MARK: Checkpoints
-
     /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
     package mutating func stored(_ account: AccountHash, _ state: CountState) {
         note(state)
@@ -200,7 +186,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     /// Writes them, and the position, in one transaction of the disk; a nil position leaves the disk's as it is. False when
     /// that failed: nothing is lost, and it is to be tried again.
-    package mutating func writeBehind(at position: ChangelogPosition?) -> Bool {
+    package mutating func writeBehind(at position: RecordPosition?) -> Bool {
         settle()
         if rows.isEmpty, position == nil || position == disk.position { return true }
         if disk.highest == nil, disk.position == nil, !rows.isEmpty { filter = CountFilter(bytes: budget / 16) }
@@ -237,8 +223,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = state
     }
 
-    // MARK: Transactions
-
     /// What was changed since the last commit stays so.
     package mutating func commitChanges() {
         for change in undo {
@@ -267,10 +251,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         if table.pinnedCount > 0 { table.forEach { $0.entry = 0 } }
     }
 
-    // MARK: Restoring
-
     /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
-    package mutating func beginRestore() -> ChangelogPosition? {
+    package mutating func beginRestore() -> RecordPosition? {
         restored = disk.position
         return restored
     }
@@ -279,7 +261,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// the highest is kept, of equal ones the last. `stale` is given the index of a row that is lower than what is known:
     /// somebody wrote it behind a successor's back, and the right one, which `state(of:)` has afterwards, is to be written
     /// anew. False when the disk failed: nothing has changed, and it may be called again.
-    package mutating func restore(_ batch: [Row], at position: ChangelogPosition, stale: (Int) -> Void) -> Bool {
+    package mutating func restore(_ batch: [Row], at position: RecordPosition, stale: (Int) -> Void) -> Bool {
         // What is written may be evicted. Many rows at once touch fewer pages of the disk for each.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride) {
             guard writeBehind(at: restored) else { return false }
@@ -314,8 +296,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         filter = nil
         return true
     }
-
-    // MARK: Memory
 
     /// The rest is for the filter, and for rows while they are restored.
     private var tableBudget: Int { budget / 16 * 13 }
@@ -357,5 +337,44 @@ extension [(account: AccountHash, state: CountState)] {
         // A stable sort, as the library's is.
         sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
         removeRepeated { $0.account == $1.account }
+    }
+}
+
+/// Which accounts a file may have: says no only where it has them not, so that an account's first sight costs no read.
+/// Known only where the file was empty when it was opened. A Bloom filter with five bits, all in one word.
+struct CountFilter {
+    private var words: [UInt64]
+    private var count = 0
+
+    init(bytes: Int) { words = Array(repeating: 0, count: max(8, bytes / 8)) }
+
+    var byteCount: Int { words.count * 8 }
+
+    /// So many accounts are in it that it says yes too often.
+    var isFull: Bool { count > words.count * 16 }
+
+    mutating func add(_ account: AccountHash) {
+        let (word, bits) = (place(account), Self.bits(account))
+        if words[word] & bits == bits { return }
+        words[word] |= bits
+        count += 1
+    }
+
+    func contains(_ account: AccountHash) -> Bool {
+        let bits = Self.bits(account)
+        return words[place(account)] & bits == bits
+    }
+
+    private func place(_ account: AccountHash) -> Int {
+        Int(truncatingIfNeeded: account.high.multipliedFullWidth(by: UInt64(words.count)).high)
+    }
+
+    private static func bits(_ account: AccountHash) -> UInt64 {
+        var (bits, rest) = (UInt64(0), account.low)
+        for _ in 0..<5 {
+            bits |= 1 << (rest & 63)
+            rest >>= 6
+        }
+        return bits
     }
 }

@@ -61,7 +61,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Changelog records that are not answered.
     var changesUnanswered = 0
     /// The last changelog record that is known to be stored.
-    var changelogEnd: ChangelogPosition?
+    var changelogEnd: RecordPosition?
     /// What was not published of it by then is left to its next owner: nothing is sent again.
     var isGivenUp = false
     /// The timestamp of what was first published of it in the open transaction; nil where nothing was.

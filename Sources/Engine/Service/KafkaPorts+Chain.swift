@@ -2,8 +2,9 @@ import PushmillKafka
 import PushmillStages
 import PushmillTelemetry
 
-/// Of so many messages that come at once, the stages of one are measured.
+/// Messages through the chain. What has ended is in `current` until the next message begins.
 extension KafkaPorts {
+    /// Of so many messages that come at once, the stages of one are measured.
     private static var measuredShare: Int { 16 }
 
     /// Adds what the shard's thread has counted aside to the counters that a scrape reads.
@@ -12,10 +13,7 @@ extension KafkaPorts {
         for stage in counters.stages.indices { counters.stages[stage].count("ok", by: okayMessages) }
         okayMessages = 0
     }
-}
 
-/// Messages through the chain. What has ended is in `current` until the next message begins.
-extension KafkaPorts {
     mutating func orderHash(_ message: Record) -> UInt64 {
         guard let bytes = message.headers?.last("recipient") ?? message.key else { return 0 }
         var hasher = Hasher()

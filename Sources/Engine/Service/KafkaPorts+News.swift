@@ -7,6 +7,7 @@ import PushmillTelemetry
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
         let (log, metrics) = (environment.log, environment.metrics)
+        let (stage, topic) = (environment.counting, settings.changelog ?? "")
         switch news {
         case .assigned(let places):
             // Each rebalance tells, mostly of nothing.
@@ -26,21 +27,15 @@ extension KafkaPorts {
         case .foreignCommit(let position, let reason):
             log.warning(
                 "the committed offset was not set by pushmill and is obeyed",
-                [
-                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
-                    .reason(reason),
-                ])
+                fields(position.partition, position.offset) + [.reason(reason)])
         case .newerCommit(let position, let reason):
             log.error(
                 "a newer release has committed the offset: its partition waits for an instance that can read it",
-                [
-                    place(position.partition), .partition(position.partition.partition), .offset(position.offset),
-                    .reason(reason),
-                ])
+                fields(position.partition, position.offset) + [.reason(reason)])
         case .logMadeAnew(let place, let offset):
             log.warning(
                 "the offsets of a partition have gone back: its topic was made anew or cut; going on from there",
-                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+                fields(place, offset))
         case .logExpired(let place, let from, let to):
             log.error(
                 "the log no longer holds what was to be read: records are lost to its retention",
@@ -48,7 +43,7 @@ extension KafkaPorts {
         case .offsetDenied(let place, let offset):
             log.warning(
                 "a broker has denied an offset that the log holds: asking for it again",
-                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+                fields(place, offset))
         case .offsetMissing(let place):
             log.error(
                 "nothing is committed of a partition, and auto.offset.reset asks for an error then: it waits",
@@ -56,7 +51,7 @@ extension KafkaPorts {
         case .windowFull(let place, let offset):
             log.warning(
                 "a message hangs with too many finished ones behind it: intake from its partition waits",
-                [.topic(place.topic), .partition(place.partition), .offset(offset)])
+                fields(place, offset))
         case .metadataCut(let place, let count):
             log.warning(
                 "not every finished record fits into the commit: a crash now would repeat some",
@@ -79,15 +74,6 @@ extension KafkaPorts {
             log.error(
                 "the brokers have refused an output for good: it becomes a dead letter",
                 [.source("\(place)/\(offset)"), .error(text: reason)])
-        default: tellCounts(news)
-        }
-    }
-
-    private func tellCounts(_ news: ShardNews) {
-        let log = environment.log
-        let stage = environment.counting
-        let topic = settings.changelog ?? ""
-        switch news {
         case .changelogRefused(let reason):
             log.error("the badge changelog does not take counts: nothing is committed", stage + [.error(text: reason)])
         case .changelogNotARecord(let position, let reason):
@@ -117,7 +103,7 @@ extension KafkaPorts {
                 stage + [.topic(topic), .partitions(places.summary), .count(records)])
         case .diskFailed(let place):
             tellDisk(of: place)
-            environment.metrics.checkpointFailures.add()
+            metrics.checkpointFailures.add()
             log.error(
                 "the file of a partition's counts cannot be used: they are restored from the changelog",
                 stage + [.topic(place.topic), .partition(place.partition)])
@@ -130,7 +116,6 @@ extension KafkaPorts {
         case .leftUnfinished(let count):
             log.warning("the time to finish is over: what is unfinished is left to the next owner", [.count(count)])
         case .notLeftInTime: log.warning("the group could not be told in time that this member leaves it")
-        default: break
         }
     }
 
@@ -138,7 +123,9 @@ extension KafkaPorts {
         [.count(places.count), .partitions(places.summary)]
     }
 
-    private func place(_ place: TopicPartition) -> LogField { .topic(place.topic) }
+    private func fields(_ place: TopicPartition, _ offset: Int64) -> [LogField] {
+        [.topic(place.topic), .partition(place.partition), .offset(offset)]
+    }
 }
 
 extension [TopicPartition] {

@@ -33,23 +33,33 @@ final class HeldOutput: Sendable {
 
     var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
 
-    init(
-        isLetter: Bool, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: consuming Headers,
-        timestamp: Int64
-    ) {
+    init(isLetter: Bool, key: [UInt8]?, value: [UInt8]?, headers: consuming Headers, timestamp: Int64) {
         self.isLetter = isLetter
-        self.key = key.map(Array.init)
-        self.value = value.map(Array.init)
+        self.key = key
+        self.value = value
         list = headers
         self.timestamp = timestamp
     }
 
-    init(_ returned: ReturnedRecord, isLetter: Bool) {
-        self.isLetter = isLetter
-        key = returned.key
-        value = returned.value
-        list = returned.headers
-        timestamp = returned.timestamp
+    /// What the chain has made of a message.
+    convenience init(_ delivery: Delivery, isLetter: Bool, headers: consuming Headers, timestamp: Int64) {
+        self.init(
+            isLetter: isLetter, key: delivery.record.key.map(Array.init),
+            value: delivery.output.withValue { $0.map(Array.init) }, headers: headers, timestamp: timestamp)
+    }
+
+    convenience init(_ returned: ReturnedRecord, isLetter: Bool) {
+        self.init(
+            isLetter: isLetter, key: returned.key, value: returned.value, headers: returned.headers,
+            timestamp: returned.timestamp)
+    }
+}
+
+extension Headers {
+    /// What the chain adds and removes.
+    mutating func change(by output: OutputRecord) {
+        output.forEachRemovedHeader { remove(zeroTerminated: $0) }
+        output.forEachAddedHeader { add($0, $1) }
     }
 }
 
@@ -127,13 +137,8 @@ extension KafkaPorts {
         } else {
             for header in current.record.headers { list.add(header.name, header.value) }
         }
-        change(&list)
+        list.change(by: current.output)
         return list
-    }
-
-    private func change(_ list: inout Headers) {
-        current.output.forEachRemovedHeader { list.remove(zeroTerminated: $0) }
-        current.output.forEachAddedHeader { list.add($0, $1) }
     }
 
     private mutating func keep(_ list: inout Headers) {
@@ -144,16 +149,11 @@ extension KafkaPorts {
     mutating func holdCurrent() -> HeldOutput {
         let list = takeHeaders()
         let isLetter = verdict?.destination == .deadLetters
-        let timestamp = current.record.timestamp
-        let key = isNameOnly ? nil : current.record.key
-        if isNameOnly {
-            return HeldOutput(isLetter: isLetter, key: nil, value: nil, headers: list, timestamp: timestamp)
+        guard isNameOnly else {
+            return HeldOutput(current, isLetter: isLetter, headers: list, timestamp: current.record.timestamp)
         }
-        var kept = Optional(list)
-        return current.output.withValue { value in
-            HeldOutput(
-                isLetter: isLetter, key: key, value: value, headers: kept.take() ?? Headers(), timestamp: timestamp)
-        }
+        return HeldOutput(
+            isLetter: isLetter, key: nil, value: nil, headers: list, timestamp: current.record.timestamp)
     }
 
     mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
@@ -178,20 +178,20 @@ extension KafkaPorts {
         return step(result, .changelog)
     }
 
-    mutating func refuseCurrent(reason: String) -> Bool {
+    mutating func refuseCurrent(reason: String) {
         let wasLetter = verdict?.destination == .deadLetters
         var list = takeHeaders()
         let letter = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
-        if wasLetter { isNameOnly = true }
         verdict = letter
-        if !wasLetter {
-            change(&list)
+        if wasLetter {
+            isNameOnly = true
+        } else {
+            list.change(by: current.output)
             keep(&list)
         }
         environment.log.error(
             "an output was refused for good: it becomes a dead letter",
             [.source("\(current.record.source)"), .error(text: reason)])
-        return !wasLetter
     }
 
     mutating func askLetter(
@@ -204,7 +204,9 @@ extension KafkaPorts {
         letterReader.ask(source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
     }
 
-    mutating func takeLetter(tag: UInt64) -> HeldOutput? { inbox.takeLetter(tag) }
+    mutating func takeLetters(into letters: inout [(tag: UInt64, output: HeldOutput)]) {
+        inbox.takeLetters(into: &letters)
+    }
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock

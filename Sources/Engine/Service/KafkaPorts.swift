@@ -95,8 +95,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         facts = Array(repeating: OutputFacts(), count: capacity)
     }
 
-    // MARK: Time
-
     mutating func wait(until time: Instant, records: Bool) {
         let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
         count()
@@ -112,8 +110,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         now = TimeSource.system.now
         wallClock = SystemTime.milliseconds
     }
-
-    // MARK: The group
 
     mutating func takeEvents(into events: inout [GroupEvent]) {
         consumer.takeEvents(into: &consumerEvents)
@@ -136,7 +132,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             }
         }
         consumerEvents.removeAll(keepingCapacity: true)
-        for tag in inbox.takeLetterTags() { events.append(.letter(tag: tag)) }
     }
 
     private func outcome(of answer: CommitAnswer) -> CommitOutcome {
@@ -152,23 +147,19 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         }
     }
 
-    mutating func acceptAssignment() { tellFailure { () throws(KafkaError) in try consumer.acceptAssignment() } }
+    mutating func acceptAssignment() { change { try consumer.acceptAssignment() } }
 
-    mutating func read(_ positions: [Position]) {
-        tellFailure { () throws(KafkaError) in try consumer.read(positions) }
-    }
+    mutating func read(_ positions: [Position]) { change { try consumer.read(positions) } }
 
-    mutating func stop(_ partition: TopicPartition) {
-        tellFailure { () throws(KafkaError) in try consumer.stop(partition) }
-    }
+    mutating func stop(_ partition: TopicPartition) { change { try consumer.stop(partition) } }
 
-    mutating func giveBack(_ partitions: [TopicPartition]) {
-        tellFailure { () throws(KafkaError) in try consumer.giveBack(partitions) }
-    }
+    mutating func giveBack(_ partitions: [TopicPartition]) { change { try consumer.giveBack(partitions) } }
 
-    private func tellFailure(_ change: () throws(KafkaError) -> Void) {
-        do throws(KafkaError) {
-            try change()
+    mutating func leave() { change { try consumer.leave() } }
+
+    private func change(_ body: () throws -> Void) {
+        do {
+            try body()
         } catch {
             environment.log.error("the assignment could not be changed", [.error(error)])
         }
@@ -193,13 +184,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     var isJoining: Bool { consumer.isJoining }
 
-    mutating func leave() {
-        tellFailure { () throws(KafkaError) in try consumer.leave() }
-    }
-
     var hasLeft: Bool { consumer.hasLeft }
-
-    // MARK: Records
 
     mutating func nextMessage() -> Record? {
         guard let record = consumer.nextRecord() else { return nil }
@@ -235,14 +220,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         return number
     }
 
-    // MARK: The changelog
-
-    mutating func replicate(_ starts: [ChangelogPosition]) {
-        guard let reader else { return }
-        tellFailure { () throws(KafkaError) in
-            try reader.replicate(
-                starts.map { ($0.partition, $0.offset < 0 ? Position.beginning : $0.offset) })
-        }
+    mutating func replicate(_ starts: [RecordPosition]) {
+        change { try reader?.replicate(starts.map { ($0.partition, $0.offset) }) }
     }
 
     mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void) {
@@ -253,7 +232,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .record(let record):
                 count += 1
                 let timestamp = record.timestampKind == .create ? record.timestamp : -1
-                let position = ChangelogPosition(
+                let position = RecordPosition(
                     partition: record.partition, offset: record.offset, timestamp: timestamp)
                 body(.record(position, key: record.key, value: record.value))
             case .end(let partition, let offset, let isWhole):
@@ -265,7 +244,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             }
         }
         if count > 0 { environment.metrics.restoredRecords.add(count) }
-
     }
 
     mutating func prepare(_ partition: TopicPartition) -> Bool { environment.contacts?.isReady(partition) ?? true }
@@ -299,11 +277,29 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         }
     }
 
-    // MARK: Commands
-
-    mutating func takeCommands(into commands: inout [ShardCommand]) { inbox.takeCommands(into: &commands) }
+    mutating func takeTerminations() -> Int { inbox.takeTerminations() }
 
     mutating func takeStageResults(into entries: inout [Int]) { inbox.takeResults(into: &entries) }
 }
 
-extension Record: LentMessage {}
+extension Record: LentMessage {
+    /// Lends the record's bytes to an input record.
+    func fill(_ input: InputRecord, topic: SourceTopic) {
+        let headers = headers
+        input.fill(
+            Source(topic: topic, partition: partition, offset: offset), timestamp: timestamp, key: key, value: value,
+            headers: headers?.count ?? 0
+        ) { index in
+            headers?.entry(index).map { RecordHeader(name: $0.name, value: $0.value) }
+        }
+    }
+}
+
+enum SystemTime {
+    /// Milliseconds since 1970.
+    static var milliseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

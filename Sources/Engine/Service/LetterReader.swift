@@ -85,14 +85,8 @@ final class LetterReader: Sendable {
         }
         _ = environment.chain.deadLetter(delivery, .publishFailed, message: question.reason, counted: true)
         var headers = record?.detachHeaders() ?? Headers()
-        delivery.output.forEachRemovedHeader { headers.remove(zeroTerminated: $0) }
-        delivery.output.forEachAddedHeader { headers.add($0, $1) }
-        var kept = Optional(headers)
-        let letter = delivery.output.withValue { value in
-            HeldOutput(
-                isLetter: true, key: delivery.record.key, value: value, headers: kept.take() ?? Headers(),
-                timestamp: timestamp)
-        }
+        headers.change(by: delivery.output)
+        let letter = HeldOutput(delivery, isLetter: true, headers: headers, timestamp: timestamp)
         record?.destroy()
         inbox.postLetter(letter, tag: question.tag)
     }

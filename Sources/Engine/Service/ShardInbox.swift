@@ -6,9 +6,8 @@ import Synchronization
 final class ShardInbox: Sendable {
     private struct State {
         var results: [Int] = []
-        var commands: [ShardCommand] = []
-        var letters: [UInt64: HeldOutput] = [:]
-        var letterTags: [UInt64] = []
+        var terminations = 0
+        var letters: [(tag: UInt64, output: HeldOutput)] = []
     }
 
     /// The number of the shard.
@@ -29,25 +28,18 @@ final class ShardInbox: Sendable {
     /// A stage has ended on the pool; any thread.
     func postResult(_ entry: Int) { change { $0.results.append(entry) } }
 
-    func post(_ command: ShardCommand) { change { $0.commands.append(command) } }
+    func postTermination() { change { $0.terminations += 1 } }
 
-    func postLetter(_ letter: HeldOutput, tag: UInt64) {
-        change { state in
-            state.letters[tag] = letter
-            state.letterTags.append(tag)
-        }
-    }
-
-    // MARK: For the shard
+    func postLetter(_ letter: HeldOutput, tag: UInt64) { change { $0.letters.append((tag, letter)) } }
 
     private var isEmpty: Bool { !hasNews.load(ordering: .acquiring) }
 
-    func takeCommands(into commands: inout [ShardCommand]) {
-        guard !isEmpty else { return }
-        state.withLock { state in
-            commands.append(contentsOf: state.commands)
-            state.commands.removeAll(keepingCapacity: true)
-            if state.results.isEmpty, state.letterTags.isEmpty { hasNews.store(false, ordering: .releasing) }
+    func takeTerminations() -> Int {
+        guard !isEmpty else { return 0 }
+        return state.withLock { state in
+            if state.results.isEmpty, state.letters.isEmpty { hasNews.store(false, ordering: .releasing) }
+            defer { state.terminations = 0 }
+            return state.terminations
         }
     }
 
@@ -59,13 +51,11 @@ final class ShardInbox: Sendable {
         }
     }
 
-    func takeLetterTags() -> [UInt64] {
-        guard !isEmpty else { return [] }
-        return state.withLock { state in
-            defer { state.letterTags.removeAll() }
-            return state.letterTags
+    func takeLetters(into letters: inout [(tag: UInt64, output: HeldOutput)]) {
+        guard !isEmpty else { return }
+        state.withLock { state in
+            letters.append(contentsOf: state.letters)
+            state.letters.removeAll()
         }
     }
-
-    func takeLetter(_ tag: UInt64) -> HeldOutput? { state.withLock { $0.letters.removeValue(forKey: tag) } }
 }

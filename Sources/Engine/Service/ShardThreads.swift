@@ -1,5 +1,5 @@
 import Glibc
-package import PushmillKafka
+import PushmillKafka
 import PushmillStages
 import Synchronization
 import PushmillTelemetry
@@ -40,7 +40,8 @@ package final class ShardThreads: Sendable {
         threads = try zip(inboxes, boxes).map { inbox, box in
             try Thread(named: "shard \(inbox.shard)") {
                 Self.run(shares, environment, inbox, box)
-                ended.note()
+                ended.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
+                ended.signal.wake()
             }
         }
         self.inboxes = inboxes
@@ -52,20 +53,20 @@ package final class ShardThreads: Sendable {
         let bound = (status.isEnding ? .zero : grace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
         status.ending()
-        for inbox in inboxes { inbox.post(.terminate) }
-        ended.wake()
+        for inbox in inboxes { inbox.postTermination() }
+        ended.signal.wake()
     }
 
     /// Returns when every shard has left its group, but for those that hang: a stage may hold its shard's thread, and only
     /// the end of the process ends it.
     package func wait() {
-        while ended.count < threads.count {
+        while case let count = ended.count.load(ordering: .sequentiallyConsistent), count < threads.count {
             let now = TimeSource.system.now
             let limit = Instant(nanoseconds: limit.load(ordering: .sequentiallyConsistent))
             guard now < limit else {
-                return log.warning("ending without threads that hang", [.count(threads.count - ended.count)])
+                return log.warning("ending without threads that hang", [.count(threads.count - count)])
             }
-            ended.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
+            ended.signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
         }
         for thread in threads { thread.join() }
     }
@@ -99,7 +100,28 @@ package final class ShardThreads: Sendable {
         return boxes.map { $0.busy(now) }.max() ?? .zero
     }
 
-    // MARK: A shard's thread
+    /// Why no traffic should be expected of this instance; empty when it is ready.
+    package var reasons: [(word: String, sentence: String)] {
+        var reasons: [(word: String, sentence: String)] = []
+        let all = figures
+        if status.isEnding { reasons.append(("ending", "the service was told to end")) }
+        if status.joinedCount < all.count { reasons.append(("not-joined", "the group has not answered yet")) }
+        if all.contains(where: { !$0.isInitialized }) {
+            reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
+        }
+        if all.contains(where: { !$0.canPublish }) || clients.contains(where: { !$0.isAnswered }) {
+            reasons.append(("cannot-publish", "no broker takes what is published"))
+        }
+        let waiting = all.flatMap(\.partitions).filter(\.isRestoring)
+        if let reason = contacts?.reason { reasons.append(reason) }
+        if !waiting.isEmpty, counts {
+            let left = clients.reduce(0) { $0 + $1.restoreLeft }
+            let sentence =
+                "the counts of \(waiting.count) partitions are read from their changelog: at most \(left) records are left"
+            reasons.append(("restoring-counts", sentence))
+        }
+        return reasons
+    }
 
     private static func run(
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox
@@ -142,123 +164,29 @@ package final class ShardThreads: Sendable {
     }
 }
 
-/// What is known of a shard's clients.
-package struct ClientFigures: Sendable {
-    package let consumed: ClientStatistics?
-    package let produced: ClientStatistics?
-    /// False while brokers answer nothing of what was published.
-    package var isAnswered = true
-    /// At most so many records are left of the changelog.
-    package var restoreLeft: Int64 = 0
-}
-
-extension KafkaPorts {
-    /// Without an answer to anything published, after which readiness says so.
-    private static let answerPatience: UInt64 = 5_000_000_000
-
-    /// `areHeld`: outputs wait that the producer did not take.
-    func clientFigures(areHeld: Bool) -> ClientFigures {
-        let waited = producer.outstanding == 0 && !areHeld ? 0 : now.nanoseconds(since: lastAnswer)
-        return ClientFigures(
-            consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
-            restoreLeft: reader?.left ?? 0)
-    }
-}
-
-/// What keeps a shard from going on, for the log: brokers that do not answer, and a lack of room.
-private struct Pressure {
-    private static let patience = Duration.seconds(1)
-
-    private var isAnswered = true
-    private var isFull = false
-    /// What was taken when something was taken last.
-    private var taken: Int64 = 0
-    private var movedAt = Instant.past
-
-    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ now: Instant, _ log: Log) {
-        if clients.isAnswered != isAnswered {
-            isAnswered = clients.isAnswered
-            if isAnswered {
-                log.info("outputs are acknowledged again")
-            } else {
-                log.error("outputs wait: no broker acknowledges them", [.count(figures.inFlight)])
-            }
-        }
-        let taken = figures.partitions.reduce(0) { $0 &+ ($1.next ?? 0) }
-        if taken != self.taken || figures.hasRoom {
-            (self.taken, movedAt) = (taken, now)
-            if isFull, figures.hasRoom {
-                isFull = false
-                log.info("intake goes on")
-            }
-        } else if !isFull, now >= movedAt + Self.patience {
-            // Full it is whenever it catches up: that is told where nothing moves.
-            isFull = true
-            log.warning("too much is in flight: intake is paused", [.count(figures.inFlight)])
-        }
-    }
-}
-
-/// Counts the threads that have ended, and wakes who waits for them.
-private final class EndSignal: Sendable {
-    private let ended = Atomic<Int>(0)
-    private let signal = WakeSignal()
-
-    var count: Int { ended.load(ordering: .sequentiallyConsistent) }
-
-    func note() {
-        ended.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        signal.wake()
-    }
-
-    func wake() { signal.wake() }
-
-    func wait(nanoseconds: Int64) { signal.wait(nanoseconds: nanoseconds) }
-}
-
-/// What one shard publishes of itself: written by its thread, at most every 200 ms, and read by who asks.
-final class FigureBox: Sendable {
-    /// To show takes 0.1 ms at most: with all 10,000 entries in flight, and none of them in a cache.
-    private static let interval = Duration.milliseconds(200)
-
+/// What readiness is judged by, beside what shards show of themselves.
+package final class EngineStatus: Sendable {
     private struct State {
-        var figures = ShardFigures()
-        var clients = ClientFigures(consumed: nil, produced: nil)
+        var joined: Set<Int> = []
+        var isEnding = false
     }
 
     private let state = Mutex(State())
-    /// When the turn began that is under way, in nanoseconds; 0 between turns.
-    private let turn = Atomic<UInt64>(0)
-    private let next = Atomic<UInt64>(0)
-    /// Nanoseconds of turns that have ended.
-    private let worked = Atomic<UInt64>(0)
 
-    func begin(_ now: Instant) { turn.store(now.nanoseconds, ordering: .relaxed) }
+    package init() {}
 
-    /// True when figures are to be shown.
-    func end(_ now: Instant) -> Bool {
-        let began = Instant(nanoseconds: turn.exchange(0, ordering: .relaxed))
-        worked.store(worked.load(ordering: .relaxed) &+ now.nanoseconds(since: began), ordering: .relaxed)
-        guard now.nanoseconds >= next.load(ordering: .relaxed) else { return false }
-        next.store((now + Self.interval).nanoseconds, ordering: .relaxed)
-        return true
-    }
+    /// The group has told this shard what is its own, if only nothing.
+    func joined(_ shard: Int) { state.withLock { _ = $0.joined.insert(shard) } }
 
-    func show(_ figures: ShardFigures, _ clients: ClientFigures) {
-        state.withLock { state in
-            state.figures = figures
-            state.clients = clients
-        }
-    }
+    func ending() { state.withLock { $0.isEnding = true } }
 
-    var seconds: Double { Double(worked.load(ordering: .relaxed)) / 1e9 }
+    package var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    var figures: ShardFigures { state.withLock { $0.figures } }
-    var clients: ClientFigures { state.withLock { $0.clients } }
+    package var joinedCount: Int { state.withLock { $0.joined.count } }
+}
 
-    /// How long the shard has been at one turn: a stage that calls itself immediate may hold it.
-    func busy(_ now: Instant) -> Duration {
-        let begin = turn.load(ordering: .relaxed)
-        return begin == 0 ? .zero : .nanoseconds(Int64(clamping: now.nanoseconds(since: Instant(nanoseconds: begin))))
-    }
+/// Threads that have ended, and what wakes who waits for them.
+private final class EndSignal: Sendable {
+    let count = Atomic<Int>(0)
+    let signal = WakeSignal()
 }

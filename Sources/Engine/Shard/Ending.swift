@@ -84,9 +84,7 @@ extension Shard where Ports: ~Copyable {
         case .answering(let until):
             if entries.count == 0 || now >= until { commitLast() }
         case .committing(let number, let until):
-            let hasEnded = Int32(bitPattern: checkpoint.ended &- number) >= 0
-            let isSettled = !isDirty && !checkpoint.isUnderWay
-            guard hasEnded || isSettled || now >= until else { return }
+            guard hasCommitted(number) || now >= until else { return }
             // It may have gone without partitions whose changelog was slow.
             if isDirty, now < until { return ending.phase = .committing(checkpoint.want(), until: until) }
             ending.phase = .leaving

@@ -121,8 +121,6 @@ struct EntryTable: ~Copyable {
         firstFree = index
     }
 
-    // MARK: Tags
-
     private static let changeBit: UInt64 = 1 << 63
 
     /// What travels with the entry's output. Never 0.
@@ -153,8 +151,6 @@ struct EntryTable: ~Copyable {
             UInt32(truncatingIfNeeded: tag >> 48 & 0x7FFF)
         )
     }
-
-    // MARK: Names
 
     mutating func setName(_ name: UnsafeRawBufferPointer, of index: UInt32) {
         guard name.count < Self.nameStride else {

@@ -2,8 +2,8 @@ import PushmillStages
 
 /// What cannot be sent at once to one destination, in its order: outputs that came back, and those behind them. What
 /// comes back first stops the destination, until all that was sent there is answered; then everything is sent again in
-/// its order. A suspect, of a batch of which the brokers refuse at least one, is sent alone: so only the guilty one becomes
-/// a dead letter, and nothing overtakes.
+/// its order. A suspect, of a batch of which the brokers refuse at least one, is sent alone: so only the poison record
+/// becomes a dead letter, and nothing overtakes.
 struct OutputRetry<Output: Sendable> {
     enum State: Equatable {
         case idle
@@ -48,8 +48,8 @@ struct OutputRetry<Output: Sendable> {
         case done
         /// It waits to be sent again.
         case again
-        /// Sent alone, and refused: it is the one.
-        case guilty
+        /// Sent alone, and refused: a poison record.
+        case poison
     }
 
     /// What became of one that was sent.
@@ -65,7 +65,7 @@ struct OutputRetry<Output: Sendable> {
         case .refused:
             if wasAlone || PlantedFault.isPlanted(.wholeBatchDeadLettered) {
                 state = .collecting
-                return .guilty
+                return .poison
             }
             isSuspect = true
         case .unavailable:
@@ -144,4 +144,18 @@ struct OutputRetry<Output: Sendable> {
         returned.removeAll { isGone($0.tag) }
         if case .resending = state, held.isEmpty { state = .idle }
     }
+}
+
+/// One retry for each destination: they do not wait for each other.
+struct OutputRetries<Output: Sendable> {
+    var outputs = OutputRetry<Output>()
+    var letters = OutputRetry<Output>()
+
+    subscript(isLetter: Bool) -> OutputRetry<Output> {
+        @inline(__always) _read { if isLetter { yield letters } else { yield outputs } }
+        @inline(__always) _modify { if isLetter { yield &letters } else { yield &outputs } }
+    }
+
+    var outstanding: Int { outputs.outstanding + letters.outstanding }
+    var heldCount: Int { outputs.heldCount + letters.heldCount }
 }

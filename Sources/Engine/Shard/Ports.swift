@@ -9,8 +9,6 @@ package protocol ShardPorts: ~Copyable {
     /// An output with bytes of its own, that can be sent later.
     associatedtype Output: Sendable
 
-    // MARK: Time
-
     /// The monotonic clock.
     var now: Instant { get }
     /// Milliseconds since 1970.
@@ -19,8 +17,6 @@ package protocol ShardPorts: ~Copyable {
     /// Returns at that time, or as soon as there may be news: a record (not while `records` is false), an event, a report,
     /// a stage that has ended, a command.
     mutating func wait(until time: Instant, records: Bool)
-
-    // MARK: The group
 
     /// What has come of the group and of what was asked, in its order.
     mutating func takeEvents(into events: inout [GroupEvent])
@@ -56,8 +52,6 @@ package protocol ShardPorts: ~Copyable {
     mutating func leave()
     var hasLeft: Bool { get }
 
-    // MARK: Records
-
     /// The next record that was fetched; nil when there is none. To be given to `release` once, unless `begin` suspends it.
     mutating func nextMessage() -> Message?
 
@@ -73,8 +67,6 @@ package protocol ShardPorts: ~Copyable {
     mutating func withAccount<Result>(
         of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result?
-
-    // MARK: The chain
 
     /// The message's turn. `count` is its account's, which the message was part of before if it `isCounted`: then it is
     /// shown and not changed. What has ended is current until the next call of this kind.
@@ -94,8 +86,6 @@ package protocol ShardPorts: ~Copyable {
     /// Nothing is to come of a suspended entry any more.
     mutating func abandon(entry: Int)
 
-    // MARK: Outputs
-
     /// Publishes what is current, under this tag.
     mutating func publish(tag: UInt64) -> PublishStep
 
@@ -109,16 +99,16 @@ package protocol ShardPorts: ~Copyable {
         partition: Int32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, timestamp: Int64, tag: UInt64
     ) -> PublishStep
 
-    /// What is current becomes the dead letter of its message, since its output was refused for good. False where even
-    /// that was a dead letter: then it only names its message.
-    mutating func refuseCurrent(reason: String) -> Bool
+    /// What is current becomes the dead letter of its message, since its output was refused for good. Where even that was a
+    /// dead letter it only names its message.
+    mutating func refuseCurrent(reason: String)
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
-    /// Answered by `GroupEvent.letter`.
+    /// Answered in `takeLetters`.
     mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool)
 
-    /// The dead letter that was asked for.
-    mutating func takeLetter(tag: UInt64) -> Output?
+    /// Dead letters that were asked for.
+    mutating func takeLetters(into letters: inout [(tag: UInt64, output: Output)])
 
     /// Reports of what was published since the last call.
     mutating func takeReports(into reports: inout [OutputReport<Output>])
@@ -139,10 +129,8 @@ package protocol ShardPorts: ~Copyable {
     /// One step of a transaction. Waits for the brokers' answer up to a bound.
     mutating func transact(_ step: TransactionStep) -> TransactionOutcome
 
-    // MARK: The changelog
-
     /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
-    mutating func replicate(_ starts: [ChangelogPosition])
+    mutating func replicate(_ starts: [RecordPosition])
 
     /// Up to `limit` records and ends, in their order.
     mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void)
@@ -157,9 +145,9 @@ package protocol ShardPorts: ~Copyable {
     associatedtype Disk: CountDisk
     mutating func openDisk(_ partition: TopicPartition) -> Disk
 
-    // MARK: Commands and news
-
-    mutating func takeCommands(into commands: inout [ShardCommand])
+    /// How often the shard was told to end since the last call. The first: finish within the grace. The second: at once. The
+    /// third: whatever still hangs.
+    mutating func takeTerminations() -> Int
 
     /// For the log. Never called for each message.
     mutating func tell(_ news: ShardNews)
@@ -176,7 +164,7 @@ package protocol LentMessage {
 }
 
 package enum ReplicaEvent {
-    case record(ChangelogPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
+    case record(RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
     /// Everything before the offset was read. Not whole: an open transaction stands before the end.
     case end(partition: Int32, offset: Int64, isWhole: Bool)
     /// The log does not hold the offset that was to be read.
@@ -195,8 +183,6 @@ package enum GroupEvent: Sendable, Equatable {
     /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
-    /// Answers `askLetter`: the letter waits, as an output, under this tag.
-    case letter(tag: UInt64)
 }
 
 package enum CommitOutcome: Sendable, Equatable {
@@ -284,11 +270,6 @@ package enum TransactionOutcome: Sendable, Equatable {
     case failed(reason: String)
 }
 
-package enum ShardCommand: Sendable, Equatable {
-    /// The first: finish within the grace. The second: at once. The third: whatever still hangs.
-    case terminate
-}
-
 /// What an operator should know.
 package enum ShardNews: Sendable, Equatable {
     case assigned([TopicPartition])
@@ -317,9 +298,9 @@ package enum ShardNews: Sendable, Equatable {
     case outputsGoOn
     case outputRefused(TopicPartition, offset: Int64, reason: String)
     case changelogRefused(reason: String)
-    case changelogNotARecord(ChangelogPosition, reason: String)
+    case changelogNotARecord(RecordPosition, reason: String)
     /// A newer release wrote it: the partition waits as well.
-    case changelogNewer(ChangelogPosition, reason: String)
+    case changelogNewer(RecordPosition, reason: String)
     case changelogAnew(partition: Int32)
     case changelogHeldUp(partition: Int32, offset: Int64)
     case restoring([Int32])

@@ -2,36 +2,6 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// One moment: how far partitions are, and the counts that go with that.
-struct Cut {
-    struct Mark {
-        let partition: Int32
-        let epoch: UInt32
-        let place: TopicPartition
-        let snapshot: OffsetLedger.Snapshot
-
-        var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
-    }
-
-    var marks: [Mark] = []
-    var changes = CountChanges()
-    /// So many of the changes have been published.
-    var published = 0
-    /// The last changelog record of each partition that is known to be stored.
-    var ends: [Int32: ChangelogPosition] = [:]
-    /// The changes carry the time of their events.
-    var hasEventTime = false
-
-    /// What belongs to a partition that has gone, or gone back.
-    mutating func remove(partition: Int32) {
-        marks.removeAll { $0.partition == partition }
-        ends[partition] = nil
-        guard !changes.isEmpty else { return }
-        published -= changes.list[..<published].count { $0.partition == partition }
-        changes.remove(partition: partition)
-    }
-}
-
 /// Checkpoints: what the machine asks for.
 extension Shard where Ports: ~Copyable {
     static var writeBehindInterval: Duration { .seconds(1) }
@@ -46,7 +16,7 @@ extension Shard where Ports: ~Copyable {
         if !settings.isTransactional, doneSinceCut >= Self.checkpointAfter { _ = checkpoint.want() }
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
-            let action = checkpoint.advance(now: now, isDirty: isDirty, unanswered: unanswered)
+            let action = checkpoint.advance(now: now, isDirty: isDirty, unanswered: retries.outstanding)
             guard action != .none else { break }
             perform(action)
         }
@@ -91,8 +61,6 @@ extension Shard where Ports: ~Copyable {
             replaceProducer()
         }
     }
-
-    // MARK: The cut
 
     private mutating func makeCut() {
         cut.marks.removeAll(keepingCapacity: true)
@@ -168,7 +136,7 @@ extension Shard where Ports: ~Copyable {
             checkpoint.answeredChange(of: number, failed: false)
             guard isCurrent, report.offset > cut.ends[index]?.offset ?? -1, checkpoint.number == number else { return }
             let place = partitions[index].place
-            cut.ends[index] = ChangelogPosition(partition: place.partition, offset: report.offset)
+            cut.ends[index] = RecordPosition(partition: place.partition, offset: report.offset)
         case .refused(let reason): refuseChange(reason, of: number)
         case .unavailable, .purged:
             checkpoint.answeredChange(of: number, failed: true)
@@ -208,8 +176,6 @@ extension Shard where Ports: ~Copyable {
         // Its commit may have been asked for already.
         if !settings.isTransactional { nextRecommit = now + Self.recommitDelay }
     }
-
-    // MARK: At least once
 
     private mutating func commit() {
         guard !cut.marks.isEmpty else { return ended(.accepted) }
@@ -256,7 +222,7 @@ extension Shard where Ports: ~Copyable {
         cut.marks.removeAll(keepingCapacity: true)
     }
 
-    private mutating func accept(where isAccepted: (TopicPartition) -> Bool) {
+    mutating func accept(where isAccepted: (TopicPartition) -> Bool) {
         for mark in cut.marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.place) {
             partitions[mark.partition].ledger.committed(mark.snapshot)
             partitions[mark.partition].committed = mark.snapshot
@@ -266,7 +232,7 @@ extension Shard where Ports: ~Copyable {
 
     /// The changelog has the cut's changes. Where it stands is noted for partitions that were this shard's all the time, as
     /// the group has said by taking its offsets: what others have written meanwhile this shard has not read.
-    private mutating func storeChanges(whereOwned isOwned: (TopicPartition) -> Bool) {
+    mutating func storeChanges(whereOwned isOwned: (TopicPartition) -> Bool) {
         for index in cut.changes.list.indices {
             if index + Self.lookAhead < cut.changes.count {
                 let next = cut.changes.list[index + Self.lookAhead]
@@ -282,57 +248,6 @@ extension Shard where Ports: ~Copyable {
         cut.ends.removeAll(keepingCapacity: true)
         if !cut.changes.isEmpty, nextWriting == .never { nextWriting = now + Self.writeBehindInterval }
         cut.changes.removeAll()
-    }
-
-    // MARK: Exactly once
-
-    private mutating func step(_ step: TransactionStep) {
-        let outcome = ports.transact(step)
-        now = ports.now
-        switch (step, outcome) {
-        case (.commit, .done):
-            accept { _ in true }
-            storeChanges { _ in true }
-            cut.marks.removeAll(keepingCapacity: true)
-            for index in partitions.indices {
-                partitions[index].counts?.commitChanges()
-                partitions[index].transactionStart = nil
-            }
-            forgetConvicts()
-        case (.initialize, .done): ports.tell(.transactionsTakenOver)
-        case (.abort, .done):
-            ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
-            abortReason = nil
-        case (_, .abort(let reason)), (_, .notAMember(let reason)): abortReason = reason
-        case (_, .failed(let reason)): ports.tell(.producerReplaced(reason: reason))
-        default: break
-        }
-        perform(checkpoint.stepped(step, outcome, now: now))
-    }
-
-    /// Cases of records that are committed are closed.
-    private mutating func forgetConvicts() {
-        guard !convicts.isEmpty || !suspects.isEmpty else { return }
-        for index in partitions.indices where partitions[index].state != .gone {
-            let (place, position) = (partitions[index].place, partitions[index].committed.offset)
-            convicts = convicts.filter { $0.key.partition != place || $0.key.offset >= position }
-            suspects = suspects.filter { $0.partition != place || $0.offset >= position }
-        }
-    }
-
-    /// The transaction has come to nothing: every partition is read on from its last commit.
-    private mutating func rewindAll() {
-        for index in partitions.indices where partitions[index].isServed {
-            dropEntries(of: index)
-            partitions[index].counts?.rollBack()
-            if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
-            // One that is drained goes to its next owner as it was committed.
-            if partitions[index].state == .draining { continue }
-            partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
-        }
-        changes.removeCounted()
-        isDirty = !changes.isEmpty
-        for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
     }
 
     /// It is not known what was committed: the group is asked again, and counts are restored.
@@ -362,8 +277,6 @@ extension Shard where Ports: ~Copyable {
         _ = partitions[index].counts?.restart()
         restoreAgain(index, after: .seconds(1))
     }
-
-    // MARK: Behind the changelog
 
     private mutating func writeBehindIfDue() {
         guard now >= nextWriting else { return }

@@ -6,7 +6,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// Messages may run: what comes of them can be published.
     var canRun: Bool {
-        checkpoint.takesOutputs && outputs.isIdle && mayPublish
+        checkpoint.takesOutputs && retries.outputs.isIdle && mayPublish
             && changes.count + cut.changes.count < entries.capacity * 4 + 10_000
     }
 
@@ -24,8 +24,6 @@ extension Shard where Ports: ~Copyable {
         loadAccounts()
         runBatch()
     }
-
-    // MARK: Taking
 
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
@@ -127,8 +125,6 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    // MARK: Running
-
     /// Runs what was taken, as long as its outputs can be published.
     private mutating func runBatch() {
         while canRun {
@@ -208,8 +204,6 @@ extension Shard where Ports: ~Copyable {
             if settings.ordering != .none { order.hold(entry, &entries) }
         }
     }
-
-    // MARK: Finishing
 
     private mutating func finish(_ entry: UInt32, _ result: ChainResult) {
         entries[entry].destination = result.destination
@@ -314,57 +308,5 @@ extension Shard where Ports: ~Copyable {
             ports.release(message)
         }
         entries.remove(entry)
-    }
-
-    /// Everything that is unfinished of a partition comes to nothing here.
-    mutating func dropEntries(of index: Int32) {
-        partitions[index].epoch &+= 1
-        partitions[index].unfinished = 0
-        let epoch = partitions[index].epoch
-        order.removeWaiting(&entries, of: index, before: epoch)
-        forgetHeld(of: index, before: epoch)
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index && entries[entry].epoch != epoch {
-            drop(entry)
-        }
-    }
-
-    /// What is not published of a partition is left to its next owner; what is goes on.
-    mutating func dropUnpublished(of index: Int32) {
-        partitions[index].isGivenUp = true
-        order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
-        forgetHeld(of: index, before: partitions[index].epoch &+ 1)
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
-            partitions[index].unfinished -= 1
-            drop(entry)
-        }
-    }
-
-    private mutating func forgetHeld(of index: Int32, before epoch: UInt32) {
-        guard outputs.heldCount + letters.heldCount > 0 else { return }
-        var gone: Set<UInt64> = []
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state == .held && entries[entry].partition == index && entries[entry].epoch != epoch {
-            gone.insert(entries.tag(of: entry))
-        }
-        outputs.remove { gone.contains($0) }
-        letters.remove { gone.contains($0) }
-    }
-
-    private mutating func drop(_ entry: UInt32) {
-        switch entries[entry].state {
-        case .free: return
-        // Still to be answered.
-        case _ where entries[entry].isUnanswered:
-            entries[entry].state = .published
-            return
-        case .suspended:
-            wakeUps.remove(entry, &entries)
-            if !PlantedFault.isPlanted(.revokedResultPublished) { ports.abandon(entry: Int(entry)) }
-        case .waiting, .held, .published, .done: break
-        }
-        letGo(of: entry)
-        remove(entry)
     }
 }

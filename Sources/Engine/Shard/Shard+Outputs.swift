@@ -5,10 +5,10 @@ import PushmillStages
 extension Shard where Ports: ~Copyable {
     /// Publishes what has become of the entry's message, or holds it.
     mutating func publishCurrent(_ entry: UInt32) {
-        if let reason = convictionOf(entry) { refuseCurrent(entry, reason) }
+        if !poisonRecords.isEmpty, let reason = poisonRecords[source(of: entry)] { refuseCurrent(entry, reason) }
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(source(of: entry))
-        let isFree = (isLetter ? letters.isIdle : outputs.isIdle) && checkpoint.takesOutputs && mayPublish
+        let isFree = retries[isLetter].isIdle && checkpoint.takesOutputs && mayPublish
         guard isFree, !isSuspect, !isLetter || now >= lettersFrom else {
             return hold(entry, isSuspect: isSuspect)
         }
@@ -26,7 +26,7 @@ extension Shard where Ports: ~Copyable {
         entries[entry].sequence = sequence
         entries[entry].state = .published
         entries[entry].isUnanswered = true
-        if entries[entry].destination == .deadLetters { letters.published() } else { outputs.published() }
+        retries[entries[entry].destination == .deadLetters].published()
         if PlantedFault.isPlanted(.commitBeforeAcknowledgement) {
             _ = partitions[entries[entry].partition].ledger.complete(entries[entry].offset)
             isDirty = true
@@ -34,33 +34,16 @@ extension Shard where Ports: ~Copyable {
         if settings.isTransactional { completeInTransaction(entry) }
     }
 
-    /// It comes to pass, or to nothing, with the whole transaction.
-    private mutating func completeInTransaction(_ entry: UInt32) {
-        let index = entries[entry].partition
-        if !partitions[index].isInTransaction { partitions[index].transactionStart = entries[entry].timestamp }
-        guard count(entry) else {
-            checkpoint.failTransaction()
-            return failDisk(of: index)
-        }
-        complete(entry)
-    }
-
     private mutating func hold(_ entry: UInt32, isSuspect: Bool) {
         entries[entry].state = .held
         sequence &+= 1
-        let (output, tag) = (ports.holdCurrent(), entries.tag(of: entry))
-        if entries[entry].destination == .deadLetters {
-            letters.hold(output, tag: tag, sequence: sequence, isSuspect: isSuspect, now: now)
-        } else {
-            outputs.hold(output, tag: tag, sequence: sequence, isSuspect: isSuspect, now: now)
-        }
+        retries[entries[entry].destination == .deadLetters].hold(
+            ports.holdCurrent(), tag: entries.tag(of: entry), sequence: sequence, isSuspect: isSuspect, now: now)
     }
 
-    private func source(of entry: UInt32) -> Position {
+    func source(of entry: UInt32) -> Position {
         Position(partitions[entries[entry].partition].place, offset: entries[entry].offset)
     }
-
-    // MARK: Reports
 
     /// What an acknowledgement is about to change begins to come from memory.
     func prefetch(_ report: OutputReport<Ports.Output>) {
@@ -74,7 +57,6 @@ extension Shard where Ports: ~Copyable {
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false
-        let isLetter = entries[entry].destination == .deadLetters
         let index = entries[entry].partition
         // Where an earlier one of its key was given up, one that comes back would overtake it.
         let isVoid =
@@ -83,31 +65,31 @@ extension Shard where Ports: ~Copyable {
         let sequence = entries[entry].sequence
         // What is void, or part of a transaction that fails, is not sent again.
         let returned = isVoid || settings.isTransactional ? nil : report.returned
-        let answer =
-            isLetter
-            ? letters.answered(report.tag, report.failure, returned, sequence: sequence)
-            : outputs.answered(report.tag, report.failure, returned, sequence: sequence)
-        switch answer {
-        case .done: acknowledged(entry, isVoid: isVoid)
-        case .again, .guilty:
-            if isVoid { remove(entry) } else { failed(entry, report, isGuilty: answer == .guilty) }
+        let answer = retries[entries[entry].destination == .deadLetters].answered(
+            report.tag, report.failure, returned, sequence: sequence)
+        if isVoid {
+            remove(entry)
+        } else if let failure = report.failure {
+            failed(entry, failure, isPoison: answer == .poison)
+        } else {
+            acknowledged(entry)
         }
     }
 
-    private mutating func acknowledged(_ entry: UInt32, isVoid: Bool) {
-        if isVoid { return remove(entry) }
+    private mutating func acknowledged(_ entry: UInt32) {
         if !settings.isTransactional { return complete(entry) }
         // Done since it was published, but where it waits for an earlier one of its account.
         if entries[entry].state == .published { remove(entry) }
     }
 
-    private mutating func failed(_ entry: UInt32, _ report: OutputReport<Ports.Output>, isGuilty: Bool) {
-        guard let failure = report.failure else { return }
-        if settings.isTransactional { return failTransaction(entry, failure, isGuilty: isGuilty) }
+    private mutating func failed(
+        _ entry: UInt32, _ failure: OutputReport<Ports.Output>.Failure, isPoison: Bool
+    ) {
+        if settings.isTransactional { return failTransaction(entry, failure, isPoison: isPoison) }
         switch failure {
-        case .refused(let reason) where isGuilty:
-            let place = partitions[entries[entry].partition].place
-            ports.tell(.outputRefused(place, offset: entries[entry].offset, reason: reason))
+        case .refused(let reason) where isPoison:
+            let source = source(of: entry)
+            ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
             askLetter(entry, reason)
         case .refused(let reason), .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
@@ -128,72 +110,40 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// The dead letter that was asked for is there.
-    mutating func handleLetter(tag: UInt64) {
-        guard let output = ports.takeLetter(tag: tag), let entry = entries.index(ofTag: tag),
-            entries[entry].state == .held
-        else { return }
+    mutating func hold(_ letter: Ports.Output, tag: UInt64) {
+        guard !ending.isLeaving, let entry = entries.index(ofTag: tag), entries[entry].state == .held else { return }
         sequence &+= 1
-        letters.hold(output, tag: tag, sequence: sequence, now: now)
-    }
-
-    private mutating func failTransaction(
-        _ entry: UInt32, _ failure: OutputReport<Ports.Output>.Failure, isGuilty: Bool
-    ) {
-        switch failure {
-        case .refused(let reason):
-            let source = source(of: entry)
-            if isGuilty {
-                ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
-                suspects.remove(source)
-                convicts[source] = reason
-            } else {
-                suspects.insert(source)
-            }
-            checkpoint.failTransaction()
-        case .unavailable(let reason):
-            ports.tell(.outputsReturned(reason: reason))
-            // The next transactions do without dead letters for a while.
-            if entries[entry].destination == .deadLetters { lettersFrom = now + .seconds(5) }
-            checkpoint.failTransaction()
-        case .purged: checkpoint.failTransaction()
-        }
-        entries[entry].state = .published
-    }
-
-    private func convictionOf(_ entry: UInt32) -> String? {
-        convicts.isEmpty ? nil : convicts[source(of: entry)]
+        retries.letters.hold(letter, tag: tag, sequence: sequence, now: now)
     }
 
     private mutating func refuseCurrent(_ entry: UInt32, _ reason: String) {
-        _ = ports.refuseCurrent(reason: reason)
+        ports.refuseCurrent(reason: reason)
         entries[entry].destination = .deadLetters
     }
-
-    // MARK: Sending again
 
     /// What came back is sent again as soon as all that was sent is answered.
     mutating func collectReturned() {
         guard !isReplacingProducer else { return }
-        if outputs.state == .collecting { outputs.collected(now: now) }
-        if letters.state == .collecting { letters.collected(now: now) }
+        retries.outputs.collected(now: now)
+        retries.letters.collected(now: now)
     }
 
     /// What is held goes, as far as it is taken.
     mutating func sendHeld() {
         guard mayPublish, checkpoint.takesOutputs else { return }
-        let wasIdle = outputs.isIdle
+        let wasIdle = retries.outputs.isIdle
         sendHeld(isLetter: false)
         if now >= lettersFrom { sendHeld(isLetter: true) }
-        if !wasIdle, outputs.isIdle { ports.tell(.outputsGoOn) }
+        if !wasIdle, retries.outputs.isIdle { ports.tell(.outputsGoOn) }
     }
 
     private mutating func sendHeld(isLetter: Bool) {
         var hasSent = false
         // What is sent again alone would wait for a batch each time.
         defer { if hasSent { ports.flush() } }
-        while let held = isLetter ? letters.next(now: now) : outputs.next(now: now) {
+        while let held = retries[isLetter].next(now: now) {
             guard let entry = entries.index(ofTag: held.tag) else {
-                if isLetter { letters.taken() } else { outputs.taken() }
+                retries[isLetter].taken()
                 continue
             }
             switch ports.publish(held.output, tag: held.tag) {
@@ -201,21 +151,18 @@ extension Shard where Ports: ~Copyable {
                 sent(entry, isLetter: isLetter)
                 hasSent = true
             case .later:
-                let time = now + .milliseconds(5)
-                if isLetter { letters.stays(until: time) } else { outputs.stays(until: time) }
-                return
+                return retries[isLetter].stays(until: now + .milliseconds(5))
             case .refused where entries[entry].isNameOnly:
-                letters.stays(until: now + .seconds(10))
-                return
+                return retries.letters.stays(until: now + .seconds(10))
             case .refused(let reason):
-                if isLetter { letters.taken() } else { outputs.taken() }
+                retries[isLetter].taken()
                 askLetter(entry, reason)
             }
         }
     }
 
     private mutating func sent(_ entry: UInt32, isLetter: Bool) {
-        if isLetter { letters.sent() } else { outputs.sent() }
+        retries[isLetter].sent()
         // It keeps its place in the order, whatever is sent again before it.
         entries[entry].state = .published
         entries[entry].isUnanswered = true
@@ -224,39 +171,5 @@ extension Shard where Ports: ~Copyable {
         guard settings.isTransactional else { return }
         completeInTransaction(entry)
         letGo(of: entry)
-    }
-
-    // MARK: Producers
-
-    /// A producer that has failed for good is replaced when everything that was published by it is answered.
-    mutating func replaceProducerIfFailed() {
-        if !isReplacingProducer, ports.hasProducerFailed {
-            isReplacingProducer = true
-            nextReplacement = now
-            ports.purge(all: false)
-            ports.tell(.producerReplaced(reason: "the producer has failed"))
-            perform(checkpoint.producerFailed(now: now))
-        }
-    }
-
-    var unanswered: Int { outputs.outstanding + letters.outstanding }
-
-    /// Called for `Checkpoint.Action.replaceProducer`, and while a producer has failed without transactions.
-    mutating func replaceProducer() {
-        guard isReplacingProducer, now >= nextReplacement else { return }
-        guard unanswered == 0, changesUnanswered == 0 else {
-            // Requests that are on their way are answered within the brokers' time-out, or given up.
-            ports.purge(all: settings.isTransactional)
-            nextReplacement = now + .milliseconds(20)
-            return
-        }
-        let works = ports.replaceProducer()
-        checkpoint.replaced(works, now: now)
-        guard works else {
-            nextReplacement = now + .milliseconds(500)
-            return
-        }
-        isReplacingProducer = false
-        if settings.isTransactional { restoreAll() }
     }
 }

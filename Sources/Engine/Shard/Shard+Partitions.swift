@@ -2,162 +2,10 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Partitions that are to be given back together: drained within a bound, committed within another.
-struct Revocation {
-    enum Phase: Equatable {
-        case draining
-        /// Until the checkpoint of this number has ended.
-        case committing(UInt32)
-    }
-
-    var partitions: [Int32]
-    /// All that the group named, those included that were never read.
-    var places: [TopicPartition]
-    var phase = Phase.draining
-    /// Of the phase.
-    var deadline: Instant
-}
-
-/// Partitions: what the group says of them, and what they wait for.
+/// Partitions: what they wait for, and logs that do not hold what is to be read.
 extension Shard where Ports: ~Copyable {
     private static var asksEvery: Duration { .seconds(5) }
     private static var seeksEvery: Duration { .milliseconds(100) }
-    private static var commitBound: Duration { .seconds(2) }
-
-    mutating func handle(_ event: GroupEvent) {
-        if ending.isLeaving { return }
-        switch event {
-        case .assigned(let places): assigned(places)
-        case .revoked(let places): revoked(places)
-        case .lost(let places): lost(places)
-        case .committed(let positions): for position in positions { handleCommitted(position) }
-        case .commitEnded(let number, let outcome): handleCommit(number, outcome)
-        case .outOfLog(let place): handleOutOfLog(place)
-        case .range(let place, let range): handleRange(place, range)
-        case .letter(let tag): handleLetter(tag: tag)
-        }
-    }
-
-    // MARK: What the group says
-
-    private mutating func assigned(_ places: [TopicPartition]) {
-        ports.tell(.assigned(places))
-        ports.acceptAssignment()
-        for place in places where partitions.index(of: place) == nil {
-            _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
-        }
-        readAnewAll(from: now)
-    }
-
-    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
-    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
-    private mutating func readAnewAll(from time: Instant) {
-        if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
-        for index in partitions.indices {
-            switch partitions[index].state {
-            case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
-            case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
-            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
-            }
-        }
-    }
-
-    private mutating func revoked(_ places: [TopicPartition]) {
-        ports.tell(.revoked(places))
-        var drained: [Int32] = []
-        for place in places {
-            guard let index = partitions.index(of: place) else { continue }
-            restore.remove(index)
-            partitions[index].state = .draining
-            drained.append(index)
-        }
-        let bound = ending.isRunning ? settings.drain : min(settings.drain, ending.left(now))
-        revocation = Revocation(
-            partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
-            deadline: now + bound)
-        readAnewAll(from: .never)
-    }
-
-    private mutating func lost(_ places: [TopicPartition]) {
-        ports.tell(.lost(places))
-        for place in places {
-            guard let index = partitions.index(of: place) else { continue }
-            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
-                checkpoint.failTransaction()
-            }
-            abandon(index)
-        }
-        if var open = revocation {
-            open.partitions.removeAll { partitions[$0].state == .gone }
-            open.places.removeAll { places.contains($0) }
-            revocation = open.places.isEmpty ? nil : open
-        }
-        forgetCases(of: places)
-        ports.giveBack(places)
-        ports.forget(places)
-        if servesNothing { confirmation = nil }
-        readAnewAll(from: now)
-    }
-
-    var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
-
-    /// Nothing of it counts here any more.
-    private mutating func abandon(_ index: Int32) {
-        restore.remove(index)
-        dropEntries(of: index)
-        changes.remove(partition: index)
-        cut.remove(partition: index)
-        partitions.remove(index)
-        if settings.counts { shareBudget() }
-    }
-
-    private mutating func forgetCases(of places: [TopicPartition]) {
-        guard !convicts.isEmpty || !suspects.isEmpty else { return }
-        convicts = convicts.filter { !places.contains($0.key.partition) }
-        suspects = suspects.filter { !places.contains($0.partition) }
-    }
-
-    // MARK: Giving back
-
-    private mutating func advanceRevocation() {
-        guard var open = revocation else { return }
-        switch open.phase {
-        case .draining:
-            let unfinished = open.partitions.reduce(0) { $0 + partitions[$1].unfinished }
-            guard unfinished == 0 || now >= open.deadline else { return }
-            if unfinished > 0 {
-                ports.tell(.drainTooLong(unfinished: unfinished))
-                for index in open.partitions { dropUnpublished(of: index) }
-            }
-            open.phase = .committing(checkpoint.want())
-            open.deadline = now + Self.commitBound
-            revocation = open
-        case .committing(let number):
-            let hasEnded = Int32(bitPattern: checkpoint.ended &- number) >= 0
-            let isSettled = !isDirty && !checkpoint.isUnderWay
-            guard hasEnded || isSettled || now >= open.deadline else { return }
-            revocation = nil
-            giveBack(open)
-        }
-    }
-
-    private mutating func giveBack(_ revocation: Revocation) {
-        for index in revocation.partitions {
-            // What is not committed of it is another's to do again.
-            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
-                checkpoint.failTransaction()
-            }
-            _ = partitions[index].writeBehind()
-            abandon(index)
-        }
-        forgetCases(of: revocation.places)
-        ports.giveBack(revocation.places)
-        ports.forget(revocation.places)
-        ports.tell(.givenBack(revocation.places))
-        readAnewAll(from: now)
-    }
-
-    // MARK: What they wait for
 
     mutating func advancePartitions() {
         advanceRevocation()
@@ -199,7 +47,7 @@ extension Shard where Ports: ~Copyable {
         return due
     }
 
-    private mutating func handleCommitted(_ position: Position) {
+    mutating func handleCommitted(_ position: Position) {
         guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else {
             return
         }
@@ -241,7 +89,7 @@ extension Shard where Ports: ~Copyable {
         restore.add(index)
     }
 
-    private mutating func shareBudget() {
+    mutating func shareBudget() {
         let share = settings.countBudget / max(1, partitions.indices.count { partitions[$0].counts != nil })
         for index in partitions.indices { partitions[index].counts?.budget = share }
     }
@@ -297,9 +145,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isUncertain = true
     }
 
-    // MARK: Logs that do not hold what is to be read
-
-    private mutating func handleOutOfLog(_ place: TopicPartition) {
+    mutating func handleOutOfLog(_ place: TopicPartition) {
         guard let index = partitions.index(of: place) else { return }
         switch partitions[index].state {
         case .running, .seeking:
@@ -309,7 +155,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    private mutating func handleRange(_ place: TopicPartition, _ range: Range<Int64>) {
+    mutating func handleRange(_ place: TopicPartition, _ range: Range<Int64>) {
         guard let index = partitions.index(of: place), case .askingRange = partitions[index].state else { return }
         partitions[index].range = range
         moveInLog(index)
@@ -375,9 +221,7 @@ extension Shard where Ports: ~Copyable {
         isDirty = true
         partitions[index].state = .seeking(offset, again: now)
     }
-}
 
-extension Shard where Ports: ~Copyable {
     /// Nobody's account says so in the changelog, before anything of the new log is committed.
     private mutating func beginIncarnation(_ index: Int32) {
         partitions[index].incarnation &+= 1
@@ -389,25 +233,6 @@ extension Shard where Ports: ~Copyable {
                 CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0), isRewrite: true,
                 timestamp: partitions[index].timestamp
             ) { $0.append(contentsOf: name) }
-        }
-    }
-}
-
-extension OffsetMetadata.Rejection {
-    var isOfNewerRelease: Bool {
-        switch self {
-        case .version, .part: true
-        case .foreign, .corrupt, .otherBase: false
-        }
-    }
-
-    package var explanation: String {
-        switch self {
-        case .foreign: "its metadata is not ours"
-        case .part(let kind): "its metadata has a part, \(kind), that is not known here"
-        case .version(let version): "its metadata is of version \(version), which is not known here"
-        case .corrupt: "its metadata is damaged"
-        case .otherBase(let base): "its metadata was written for offset \(base)"
         }
     }
 }

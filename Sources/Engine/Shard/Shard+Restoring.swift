@@ -28,28 +28,23 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func take() {
-        var taken = ReplicaBatch()
-        swap(&taken.restore, &restore)
-        var count = 0
-        ports.takeReplica(limit: Self.restoringBatch) {
-            count += 1
-            taken.take($0)
+        for news in Self.take(from: &ports, into: &restore) { ports.tell(news) }
+        for index in restore.takeRestarts() {
+            partitions[index].changelogEnd = nil
+            if partitions[index].counts?.restart() == false { failDisk(of: index) }
         }
-        swap(&taken.restore, &restore)
-        // Nobody wakes the thread for what is left of a batch.
-        restore.mayHaveMore = count > 0
-        for (position, reason) in taken.refused { ports.tell(.changelogNotARecord(position, reason: reason)) }
-        for (position, reason) in taken.newer { ports.tell(.changelogNewer(position, reason: reason)) }
-        for (number, offset) in taken.heldUp { ports.tell(.changelogHeldUp(partition: number, offset: offset)) }
-        for index in taken.anew { beginAnew(index) }
     }
 
-    private mutating func beginAnew(_ index: Int) {
-        let reading = restore.reading[index]
-        ports.tell(.changelogAnew(partition: reading.number))
-        partitions[reading.partition].changelogEnd = nil
-        restore.beginAnew(index)
-        if partitions[reading.partition].counts?.restart() == false { failDisk(of: reading.partition) }
+    /// Gives what is to be told.
+    private static func take(from ports: inout Ports, into restore: inout ChangelogRestore) -> [ShardNews] {
+        var news: [ShardNews] = []
+        // Nobody wakes the thread for what is left of a batch.
+        restore.mayHaveMore = false
+        ports.takeReplica(limit: restoringBatch) { event in
+            restore.mayHaveMore = true
+            if let told = restore.take(event) { news.append(told) }
+        }
+        return news
     }
 
     private mutating func apply() {
@@ -102,42 +97,5 @@ extension Shard where Ports: ~Copyable {
             restored(index)
         }
         ports.tell(.restored(whole.map(\.number), records: whole.reduce(0) { $0 + $1.count }))
-    }
-}
-
-/// What one look at the changelog brings.
-private struct ReplicaBatch {
-    var restore = ChangelogRestore(secret: AccountSecret(0, 0))
-    var refused: [(ChangelogPosition, String)] = []
-    var newer: [(ChangelogPosition, String)] = []
-    var heldUp: [(Int32, Int64)] = []
-    var anew: [Int] = []
-
-    mutating func take(_ event: ReplicaEvent) {
-        switch event {
-        case .record(let position, let key, let value):
-            if PlantedFault.isPlanted(.countRestoredBeforeEnd), restore.endEarly(position) { return }
-            switch restore.take(position, key: key, value: value) {
-            case .taken: break
-            case .notARecord(let reason): refused.append((position, reason))
-            case .newer(let reason): newer.append((position, reason))
-            case .anew(let index): begin(index)
-            }
-        case .end(let number, let offset, let isWhole):
-            guard let index = restore.index(ofNumber: number) else { return }
-            if let expected = restore.reading[index].expected, offset <= expected.offset { return begin(index) }
-            restore.reading[index].isWhole = isWhole
-            guard !isWhole, !restore.reading[index].isHeldUp else { return }
-            restore.reading[index].isHeldUp = true
-            heldUp.append((number, offset))
-        case .outOfLog(let number):
-            if let index = restore.index(ofNumber: number) { begin(index) }
-        }
-    }
-
-    /// What is taken of it from here on says nothing.
-    private mutating func begin(_ index: Int) {
-        restore.reading[index].isAnew = true
-        anew.append(index)
     }
 }

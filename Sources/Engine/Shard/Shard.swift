@@ -30,15 +30,14 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var released: [UInt32] = []
 
     // What was published.
-    var outputs = OutputRetry<Ports.Output>()
-    var letters = OutputRetry<Ports.Output>()
+    var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
     /// Changelog records that are not answered, of any checkpoint.
     var changesUnanswered = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
     var suspects: Set<Position> = []
-    /// Records whose outputs were refused alone, with transactions: they become dead letters when they come again.
-    var convicts: [Position: String] = [:]
+    /// Records whose outputs were refused alone, with transactions, and why: they become dead letters when they come again.
+    var poisonRecords: [Position: String] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
 
@@ -77,7 +76,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var events: [GroupEvent] = []
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
-    private var commands: [ShardCommand] = []
+    private var letters: [(tag: UInt64, output: Ports.Output)] = []
 
     package var figures: ShardFigures { ShardFigures(self) }
 
@@ -101,7 +100,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         now = ports.now
         // Who leaves asks nothing more: librdkafka ends the process over a commit that comes while it takes leave.
         if !ending.isLeaving { noticeAbsence() }
-        takeCommands()
+        for _ in 0..<ports.takeTerminations() { terminate() }
         takeEvents()
         if ending.isLeaving {
             advanceEnding()
@@ -134,13 +133,14 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     private var nextTurn: Instant {
         if batchNext < batch.count || !released.isEmpty, canRun { return now }
-        if outputs.isCollected || letters.isCollected, !isReplacingProducer { return now }
+        if retries.outputs.isCollected || retries.letters.isCollected, !isReplacingProducer { return now }
         var next = checkpoint.wakeUp(isDirty: isDirty)
         if checkpoint.takesOutputs { next = min(next, wakeUps.earliest(entries)) }
         next = min(next, ending.deadline, revocation?.deadline ?? .never, nextWriting, nextRecommit)
         if checkpoint.takesOutputs, mayPublish {
-            if let resends = outputs.resendsAt { next = min(next, max(resends, now + .milliseconds(1))) }
-            if let resends = letters.resendsAt { next = min(next, max(resends, lettersFrom, now + .milliseconds(1))) }
+            let soon = now + .milliseconds(1)
+            if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
+            if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
         if checkpoint.state == .storing, cut.published < cut.changes.count, mayPublish {
             next = min(next, now + .milliseconds(5))
@@ -153,23 +153,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return min(next, partitionsDue)
     }
 
-    // MARK: What comes
-
-    private mutating func takeCommands() {
-        ports.takeCommands(into: &commands)
-        for command in commands {
-            switch command {
-            case .terminate: terminate()
-            }
-        }
-        commands.removeAll(keepingCapacity: true)
-    }
-
     private mutating func takeEvents() {
         ports.takeEvents(into: &events)
-        guard !events.isEmpty else { return }
         for event in events { handle(event) }
         events.removeAll(keepingCapacity: true)
+        ports.takeLetters(into: &letters)
+        for (tag, letter) in letters { hold(letter, tag: tag) }
+        letters.removeAll(keepingCapacity: true)
     }
 
     private mutating func takeReports() {
@@ -213,8 +203,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
     }
 
-    // MARK: Absence
-
     /// A thread that did not run for long may be a member no more, and not know it: nothing is published before the group
     /// has taken a commit of ours. A transaction is asked by its offsets.
     private mutating func noticeAbsence() {
@@ -232,7 +220,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
         nextConfirmation = now + .milliseconds(1500)
         // The first partition that is served asks.
-        guard !ports.isJoining, let index = servedPartition else { return }
+        guard !ports.isJoining, let index = partitions.first(where: { $0.isServed }) else { return }
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
@@ -245,6 +233,4 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         confirmation = lastConfirmation
         nextConfirmation = time
     }
-
-    private var servedPartition: Int32? { partitions.first { $0.isServed } }
 }

@@ -35,25 +35,15 @@ extension Command {
         defer {
             unlink("\(folder)/contacts.jsonl")
             for ending in ["", "-wal", "-shm", ".lock"] { unlink("\(folder)/contacts.sqlite\(ending)") }
-            for partition in 0..<countPartitions {
-                for ending in ["", "-wal", "-shm"] { unlink("\(folder)/bench-\(partition).sqlite\(ending)") }
-            }
+            for ending in ["", "-wal", "-shm"] { unlink("\(folder)/bench-0.sqlite\(ending)") }
             unlink("\(folder)/secret")
             rmdir(folder)
         }
         return try await body(folder)
     }
 
-    private static let countPartitions = 1
-
     private static func counts(in folder: String) throws -> CountMeasurements {
-        var options = CountMeasurements.Options()
-        options.accounts = 1_000_000
-        options.partitions = countPartitions
-        // Most of the accounts are in the file alone.
-        options.budget = 16 << 20
-        options.batches = 50
-        guard let measured = try CountMeasurements(in: folder, options: options) else {
+        guard let measured = try CountMeasurements(in: folder) else {
             throw ProgramError.internalFailure("the disk does not take counts")
         }
         return measured

@@ -1,4 +1,4 @@
-import PushmillStages
+package import PushmillStages
 
 /// The contacts in a state file, for those who change them or list them. May be used beside a running service.
 package struct ContactStore: ~Copyable {
@@ -7,20 +7,9 @@ package struct ContactStore: ~Copyable {
     /// Of contacts that no partition of a topic stands for: they are served wherever the file is.
     package static let noPartition: Int32 = -1
 
-    let database: Database
     private let putName: Statement
     private let removeName: Statement
-
-    package init(_ state: StateFile) throws(StoreError) {
-        let database = try state.connect()
-        let putName = try database.prepare(
-            "INSERT INTO contact VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
-                + "WHERE name<>excluded.name")
-        let removeName = try database.prepare("DELETE FROM contact WHERE partition=? AND owner=? AND id=?")
-        self.database = database
-        self.putName = putName
-        self.removeName = removeName
-    }
+    let database: Database
 
     /// One transaction; in it `put` and `remove` are called. Every process that has the file open sees the
     /// change within a second.
@@ -35,17 +24,13 @@ package struct ContactStore: ~Copyable {
     package func put(
         owner: RawSpan, id: RawSpan, name: RawSpan, in partition: Int32 = noPartition
     ) throws(StoreError) {
-        try putName.bind(1, Int64(partition))
-        try putName.bind(2, owner)
-        try putName.bind(3, id)
+        try putName.bind(partition, owner, id)
         try putName.bind(4, name)
         try putName.run()
     }
 
     package func remove(owner: RawSpan, id: RawSpan, in partition: Int32 = noPartition) throws(StoreError) {
-        try removeName.bind(1, Int64(partition))
-        try removeName.bind(2, owner)
-        try removeName.bind(3, id)
+        try removeName.bind(partition, owner, id)
         try removeName.run()
     }
 
@@ -60,6 +45,16 @@ package struct ContactStore: ~Copyable {
 }
 
 extension ContactStore {
+    package init(_ state: StateFile) throws(StoreError) {
+        let database = try state.connect()
+        self.init(
+            putName: try database.prepare(
+                "INSERT INTO contact VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name=excluded.name "
+                    + "WHERE name<>excluded.name"),
+            removeName: try database.prepare("DELETE FROM contact WHERE partition=? AND owner=? AND id=?"),
+            database: database)
+    }
+
     /// Adds the contacts of a JSON Lines file, or renames them; the same file again changes nothing. `progress` gets the
     /// number of contacts so far. Returns their number. An error leaves those that `progress` has reported.
     package func importLines(_ path: String, progress: (Int) -> Void = { _ in }) throws(StoreError) -> Int {
@@ -116,5 +111,40 @@ extension ContactStore {
             try delete.run()
             return database.changes
         }
+    }
+}
+
+extension Statement {
+    /// The key of a contact as the first three arguments.
+    func bind(_ partition: Int32, _ owner: RawSpan, _ id: RawSpan) throws(StoreError) {
+        try bind(1, Int64(partition))
+        try bind(2, owner)
+        try bind(3, id)
+    }
+}
+
+/// JSON Lines that are handed over a batch at a time.
+package struct LineBatch {
+    private static let size = 64 << 10
+
+    private var lines = JSONLines()
+    private var count = 0
+
+    package init() {}
+
+    package mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
+        lines.begin()
+        members(&lines)
+        lines.end()
+        count += 1
+        guard lines.bytes.count >= Self.size else { return }
+        handOver(lines.bytes)
+        lines.clear()
+    }
+
+    /// Hands over the rest; gives the number of all lines.
+    package mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
+        if !lines.bytes.isEmpty { handOver(lines.bytes) }
+        return count
     }
 }

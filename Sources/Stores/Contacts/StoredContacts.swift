@@ -3,102 +3,152 @@ import Synchronization
 
 /// The contacts in a state file, behind a cache. What another process changes there is seen within a second.
 package final class StoredContacts: ContactBook {
+    /// Two shards' threads seldom meet in one of so many.
+    private static let shardCount = 8
+
     private let shards: [Shard]
+    private let time: TimeSource
 
     /// `capacity` contacts are kept in memory.
     package init(_ state: StateFile, capacity: Int = 65_536, time: TimeSource = .system) throws(StoreError) {
         var shards: [Shard] = []
-        for _ in 0..<Self.shardCount {
-            shards.append(try Shard(state, capacity: capacity / Self.shardCount, time: time))
-        }
+        for _ in 0..<Self.shardCount { shards.append(try Shard(state, capacity: capacity / Self.shardCount)) }
         self.shards = shards
+        self.time = time
     }
-
-    /// Two shards' threads seldom meet in one of so many.
-    private static let shardCount = 8
 
     package func find(
         _ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void
     ) throws(ContactsUnavailable) -> Bool {
         let hash = KeyIndex.hash(owner, id)
-        let record = try shards[Int(hash >> 29)].record(owner, id, hash)
+        let now = time.now
+        let record = try shards[Int(hash >> 29)].reader.withLock { (reader) throws(ContactsUnavailable) in
+            do throws(StoreError) {
+                return try reader.record(owner, id, hash, now)
+            } catch {
+                throw ContactsUnavailable("\(error)")
+            }
+        }
         return record.map { ContactRecord.giveName(of: $0, at: 0, body) } ?? false
+    }
+
+    private final class Shard: Sendable {
+        let reader: Mutex<CachedReader>
+
+        init(_ state: StateFile, capacity: Int) throws(StoreError) {
+            reader = Mutex(try CachedReader(state, capacity: capacity))
+        }
     }
 }
 
-extension StoredContacts {
-    /// A connection and a cache of its own.
-    private final class Shard: Sendable {
-        private let reader: Mutex<CachedReader>
-        private let time: TimeSource
+/// A connection and a cache of its own.
+private struct CachedReader: ~Copyable {
+    private let nameQuery: Statement
+    private let revisionQuery: Statement
+    private var cache: ContactCache
+    private let database: Database
+    private var revision: Int64 = -1
+    private var nextLook = Instant.past
+}
 
-        init(_ state: StateFile, capacity: Int, time: TimeSource) throws(StoreError) {
-            reader = Mutex(try CachedReader(state, capacity: capacity))
-            self.time = time
-        }
-
-        func record(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) throws(ContactsUnavailable) -> [UInt8]? {
-            let now = time.now
-            return try reader.withLock { (reader) throws(ContactsUnavailable) in
-                do throws(StoreError) {
-                    return try reader.record(owner, id, hash, now)
-                } catch {
-                    throw ContactsUnavailable("\(error)")
-                }
-            }
-        }
+extension CachedReader {
+    init(_ state: StateFile, capacity: Int) throws(StoreError) {
+        let database = try state.connect()
+        self.init(
+            // A contact of the shared directory may stand in several partitions.
+            nameQuery: try database.prepare(
+                "SELECT name FROM contact WHERE owner=? AND id=? AND partition IN contact_served "
+                    + "ORDER BY partition LIMIT 1"),
+            revisionQuery: try database.prepare("SELECT revision FROM contact_revision"),
+            cache: ContactCache(capacity: capacity), database: database)
     }
 
-    private struct CachedReader: ~Copyable {
-        private let database: Database
-        private let nameQuery: Statement
-        private let revisionQuery: Statement
-        private var cache: ContactCache
-        private var revision: Int64 = -1
-        private var nextLook = Instant(nanoseconds: 0)
+    /// Nil for a contact that is too long for any payload.
+    mutating func record(
+        _ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, _ now: Instant
+    ) throws(StoreError) -> [UInt8]? {
+        if now >= nextLook { try look(now) }
+        if let known = cache.record(owner, id, hash) { return known }
+        var record: [UInt8] = []
+        let name = try name(owner, id)
+        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return nil }
+        cache.insert(record, hash)
+        return record
+    }
 
-        init(_ state: StateFile, capacity: Int) throws(StoreError) {
-            let database = try state.connect()
-            // A contact of the shared directory may stand in several partitions.
-            let nameQuery = try database.prepare(
-                "SELECT name FROM contact WHERE owner=? AND id=? AND partition IN contact_served "
-                    + "ORDER BY partition LIMIT 1")
-            let revisionQuery = try database.prepare("SELECT revision FROM contact_revision")
-            self.database = database
-            self.nameQuery = nameQuery
-            self.revisionQuery = revisionQuery
-            cache = ContactCache(capacity: capacity)
-        }
+    private mutating func look(_ now: Instant) throws(StoreError) {
+        guard try revisionQuery.step() else { return }
+        let found = revisionQuery.integer(0)
+        revisionQuery.reset()
+        if found != revision { cache.removeAll() }
+        revision = found
+        nextLook = now + .seconds(1)
+    }
 
-        /// Nil for a contact that is too long for any payload.
-        mutating func record(
-            _ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, _ now: Instant
-        ) throws(StoreError) -> [UInt8]? {
-            if now >= nextLook { try look(now) }
-            if let known = cache.record(owner, id, hash) { return known }
-            var record: [UInt8] = []
-            let name = try name(owner, id)
-            guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return nil }
-            cache.insert(record, hash)
-            return record
-        }
+    /// Empty where there is none.
+    private func name(_ owner: RawSpan, _ id: RawSpan) throws(StoreError) -> [UInt8] {
+        try nameQuery.bind(1, owner)
+        try nameQuery.bind(2, id)
+        guard try nameQuery.step() else { return [] }
+        defer { nameQuery.reset() }
+        return ContactName.clean(nameQuery.bytes(0).bytes)
+    }
+}
 
-        private mutating func look(_ now: Instant) throws(StoreError) {
-            guard try revisionQuery.step() else { return }
-            let found = revisionQuery.integer(0)
-            revisionQuery.reset()
-            if found != revision { cache.removeAll() }
-            revision = found
-            nextLook = now + .seconds(1)
-        }
+/// The records of contacts that were asked for last, and those that turned out to be nobody's. Bounded, in number and,
+/// because what is asked for comes from senders, in bytes.
+struct ContactCache: ~Copyable {
+    /// A longer record is not kept.
+    private static let longest = 512
 
-        /// Empty where there is none.
-        private func name(_ owner: RawSpan, _ id: RawSpan) throws(StoreError) -> [UInt8] {
-            try nameQuery.bind(1, owner)
-            try nameQuery.bind(2, id)
-            guard try nameQuery.step() else { return [] }
-            defer { nameQuery.reset() }
-            return ContactName.clean(nameQuery.bytes(0).bytes)
+    private struct Entry {
+        var record: [UInt8]
+        var hash: UInt32
+        /// Asked for since the hand of the clock came by.
+        var isRecent = false
+    }
+
+    private let capacity: Int
+    private var entries: [Entry] = []
+    private var index = KeyIndex()
+    private var hand = 0
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    var count: Int { entries.count }
+
+    /// Nil if nothing is known of the contact.
+    mutating func record(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) -> [UInt8]? {
+        let found = index.find(hash) { ContactRecord.matches(entries[$0].record, at: 0, owner: owner, id: id) }
+        guard let found else { return nil }
+        entries[found].isRecent = true
+        return entries[found].record
+    }
+
+    /// Remembers what was unknown.
+    mutating func insert(_ record: [UInt8], _ hash: UInt32) {
+        guard record.count <= Self.longest else { return }
+        let entry = Entry(record: record, hash: hash)
+        if entries.count < capacity {
+            index.insert(entry.hash, entries.count)
+            entries.append(entry)
+            return
         }
+        advance()
+        while entries[hand].isRecent {
+            entries[hand].isRecent = false
+            advance()
+        }
+        index.remove(entries[hand].hash, hand)
+        index.insert(entry.hash, hand)
+        entries[hand] = entry
+    }
+
+    private mutating func advance() { hand = hand + 1 < entries.count ? hand + 1 : 0 }
+
+    mutating func removeAll() {
+        entries.removeAll()
+        index = KeyIndex()
+        hand = 0
     }
 }

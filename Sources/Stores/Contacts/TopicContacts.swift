@@ -13,31 +13,12 @@ package struct TopicContacts: ~Copyable {
     private let topic: String
     private let cluster: String
     private let isCoPartitioned: Bool
-    private let store: ContactStore
     private let putPosition: Statement
     private let putSeen: Statement
     private let nameAgain: Statement
     /// Some of the contacts may be gone from the topic: it is read from its beginning.
     private var hasUnseen: Bool
-
-    package init(
-        _ state: StateFile, topic: String, cluster: String, isCoPartitioned: Bool = false
-    ) throws(StoreError) {
-        let store = try ContactStore(state)
-        let putPosition = try store.database.prepare(
-            "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
-                + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp")
-        let putSeen = try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?")
-        let nameAgain = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?")
-        hasUnseen = try store.database.prepare("SELECT 1 FROM contact_unseen").step()
-        self.nameAgain = nameAgain
-        self.topic = topic
-        self.cluster = cluster
-        self.isCoPartitioned = isCoPartitioned
-        self.store = store
-        self.putPosition = putPosition
-        self.putSeen = putSeen
-    }
+    private let store: ContactStore
 
     /// Forgets the contacts of another source. Gives the partitions, of so many that the topic has, that are to be read anew,
     /// since they may have missed a deletion. `now` is in milliseconds since 1970.
@@ -84,10 +65,8 @@ package struct TopicContacts: ~Copyable {
                 return try removePosition.run()
             }
             for partition in partitions {
-                try note.bind(1, Int64(partition))
-                try note.run()
-                try removePosition.bind(1, Int64(partition))
-                try removePosition.run()
+                try note.run(Int64(partition))
+                try removePosition.run(Int64(partition))
             }
         }
         hasUnseen = true
@@ -106,13 +85,11 @@ package struct TopicContacts: ~Copyable {
         let forget = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=?")
         try store.change { () throws(StoreError) in
             for place in places {
-                try remove.bind(1, Int64(place))
-                try remove.run()
-                try forget.bind(1, Int64(place))
-                try forget.run()
+                try remove.run(Int64(place))
+                try forget.run(Int64(place))
             }
         }
-        hasUnseen = try store.database.prepare("SELECT 1 FROM contact_unseen").step()
+        hasUnseen = try store.database.integer("SELECT 1 FROM contact_unseen") != nil
     }
 
     /// From now on contacts of these partitions are found, and of no others. The contacts of a whole topic always are.
@@ -121,10 +98,7 @@ package struct TopicContacts: ~Copyable {
         let put = try store.database.prepare("INSERT INTO contact_served VALUES(?)")
         try store.change { () throws(StoreError) in
             try store.database.execute("DELETE FROM contact_served WHERE partition>=0")
-            for partition in partitions {
-                try put.bind(1, Int64(partition))
-                try put.run()
-            }
+            for partition in partitions { try put.run(Int64(partition)) }
         }
     }
 
@@ -141,11 +115,7 @@ package struct TopicContacts: ~Copyable {
     package func see(_ partitions: Set<Int32>, now: Int64) throws(StoreError) {
         try store.database.transaction { () throws(StoreError) in
             try checkSource()
-            for partition in partitions {
-                try putSeen.bind(1, now)
-                try putSeen.bind(2, Int64(partition))
-                try putSeen.run()
-            }
+            for partition in partitions { try putSeen.run(now, Int64(partition)) }
         }
     }
 
@@ -166,22 +136,20 @@ package struct TopicContacts: ~Copyable {
             }
             let partition = isCoPartitioned ? record.position.partition : ContactStore.noPartition
             try key.withKey(contact) { (owner, id) throws(StoreError) in
-                if hasUnseen { try noteNamed(owner, id, in: partition) }
+                if hasUnseen {
+                    try nameAgain.bind(partition, owner, id)
+                    try nameAgain.run()
+                }
                 guard let name else { return try store.remove(owner: owner, id: id, in: partition) }
                 try value.withText(of: name) { (name) throws(StoreError) in
                     try store.put(owner: owner, id: id, name: name, in: partition)
                 }
             }
         }
-        for position in last.values { try put(position, now) }
+        for place in last.values {
+            try putPosition.run(Int64(place.partition), place.offset, place.timestamp, now)
+        }
         return refused
-    }
-
-    private func noteNamed(_ owner: RawSpan, _ id: RawSpan, in partition: Int32) throws(StoreError) {
-        try nameAgain.bind(1, Int64(partition))
-        try nameAgain.bind(2, owner)
-        try nameAgain.bind(3, id)
-        try nameAgain.run()
     }
 
     /// No name is a deletion.
@@ -194,14 +162,6 @@ package struct TopicContacts: ~Copyable {
         guard let bytes = record.value else { return (contact, nil) }
         try value.read(bytes)
         return (contact, try value.name())
-    }
-
-    private func put(_ position: RecordPosition, _ now: Int64) throws(StoreError) {
-        try putPosition.bind(1, Int64(position.partition))
-        try putPosition.bind(2, position.offset)
-        try putPosition.bind(3, position.timestamp)
-        try putPosition.bind(4, now)
-        try putPosition.run()
     }
 
     private func claim() throws(StoreError) {
@@ -237,4 +197,40 @@ package struct TopicContacts: ~Copyable {
         try statement.bind(2, topic)
         try statement.bind(3, isCoPartitioned ? 1 : 0)
     }
+}
+
+extension TopicContacts {
+    package init(
+        _ state: StateFile, topic: String, cluster: String, isCoPartitioned: Bool = false
+    ) throws(StoreError) {
+        let store = try ContactStore(state)
+        self.init(
+            topic: topic, cluster: cluster, isCoPartitioned: isCoPartitioned,
+            putPosition: try store.database.prepare(
+                "INSERT INTO contact_position VALUES(?, ?, ?, ?) "
+                    + "ON CONFLICT DO UPDATE SET offset=excluded.offset, timestamp=excluded.timestamp"),
+            putSeen: try store.database.prepare("UPDATE contact_position SET seen=? WHERE partition=?"),
+            nameAgain: try store.database.prepare(
+                "DELETE FROM contact_unseen WHERE partition=? AND owner=? AND id=?"),
+            hasUnseen: try store.database.integer("SELECT 1 FROM contact_unseen") != nil, store: store)
+    }
+}
+
+/// A record of a compacted topic that is kept as a copy here, in memory that somebody else holds.
+package struct TopicRecord {
+    package let position: RecordPosition
+    let key: UnsafeRawBufferPointer?
+    let value: UnsafeRawBufferPointer?
+
+    package init(_ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
+        self.position = position
+        self.key = key
+        self.value = value
+    }
+}
+
+/// A record that does not say what records of its topic say, and why.
+package struct RefusedRecord: Sendable, Equatable {
+    package let position: RecordPosition
+    package let what: String
 }

@@ -1,5 +1,3 @@
-import CPushmillSQLite
-
 /// The connection of one owner to a file of counts, and what it says in SQL.
 struct CountConnection: ~Copyable {
     private static let version = 1
@@ -25,7 +23,7 @@ struct CountConnection: ~Copyable {
     /// Grows with each opening: who opened the file earlier writes nothing any more.
     private let owner: Int64
     /// As they were when it was opened.
-    let position: ChangelogPosition?
+    let position: RecordPosition?
     let highest: CountState?
 
     /// Throws `damaged` where the file is not of this identity.
@@ -54,8 +52,8 @@ struct CountConnection: ~Copyable {
     private static func take(
         _ database: borrowing Database, _ identity: CountFile.Identity
     ) throws(StoreError) -> Int64 {
-        let version = try number("PRAGMA user_version", database)
-        if version == 0, try number("SELECT count(*) FROM sqlite_schema", database) == 0 {
+        let version = try database.integer("PRAGMA user_version") ?? 0
+        if version == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
             try database.execute(schema)
             let insert = try database.prepare(
                 "INSERT INTO meta(id, cluster, changelog, source, secret, owner) VALUES(1, ?, ?, ?, ?, 1)")
@@ -85,15 +83,9 @@ struct CountConnection: ~Copyable {
         return owner + 1
     }
 
-    private static func number(_ sql: String, _ database: borrowing Database) throws(StoreError) -> Int64 {
-        let query = try database.prepare(sql)
-        defer { query.reset() }
-        return try query.step() ? query.integer(0) : 0
-    }
-
     private static func read(
         _ database: borrowing Database
-    ) throws(StoreError) -> (ChangelogPosition?, CountState?) {
+    ) throws(StoreError) -> (RecordPosition?, CountState?) {
         let query = try database.prepare(
             """
             SELECT partition, offset, timestamp, highest_count, highest_incarnation, highest_source,
@@ -101,7 +93,7 @@ struct CountConnection: ~Copyable {
             """)
         defer { query.reset() }
         guard try query.step() else { throw .damaged(path: database.path, what: "does not say where it stands") }
-        let position = ChangelogPosition(
+        let position = RecordPosition(
             partition: Int32(clamping: query.integer(0)), offset: query.integer(1), timestamp: query.integer(2))
         let highest = CountState(
             count: Int32(clamping: query.integer(3)), incarnation: UInt32(clamping: query.integer(4)),
@@ -124,7 +116,7 @@ struct CountConnection: ~Copyable {
     }
 
     func write(
-        _ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?, highest: CountState?
+        _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, highest: CountState?
     ) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
             try note.bindNumbers(position.map { [Int64($0.partition), $0.offset, $0.timestamp] }, from: 1)
@@ -160,17 +152,5 @@ extension Statement {
             return
         }
         for (place, number) in zip(index..., numbers) { try bind(place, number) }
-    }
-}
-
-extension StoreError {
-    /// The file will not get better: what it holds is not ours, or broken.
-    var isDamage: Bool {
-        switch self {
-        case .damaged, .newerSchema: true
-        case .sqlite(_, let code, _, _):
-            [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR].contains(code & 0xff)
-        case .inUse, .unopened, .unreadableLine: false
-        }
     }
 }

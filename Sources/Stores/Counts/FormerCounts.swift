@@ -38,10 +38,8 @@ package struct FormerCounts: ~Copyable {
     }
 
     private func isAny(_ table: String) throws(StoreError) -> Bool {
-        try database.prepare("SELECT 1 FROM \(table)").step()
+        try database.integer("SELECT 1 FROM \(table)") != nil
     }
-
-    // MARK: The journal
 
     /// Recipient, app (each with its length) and count, as LEB128 where they are numbers. False where the bytes are others.
     private static func decode(

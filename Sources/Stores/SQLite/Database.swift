@@ -49,6 +49,12 @@ package struct Database: ~Copyable {
         return Statement(statement, path: path)
     }
 
+    /// The first number of the first row; nil where there is no row.
+    func integer(_ sql: String) throws(StoreError) -> Int64? {
+        let query = try prepare(sql)
+        return try query.step() ? query.integer(0) : nil
+    }
+
     /// All of it or nothing. The write lock is taken at once, so that what `body` reads is still so when it writes.
     package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try enclose("BEGIN IMMEDIATE", body)
@@ -78,10 +84,136 @@ package struct Database: ~Copyable {
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 }
 
+/// A prepared statement, made once and used again and again by the thread of its connection.
+package struct Statement: ~Copyable {
+    private let handle: OpaquePointer
+    private let path: String
+
+    init(_ handle: OpaquePointer, path: String) {
+        self.handle = handle
+        self.path = path
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Arguments are numbered from 1 and stay until they are bound anew. The bytes are copied.
+    package func bind(_ index: Int32, _ bytes: RawSpan) throws(StoreError) {
+        let code = bytes.withUnsafeBytes { bytes in
+            // A null pointer would bind NULL, not the empty blob.
+            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
+            return sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), pushmill_sqlite_transient())
+        }
+        try check(code)
+    }
+
+    package func bind(_ index: Int32, _ text: String) throws(StoreError) {
+        try check(sqlite3_bind_text(handle, index, text, -1, pushmill_sqlite_transient()))
+    }
+
+    package func bind(_ index: Int32, _ number: Int64) throws(StoreError) {
+        try check(sqlite3_bind_int64(handle, index, number))
+    }
+
+    /// NULL.
+    func bindNothing(_ index: Int32) throws(StoreError) { try check(sqlite3_bind_null(handle, index)) }
+
+    /// Goes to the next row; false at the end, where the statement is ready to be run again.
+    package func step() throws(StoreError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW:
+            return true
+        case SQLITE_DONE:
+            sqlite3_reset(handle)
+            return false
+        case let code:
+            let error = failure(code)
+            sqlite3_reset(handle)
+            throw error
+        }
+    }
+
+    /// Runs it to its end with these numbers as its first arguments; rows are dropped.
+    package func run(_ numbers: Int64...) throws(StoreError) {
+        for (index, number) in zip(Int32(1)..., numbers) { try bind(index, number) }
+        while try step() {}
+    }
+
+    /// Gives up the rows that are left.
+    package func reset() { sqlite3_reset(handle) }
+
+    /// The columns of the row that `step` went to, numbered from 0.
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    package func text(_ column: Int32) -> String {
+        sqlite3_column_text(handle, column).map { String(cString: $0) } ?? ""
+    }
+
+    /// The bytes are good until the next step or reset.
+    package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_blob(handle, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    private func check(_ code: Int32) throws(StoreError) {
+        guard code == SQLITE_OK else { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> StoreError {
+        let sql = sqlite3_sql(handle).map { String(cString: $0) } ?? ""
+        return StoreError(code, path: path, handle: sqlite3_db_handle(handle), sql: sql)
+    }
+}
+
+/// What can go wrong with what must survive.
+package enum StoreError: Error, Equatable {
+    /// SQLite refused; `sql` is the statement, or what was attempted where there is none.
+    case sqlite(path: String, code: Int32, message: String, sql: String)
+    /// Another process holds the file.
+    case inUse(path: String)
+    /// The system refused to open or lock a file.
+    case unopened(path: String, message: String)
+    /// A newer version wrote the file.
+    case newerSchema(path: String, found: Int, known: Int)
+    /// A file of lines that we were given, not written by us.
+    case unreadableLine(path: String, line: Int, what: String)
+    /// What the file holds is not what was written there.
+    case damaged(path: String, what: String)
+}
+
+extension StoreError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .sqlite(let path, let code, let message, let sql): "\(path): \(message) (SQLite \(code)) at: \(sql)"
+        case .inUse(let path): "\(path): in use by another process; stop it first"
+        case .unopened(let path, let message): "\(path): \(message)"
+        case .newerSchema(let path, let found, let known):
+            "\(path): written by a newer release (schema \(found), this one reads up to \(known + 1)): use that release, or the "
+                + "one before it"
+        case .unreadableLine(let path, let line, let what): "\(path):\(line): \(what)"
+        case .damaged(let path, let what): "\(path): damaged: \(what)"
+        }
+    }
+}
+
 extension StoreError {
     /// The one place where an error of SQLite becomes one of ours.
     init(_ code: Int32, path: String, handle: OpaquePointer?, sql: String) {
         let message = handle.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         self = .sqlite(path: path, code: code, message: message.map { String(cString: $0) } ?? "", sql: sql)
+    }
+
+    /// What the system says of the call that has just failed.
+    static func unopened(_ path: String) -> StoreError {
+        .unopened(path: path, message: String(cString: strerror(errno)))
+    }
+
+    /// The file will not get better: what it holds is not ours, or broken.
+    var isDamage: Bool {
+        switch self {
+        case .damaged, .newerSchema: true
+        case .sqlite(_, let code, _, _):
+            [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR].contains(code & 0xff)
+        case .inUse, .unopened, .unreadableLine: false
+        }
     }
 }

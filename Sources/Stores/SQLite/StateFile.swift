@@ -1,3 +1,5 @@
+import Glibc
+
 /// The embedded state of one service: contacts, badge counts, positions. Lends connections to those who keep them.
 ///
 /// Counts and positions live in the memory of the process that runs the service, so that only the holder of the lock
@@ -29,4 +31,136 @@ package final class StateFile: Sendable {
     }
 
     package func connect() throws(StoreError) -> Database { try Database.open(path: path) }
+}
+
+/// An advisory lock that one process at a time can hold. The system gives it back when the process ends, however it
+/// ends; the file stays.
+///
+/// SQLite's own locks sit on the database file and would be lost if anyone here opened and closed that too, so this is
+/// a file beside it.
+struct FileLock: ~Copyable, Sendable {
+    private let descriptor: Int32
+
+    /// Throws `inUse` at once where another process holds it.
+    init(for path: String) throws(StoreError) {
+        let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .unopened(path) }
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let failure = errno
+            if failure == EINTR { continue }
+            close(descriptor)
+            throw failure == EWOULDBLOCK
+                ? .inUse(path: path) : .unopened(path: path, message: String(cString: strerror(failure)))
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// A SQLite file that is of no use here, set aside for an operator to look at, with the log that belongs to it.
+enum AsideFile {
+    /// How many are kept of one file.
+    static let kept = 2
+
+    /// Gives where it is now.
+    static func move(_ path: String) throws(StoreError) -> String {
+        for number in (1..<kept).reversed() { try move(aside(path, number), to: aside(path, number + 1)) }
+        try move(path, to: aside(path, 1))
+        return aside(path, 1)
+    }
+
+    /// All that SQLite has of it.
+    static func remove(_ path: String) throws(StoreError) {
+        for suffix in ["", "-wal", "-shm"] {
+            guard unlink(path + suffix) == 0 || errno == ENOENT else { throw .unopened(path + suffix) }
+        }
+    }
+
+    private static func aside(_ path: String, _ number: Int) -> String { "\(path).aside-\(number)" }
+
+    private static func move(_ path: String, to other: String) throws(StoreError) {
+        try remove(other)
+        guard rename(path, other) == 0 || errno == ENOENT else { throw .unopened(path) }
+        guard rename("\(path)-wal", "\(other)-wal") == 0 || errno == ENOENT else { throw .unopened(path) }
+    }
+}
+
+/// The tables of a state file. The file knows its version; each step leads from one version to the next. A step adds, and
+/// leaves what the release before reads and writes as it is: so a file of the next release is used by this one as it stands.
+enum Schema {
+    static let steps = [
+        // The owner "*" is the shared directory. The revision grows when contacts change.
+        // There is a source, and its positions, where the contacts are those of a topic.
+        // A count is that of its newest row in the journal, else its own.
+        """
+        CREATE TABLE contact(
+            owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL, PRIMARY KEY(owner, id)) WITHOUT ROWID;
+        CREATE TABLE badge(
+            recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY(recipient, app)) WITHOUT ROWID;
+        CREATE TABLE badge_journal(id INTEGER PRIMARY KEY, counts BLOB NOT NULL);
+        CREATE TABLE position(
+            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, metadata TEXT NOT NULL,
+            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
+        CREATE TABLE owner(id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, consumer_group TEXT NOT NULL);
+        CREATE TABLE contact_source(
+            id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL, seen INTEGER NOT NULL);
+        CREATE TABLE contact_position(
+            partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL);
+        CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
+        INSERT INTO contact_revision VALUES(1, 0);
+        """,
+        // Counts as the copy of a changelog's partitions, and the last record of each that they contain.
+        """
+        CREATE TABLE partition_badge(
+            partition INTEGER NOT NULL, recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
+            PRIMARY KEY(partition, recipient, app)) WITHOUT ROWID;
+        CREATE TABLE changelog_source(
+            id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL);
+        CREATE TABLE changelog_position(
+            partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL, seen INTEGER NOT NULL);
+        """,
+        // Contacts of one partition of a topic beside those of another; what belongs to none is in -1, always served. When
+        // a partition was last known to its end is its own.
+        """
+        ALTER TABLE contact RENAME TO former_contact;
+        CREATE TABLE contact(
+            partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL,
+            PRIMARY KEY(owner, id, partition)) WITHOUT ROWID;
+        INSERT INTO contact SELECT -1, owner, id, name FROM former_contact;
+        DROP TABLE former_contact;
+        CREATE TABLE contact_served(partition INTEGER PRIMARY KEY);
+        INSERT INTO contact_served VALUES(-1);
+        ALTER TABLE contact_position ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+        UPDATE contact_position SET seen=coalesce((SELECT seen FROM contact_source), 0);
+        ALTER TABLE contact_source DROP COLUMN seen;
+        ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
+        """,
+        // Counts live in files of their own; a row says that those of this one were carried over. Contacts that a reading of
+        // their topic from its beginning has not named yet.
+        """
+        CREATE TABLE badge_carried(id INTEGER PRIMARY KEY CHECK(id=1));
+        CREATE TABLE contact_unseen(
+            partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL,
+            PRIMARY KEY(partition, owner, id)) WITHOUT ROWID;
+        """,
+    ]
+
+    static func prepare(_ database: borrowing Database, steps: [String] = Schema.steps) throws(StoreError) {
+        if try version(of: database, known: steps.count) >= steps.count { return }
+        try database.transaction { () throws(StoreError) in
+            // Another process may have been here since.
+            for step in steps.dropFirst(try version(of: database, known: steps.count)) { try database.execute(step) }
+            try database.execute("PRAGMA user_version=\(steps.count)")
+        }
+    }
+
+    private static func version(of database: borrowing Database, known: Int) throws(StoreError) -> Int {
+        let found = Int(try database.integer("PRAGMA user_version") ?? 0)
+        guard (0...known + 1).contains(found) else {
+            throw .newerSchema(path: database.path, found: found, known: known)
+        }
+        return found
+    }
 }

@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStores
 import Testing
 
@@ -19,14 +20,14 @@ struct ChangelogRestoreTests {
         _ restore: inout ChangelogRestore, _ number: Int32, _ offset: Int64, _ recipient: String, _ value: String?,
         timestamp: Int64 = 1
     ) -> ChangelogRestore.Taking {
-        let position = ChangelogPosition(partition: number, offset: offset, timestamp: timestamp)
+        let position = RecordPosition(partition: number, offset: offset, timestamp: timestamp)
         return key(recipient).withUnsafeBytes { key in
             guard let value else { return restore.take(position, key: key, value: nil) }
             return Array(value.utf8).withUnsafeBytes { restore.take(position, key: key, value: $0) }
         }
     }
 
-    private static func reading(_ number: Int32, from last: ChangelogPosition? = nil) -> ChangelogRestore {
+    private static func reading(_ number: Int32, from last: RecordPosition? = nil) -> ChangelogRestore {
         var restore = ChangelogRestore(secret: secret)
         restore.add(7)
         _ = restore.takeTurns()
@@ -67,10 +68,10 @@ struct ChangelogRestoreTests {
     func starts() {
         var restore = Self.reading(3)
         #expect(restore.isChanged)
-        #expect(restore.takeStarts() == [ChangelogPosition(partition: 3, offset: ChangelogPosition.beginning)])
+        #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
         #expect(!restore.isChanged)
-        var known = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
-        #expect(known.takeStarts() == [ChangelogPosition(partition: 3, offset: 9, timestamp: 4)])
+        var known = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
+        #expect(known.takeStarts() == [RecordPosition(partition: 3, offset: 9, timestamp: 4)])
     }
 
     @Test("Records become rows of their partition; others' say nothing")
@@ -104,14 +105,14 @@ struct ChangelogRestoreTests {
 
     @Test("Another record where the last one stood: it is another log, and read from its beginning")
     func anew() {
-        var restore = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
         #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 5) == .anew(0))
         restore.beginAnew(0)
         #expect(restore.index(ofNumber: 3) == nil)
         // What still comes of the old way says nothing.
         #expect(Self.take(&restore, 3, 10, "anna", "1") == .taken)
         #expect(restore.reading[0].rows.isEmpty)
-        #expect(restore.takeStarts() == [ChangelogPosition(partition: 3, offset: ChangelogPosition.beginning)])
+        #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
         #expect(restore.index(ofNumber: 3) == 0)
     }
 
@@ -119,7 +120,7 @@ struct ChangelogRestoreTests {
         "The same record, a later one after compaction, or one without a time is the log that was read",
         arguments: [(9, 4), (12, 77), (9, -1)] as [(Int64, Int64)])
     func same(offset: Int64, timestamp: Int64) {
-        var restore = Self.reading(3, from: ChangelogPosition(partition: 3, offset: 9, timestamp: 4))
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
         #expect(Self.take(&restore, 3, offset, "anna", "1", timestamp: timestamp) == .taken)
         // Only the first record is compared.
         #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == .taken)

@@ -15,9 +15,9 @@ struct CountTableTests {
             if number % 100 != 99 { continue }
             let isLoaded = counts.load()
             #expect(isLoaded)
-            if number > 10_000 { least = min(least, counts.accountCount) }
+            if number > 10_000 { least = min(least, counts.table.count) }
         }
-        let (count, longest) = (counts.accountCount, counts.longestProbe)
+        let (count, longest) = (counts.table.count, counts.table.longestProbe)
         // Of 3,328 cells, 13 in 16: 2,704.
         #expect(least >= 2_600 && count <= 2_704 && longest < 60)
     }
@@ -48,7 +48,7 @@ struct CountTableTests {
             #expect(isLoaded && cell != nil)
             if let cell { _ = counts.change(cell, to: CountState(count: 1, offset: Int64(number)), by: 9) }
         }
-        var (count, bytes) = (counts.accountCount, counts.byteCount)
+        var (count, bytes) = (counts.table.count, counts.byteCount)
         #expect(count == 2000 && bytes > 1 << 16)
         for number in 0..<2000 {
             counts.stored(account(number), CountState(count: 1, offset: Int64(number)))
@@ -57,7 +57,7 @@ struct CountTableTests {
         let isWritten = counts.writeBehind(at: nil)
         counts.want(account(0))
         let isLoaded = counts.load()
-        (count, bytes) = (counts.accountCount, counts.tableBytes)
+        (count, bytes) = (counts.table.count, counts.table.byteCount)
         #expect(isWritten && isLoaded && count <= 104 && bytes <= 1 << 12)
     }
 
@@ -75,7 +75,7 @@ struct CountTableTests {
         counts.stored(account(1), states[0])
         counts.rollBack()
         let isWritten = counts.writeBehind(at: nil)
-        let (state, held) = (counts.state(of: cell), counts.heldCount)
+        let (state, held) = (counts.state(of: cell), counts.table.heldCount)
         #expect(isWritten && state == states[0] && held == 0)
     }
 

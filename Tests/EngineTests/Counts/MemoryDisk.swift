@@ -3,7 +3,7 @@ import PushmillStores
 /// A disk in memory that can be told to fail.
 final class MemoryDisk: CountDisk {
     private(set) var rows: [AccountHash: CountState] = [:]
-    private(set) var position: ChangelogPosition?
+    private(set) var position: RecordPosition?
     private(set) var highest: CountState?
     private(set) var reads = 0
     private(set) var writes = 0
@@ -19,7 +19,7 @@ final class MemoryDisk: CountDisk {
         return !isFailing
     }
 
-    func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool {
+    func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
         if isFailing { return false }
         writes += 1
@@ -44,4 +44,4 @@ func account(_ number: Int) -> AccountHash {
     withUnsafeBytes(of: number) { AccountSecret(1, 2).hash($0) }
 }
 
-func position(_ offset: Int64) -> ChangelogPosition { ChangelogPosition(partition: 3, offset: offset, timestamp: 7) }
+func position(_ offset: Int64) -> RecordPosition { RecordPosition(partition: 3, offset: offset, timestamp: 7) }

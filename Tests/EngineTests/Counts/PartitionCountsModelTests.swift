@@ -128,7 +128,7 @@ struct PartitionCountsModelTests {
             let state = counts.state(of: cell)
             #expect(state == (undoes ? model.committed : model.live)[number] ?? CountState(count: 0))
         }
-        let left = counts.accountCount
+        let left = counts.table.count
         #expect(left <= 1 << 12 / 32)
     }
 

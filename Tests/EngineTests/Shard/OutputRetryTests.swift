@@ -54,7 +54,7 @@ struct OutputRetryTests {
         #expect(retry.outstanding == 3)
     }
 
-    @Test("Of a batch that is refused each is sent alone, and only the guilty one is told")
+    @Test("Of a batch that is refused each is sent alone, and only the poison record is told")
     func suspects() {
         var retry = Retry()
         for _ in 1...3 { retry.published() }
@@ -66,7 +66,7 @@ struct OutputRetryTests {
         #expect(retry.state == .alone(tag: 1))
         #expect(retry.answered(1, nil, nil, sequence: 4) == .done)
         #expect(sendAll(&retry, now) == ["2"])
-        #expect(retry.answered(2, .refused(reason: "bad"), "2", sequence: 5) == .guilty)
+        #expect(retry.answered(2, .refused(reason: "bad"), "2", sequence: 5) == .poison)
         retry.collected(now: now)
         #expect(sendAll(&retry, now) == ["3"])
         #expect(retry.answered(3, nil, nil, sequence: 6) == .done)

@@ -32,8 +32,8 @@ struct CountFileTests {
         counts.map { (account: AccountHash(high: $0 << 60, low: $0), state: $1) }
     }
 
-    private func position(_ offset: Int64) -> ChangelogPosition {
-        ChangelogPosition(partition: 3, offset: offset, timestamp: 1_700_000_000_000)
+    private func position(_ offset: Int64) -> RecordPosition {
+        RecordPosition(partition: 3, offset: offset, timestamp: 1_700_000_000_000)
     }
 
     private let one = CountState(count: 3, incarnation: 2, offset: 120_045)

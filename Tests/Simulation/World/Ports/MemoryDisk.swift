@@ -3,7 +3,7 @@ package import PushmillStores
 /// What a state folder has of one partition's counts. It survives the process; what was written is there.
 package final class DiskFile {
     package var rows: [AccountHash: CountState] = [:]
-    package var position: ChangelogPosition?
+    package var position: RecordPosition?
     package var highest: CountState?
     /// Grows with each opening: who opened it earlier writes nothing any more.
     package var owner = 0
@@ -19,7 +19,7 @@ package final class MemoryDisk: CountDisk {
     private let file: DiskFile
     private let isAlive: () -> Bool
     private var owner = 0
-    package private(set) var position: ChangelogPosition?
+    package private(set) var position: RecordPosition?
     package private(set) var highest: CountState?
 
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
@@ -43,7 +43,7 @@ package final class MemoryDisk: CountDisk {
         return true
     }
 
-    package func write(_ rows: [(account: AccountHash, state: CountState)], at position: ChangelogPosition?) -> Bool {
+    package func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         guard isAlive() else { return false }
         guard file.failures == 0 else {
             file.failures -= 1

@@ -66,11 +66,7 @@ extension SimulatedPorts {
         return producer.send(Outgoing(tag: tag, record: record, output: nil), to: log) ? .queued : .later
     }
 
-    package func refuseCurrent(reason: String) -> Bool {
-        let wasLetter = current?.value.isLetter ?? false
-        current?.value.isLetter = true
-        return !wasLetter
-    }
+    package func refuseCurrent(reason: String) { current?.value.isLetter = true }
 
     package func askLetter(
         of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
@@ -95,13 +91,13 @@ extension SimulatedPorts {
                 value.recipient = events[Int(event)].recipient
             }
             letters.append((tag, SimulatedOutput(value: value)))
-            tell(.letter(tag: tag))
+            hasNews()
         }
     }
 
-    package func takeLetter(tag: UInt64) -> SimulatedOutput? {
-        guard let index = letters.firstIndex(where: { $0.tag == tag }) else { return nil }
-        return letters.remove(at: index).output
+    package func takeLetters(into letters: inout [(tag: UInt64, output: SimulatedOutput)]) {
+        letters.append(contentsOf: self.letters)
+        self.letters.removeAll()
     }
 
     package func takeReports(into reports: inout [OutputReport<SimulatedOutput>]) {

@@ -148,7 +148,7 @@ extension SimulatedPorts {
 
     // MARK: The changelog
 
-    package func replicate(_ starts: [ChangelogPosition]) {
+    package func replicate(_ starts: [RecordPosition]) {
         for reader in replicas { reader.stop() }
         replicas = []
         replicated = []
@@ -183,7 +183,7 @@ extension SimulatedPorts {
             case .outOfLog(let partition): body(.outOfLog(partition: partition))
             case .record(let entry, let partition):
                 guard case .change(let key, let value) = entry.content else { continue }
-                let position = ChangelogPosition(
+                let position = RecordPosition(
                     partition: partition, offset: entry.offset, timestamp: entry.timestamp)
                 key.withUnsafeBytes { key in
                     if let value {

@@ -72,7 +72,7 @@ package final class SimulatedPorts: ShardPorts {
     let replicating: Connection
     let openFile: (TopicPartition) -> DiskFile
 
-    var commands: [ShardCommand] = []
+    var terminations = 0
 
     package struct Switches: Sendable {
         /// In a thousand records.
@@ -246,14 +246,14 @@ package final class SimulatedPorts: ShardPorts {
 
     // MARK: Commands and news
 
-    package func command(_ command: ShardCommand) {
-        commands.append(command)
+    package func terminate() {
+        terminations += 1
         hasNews()
     }
 
-    package func takeCommands(into commands: inout [ShardCommand]) {
-        commands.append(contentsOf: self.commands)
-        self.commands.removeAll()
+    package func takeTerminations() -> Int {
+        defer { terminations = 0 }
+        return terminations
     }
 
     package func tell(_ news: ShardNews) {
@@ -267,7 +267,8 @@ package final class SimulatedPorts: ShardPorts {
 
     /// Untaken news for which the thread would not wait: for what is not asked here it was woken once, when it came.
     func isEager(wantsRecords: Bool) -> Bool {
-        !groupEvents.isEmpty || !reports.isEmpty || !commands.isEmpty || wantsRecords && !fetched.isEmpty
+        !groupEvents.isEmpty || !reports.isEmpty || terminations > 0 || !letters.isEmpty
+            || wantsRecords && !fetched.isEmpty
     }
 
     /// Ends the references that hold the parts of a run together.

@@ -109,7 +109,7 @@ extension Run {
         // Told twice it leaves at once what it has.
         if instance.isRestarting { verdict.trouble() }
         instance.isRestarting = true
-        for host in instance.hosts { host.ports.command(.terminate) }
+        for host in instance.hosts { host.ports.terminate() }
         awaitEnd(instance, node, shards, patience: 600)
     }
 

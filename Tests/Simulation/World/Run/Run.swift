@@ -174,7 +174,7 @@ package final class Run {
     private func end() {
         run(for: .seconds(6)) { self.instances.allSatisfy { !$0.hosts.isEmpty && !$0.isRestarting } }
         isEnding = true
-        for instance in instances { for host in instance.hosts { host.ports.command(.terminate) } }
+        for instance in instances { for host in instance.hosts { host.ports.terminate() } }
         run(for: .seconds(8)) { self.instances.allSatisfy { $0.hosts.allSatisfy(\.hasEnded) } }
         for instance in instances where !instance.hosts.allSatisfy(\.hasEnded) {
             verdict.found("instance \(instance.index) did not end")

@@ -14,47 +14,14 @@ package struct OutputIndex: ~Copyable {
         }
     }
 
-    private let database: Database
     private let insertOutput: Statement
     private let insertPlace: Statement
     private let find: Statement
     private let mark: Statement
+    private let database: Database
     /// Topics are few: their positions stand for their names in the file.
     package private(set) var topics: [String] = []
     package private(set) var count: Int64 = 0
-
-    package init() throws(StoreError) {
-        let database = try Self.open()
-        let insertOutput = try database.prepare("INSERT INTO output(id, bytes) VALUES(?1, ?2)")
-        let insertPlace = try database.prepare(
-            "INSERT OR REPLACE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)")
-        let find = try database.prepare(
-            """
-            SELECT bytes FROM place JOIN output ON output.id=place.output
-            WHERE topic=?1 AND partition=?2 AND offset=?3
-            """)
-        let mark = try database.prepare("UPDATE place SET taken=1 WHERE topic=?1 AND partition=?2 AND offset=?3")
-        self.database = database
-        self.insertOutput = insertOutput
-        self.insertPlace = insertPlace
-        self.find = find
-        self.mark = mark
-    }
-
-    private static func open() throws(StoreError) -> Database {
-        // An empty path is a temporary file, which SQLite unlinks.
-        let database = try Database.open(path: "")
-        try database.execute(
-            """
-            PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768; PRAGMA temp_store=FILE;
-            CREATE TABLE output(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
-            CREATE TABLE place(
-                topic INTEGER NOT NULL, partition INTEGER NOT NULL, offset INTEGER NOT NULL, output INTEGER NOT NULL,
-                taken INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(topic, partition, offset)) WITHOUT ROWID;
-            BEGIN
-            """)
-        return database
-    }
 
     /// An output that comes again for the same input takes the place of the one before.
     package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) {
@@ -62,20 +29,19 @@ package struct OutputIndex: ~Copyable {
         try insertOutput.bind(1, count)
         try insertOutput.bind(2, bytes.span.bytes)
         try insertOutput.run()
-        try bind(insertPlace, place, numberOfNew(place.topic))
-        try insertPlace.bind(4, count)
-        try insertPlace.run()
+        try insertPlace.run(Int64(numberOfNew(place.topic)), Int64(place.partition), place.offset, count)
     }
 
     /// The output at this place, which counts as taken from now on.
     package mutating func take(_ place: Place) throws(StoreError) -> [UInt8]? {
         guard let number = topics.firstIndex(of: place.topic) else { return nil }
-        try bind(find, place, number)
+        try find.bind(1, Int64(number))
+        try find.bind(2, Int64(place.partition))
+        try find.bind(3, place.offset)
         guard try find.step() else { return nil }
         let bytes = Array(find.bytes(0))
         find.reset()
-        try bind(mark, place, number)
-        try mark.run()
+        try mark.run(Int64(number), Int64(place.partition), place.offset)
         return bytes
     }
 
@@ -102,15 +68,36 @@ package struct OutputIndex: ~Copyable {
         }
     }
 
-    private func bind(_ statement: borrowing Statement, _ place: Place, _ topic: Int) throws(StoreError) {
-        try statement.bind(1, Int64(topic))
-        try statement.bind(2, Int64(place.partition))
-        try statement.bind(3, place.offset)
-    }
-
     private mutating func numberOfNew(_ topic: String) -> Int {
         if let number = topics.firstIndex(of: topic) { return number }
         topics.append(topic)
         return topics.count - 1
+    }
+}
+
+extension OutputIndex {
+    package init() throws(StoreError) {
+        // An empty path is a temporary file, which SQLite unlinks.
+        let database = try Database.open(path: "")
+        try database.execute(
+            """
+            PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-32768; PRAGMA temp_store=FILE;
+            CREATE TABLE output(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+            CREATE TABLE place(
+                topic INTEGER NOT NULL, partition INTEGER NOT NULL, offset INTEGER NOT NULL, output INTEGER NOT NULL,
+                taken INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(topic, partition, offset)) WITHOUT ROWID;
+            BEGIN
+            """)
+        self.init(
+            insertOutput: try database.prepare("INSERT INTO output(id, bytes) VALUES(?1, ?2)"),
+            insertPlace: try database.prepare(
+                "INSERT OR REPLACE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)"),
+            find: try database.prepare(
+                """
+                SELECT bytes FROM place JOIN output ON output.id=place.output
+                WHERE topic=?1 AND partition=?2 AND offset=?3
+                """),
+            mark: try database.prepare("UPDATE place SET taken=1 WHERE topic=?1 AND partition=?2 AND offset=?3"),
+            database: database)
     }
 }

@@ -1,4 +1,35 @@
+import PushmillKafka
 import PushmillStores
+
+/// One moment: how far partitions are, and the counts that go with that.
+struct Cut {
+    struct Mark {
+        let partition: Int32
+        let epoch: UInt32
+        let place: TopicPartition
+        let snapshot: OffsetLedger.Snapshot
+
+        var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
+    }
+
+    var marks: [Mark] = []
+    var changes = CountChanges()
+    /// So many of the changes have been published.
+    var published = 0
+    /// The last changelog record of each partition that is known to be stored.
+    var ends: [Int32: RecordPosition] = [:]
+    /// The changes carry the time of their events.
+    var hasEventTime = false
+
+    /// What belongs to a partition that has gone, or gone back.
+    mutating func remove(partition: Int32) {
+        marks.removeAll { $0.partition == partition }
+        ends[partition] = nil
+        guard !changes.isEmpty else { return }
+        published -= changes.list[..<published].count { $0.partition == partition }
+        changes.remove(partition: partition)
+    }
+}
 
 /// What is settled of counts and not yet in the changelog: records to be, in the order in which they were settled. Keys
 /// stand one behind the other in one buffer.

@@ -1,0 +1,192 @@
+package import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
+import Synchronization
+
+/// What a shard shows of itself to others: a copy.
+package struct ShardFigures: Sendable {
+    package struct PartitionFigures: Sendable {
+        package let place: TopicPartition
+        /// The next offset to be taken; nil before it is served.
+        package let next: Int64?
+        /// Taken and not done.
+        package let inFlight: Int
+        /// Nothing is taken of it for now.
+        package let isPaused: Bool
+        /// The timestamp of the oldest record in flight, in milliseconds since 1970.
+        package let oldest: Int64?
+        /// That of the last one taken.
+        package let lastTaken: Int64?
+        /// It is read on from what was fetched last.
+        package let isFetched: Bool
+        /// Its counts are read from the changelog, or something else that it needs.
+        package let isRestoring: Bool
+
+        init<Ports: ShardPorts & ~Copyable>(
+            _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool
+        ) {
+            place = partition.place
+            next = partition.isServed ? partition.ledger.next : nil
+            inFlight = partition.ledger.inFlight
+            isFetched = partition.state == .running
+            isPaused = isFetched ? !canTake : partition.isServed
+            self.oldest = oldest
+            lastTaken = partition.timestamp > 0 ? partition.timestamp : nil
+            isRestoring = partition.state == .restoring
+        }
+    }
+
+    package var inFlight = 0
+    package var inFlightBytes = 0
+    package var isInitialized = false
+    package var canPublish = true
+    package var hasRoom = true
+    package var partitions: [PartitionFigures] = []
+
+    init() {}
+
+    init<Ports: ShardPorts & ~Copyable>(_ shard: borrowing Shard<Ports>) {
+        inFlight = shard.entries.count
+        inFlightBytes = shard.entries.byteCount
+        isInitialized = shard.checkpoint.isInitialized
+        canPublish = shard.retries.outputs.isIdle && !shard.isReplacingProducer
+        hasRoom = shard.hasRoom
+        let canTake = shard.canRun && hasRoom
+        let oldest = shard.oldestInFlight
+        for index in shard.partitions.indices where shard.partitions[index].state != .gone {
+            partitions.append(
+                PartitionFigures(shard.partitions[index], oldest: oldest[Int(index)], canTake: canTake))
+        }
+    }
+
+    package var restoring: Int { partitions.count { $0.isRestoring } }
+}
+
+extension Shard where Ports: ~Copyable {
+    /// The timestamp of the oldest record in flight of each partition, by its number. Published in an open transaction is in
+    /// flight too: nobody can read it yet. Looked for now and then, so that no message has to note anything.
+    fileprivate var oldestInFlight: [Int64?] {
+        var oldest = partitions.indices.map { partitions[$0].transactionStart }
+        var left = entries.count
+        var entry: UInt32 = 0
+        while left > 0 {
+            entry += 1
+            guard entries[entry].state != .free else { continue }
+            left -= 1
+            let index = entries[entry].partition
+            guard entries[entry].epoch == partitions[index].epoch else { continue }
+            oldest[Int(index)] = min(oldest[Int(index)] ?? .max, time(of: entry))
+        }
+        return oldest
+    }
+
+    /// A record without a timestamp is as old as its taking.
+    private func time(of entry: UInt32) -> Int64 {
+        if entries[entry].timestamp > 0 { return entries[entry].timestamp }
+        return ports.wallClock - Int64(clamping: now.nanoseconds(since: entries[entry].taken) / 1_000_000)
+    }
+}
+
+/// What is known of a shard's clients.
+package struct ClientFigures: Sendable {
+    package let consumed: ClientStatistics?
+    package let produced: ClientStatistics?
+    /// False while brokers answer nothing of what was published.
+    package var isAnswered = true
+    /// At most so many records are left of the changelog.
+    package var restoreLeft: Int64 = 0
+}
+
+extension KafkaPorts {
+    /// Without an answer to anything published, after which readiness says so.
+    private static let answerPatience: UInt64 = 5_000_000_000
+
+    /// `areHeld`: outputs wait that the producer did not take.
+    func clientFigures(areHeld: Bool) -> ClientFigures {
+        let waited = producer.outstanding == 0 && !areHeld ? 0 : now.nanoseconds(since: lastAnswer)
+        return ClientFigures(
+            consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
+            restoreLeft: reader?.left ?? 0)
+    }
+}
+
+/// What keeps a shard from going on, for the log: brokers that do not answer, and a lack of room.
+struct Pressure {
+    private static let patience = Duration.seconds(1)
+
+    private var isAnswered = true
+    private var isFull = false
+    /// What was taken when something was taken last.
+    private var taken: Int64 = 0
+    private var movedAt = Instant.past
+
+    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ now: Instant, _ log: Log) {
+        if clients.isAnswered != isAnswered {
+            isAnswered = clients.isAnswered
+            if isAnswered {
+                log.info("outputs are acknowledged again")
+            } else {
+                log.error("outputs wait: no broker acknowledges them", [.count(figures.inFlight)])
+            }
+        }
+        let taken = figures.partitions.reduce(0) { $0 &+ ($1.next ?? 0) }
+        if taken != self.taken || figures.hasRoom {
+            (self.taken, movedAt) = (taken, now)
+            if isFull, figures.hasRoom {
+                isFull = false
+                log.info("intake goes on")
+            }
+        } else if !isFull, now >= movedAt + Self.patience {
+            // Full it is whenever it catches up: that is told where nothing moves.
+            isFull = true
+            log.warning("too much is in flight: intake is paused", [.count(figures.inFlight)])
+        }
+    }
+}
+
+/// What one shard publishes of itself: written by its thread, at most every 200 ms, and read by who asks.
+final class FigureBox: Sendable {
+    /// To show takes 0.1 ms at most: with all 10,000 entries in flight, and none of them in a cache.
+    private static let interval = Duration.milliseconds(200)
+
+    private struct State {
+        var figures = ShardFigures()
+        var clients = ClientFigures(consumed: nil, produced: nil)
+    }
+
+    private let state = Mutex(State())
+    /// When the turn began that is under way, in nanoseconds; 0 between turns.
+    private let turn = Atomic<UInt64>(0)
+    private let next = Atomic<UInt64>(0)
+    /// Nanoseconds of turns that have ended.
+    private let worked = Atomic<UInt64>(0)
+
+    func begin(_ now: Instant) { turn.store(now.nanoseconds, ordering: .relaxed) }
+
+    /// True when figures are to be shown.
+    func end(_ now: Instant) -> Bool {
+        let began = Instant(nanoseconds: turn.exchange(0, ordering: .relaxed))
+        worked.store(worked.load(ordering: .relaxed) &+ now.nanoseconds(since: began), ordering: .relaxed)
+        guard now.nanoseconds >= next.load(ordering: .relaxed) else { return false }
+        next.store((now + Self.interval).nanoseconds, ordering: .relaxed)
+        return true
+    }
+
+    func show(_ figures: ShardFigures, _ clients: ClientFigures) {
+        state.withLock { state in
+            state.figures = figures
+            state.clients = clients
+        }
+    }
+
+    var seconds: Double { Double(worked.load(ordering: .relaxed)) / 1e9 }
+
+    var figures: ShardFigures { state.withLock { $0.figures } }
+    var clients: ClientFigures { state.withLock { $0.clients } }
+
+    /// How long the shard has been at one turn: a stage that calls itself immediate may hold it.
+    func busy(_ now: Instant) -> Duration {
+        let begin = turn.load(ordering: .relaxed)
+        return begin == 0 ? .zero : .nanoseconds(Int64(clamping: now.nanoseconds(since: Instant(nanoseconds: begin))))
+    }
+}

@@ -1,0 +1,207 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+
+/// Partitions that are to be given back together: drained within a bound, committed within another.
+struct Revocation {
+    enum Phase: Equatable {
+        case draining
+        /// Until the checkpoint of this number has ended.
+        case committing(UInt32)
+    }
+
+    var partitions: [Int32]
+    /// All that the group named, those included that were never read.
+    var places: [TopicPartition]
+    var phase = Phase.draining
+    /// Of the phase.
+    var deadline: Instant
+}
+
+/// What the group says: partitions come, and are drained and given back.
+extension Shard where Ports: ~Copyable {
+    private static var commitBound: Duration { .seconds(2) }
+
+    mutating func handle(_ event: GroupEvent) {
+        if ending.isLeaving { return }
+        switch event {
+        case .assigned(let places): assigned(places)
+        case .revoked(let places): revoked(places)
+        case .lost(let places): lost(places)
+        case .committed(let positions): for position in positions { handleCommitted(position) }
+        case .commitEnded(let number, let outcome): handleCommit(number, outcome)
+        case .outOfLog(let place): handleOutOfLog(place)
+        case .range(let place, let range): handleRange(place, range)
+        }
+    }
+
+    private mutating func assigned(_ places: [TopicPartition]) {
+        ports.tell(.assigned(places))
+        ports.acceptAssignment()
+        for place in places where partitions.index(of: place) == nil {
+            _ = partitions.insert(place, topic: ports.number(ofTopic: place.topic), now: now)
+        }
+        readAnewAll(from: now)
+    }
+
+    /// A rebalance may have lost what was fetched: what stays is read on from the record after the last one taken, at that
+    /// time, which is when the group has its answer. Until then librdkafka reads nothing of it.
+    private mutating func readAnewAll(from time: Instant) {
+        if PlantedFault.isPlanted(.batchLossTakenForGap) { return }
+        for index in partitions.indices {
+            switch partitions[index].state {
+            case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
+            case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
+            case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
+            }
+        }
+    }
+
+    private mutating func revoked(_ places: [TopicPartition]) {
+        ports.tell(.revoked(places))
+        var drained: [Int32] = []
+        for place in places {
+            guard let index = partitions.index(of: place) else { continue }
+            restore.remove(index)
+            partitions[index].state = .draining
+            drained.append(index)
+        }
+        let bound = ending.isRunning ? settings.drain : min(settings.drain, ending.left(now))
+        revocation = Revocation(
+            partitions: (revocation?.partitions ?? []) + drained, places: (revocation?.places ?? []) + places,
+            deadline: now + bound)
+        readAnewAll(from: .never)
+    }
+
+    private mutating func lost(_ places: [TopicPartition]) {
+        ports.tell(.lost(places))
+        for place in places {
+            guard let index = partitions.index(of: place) else { continue }
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
+            abandon(index)
+        }
+        if var open = revocation {
+            open.partitions.removeAll { partitions[$0].state == .gone }
+            open.places.removeAll { places.contains($0) }
+            revocation = open.places.isEmpty ? nil : open
+        }
+        forgetRefusals(of: places)
+        ports.giveBack(places)
+        ports.forget(places)
+        if servesNothing { confirmation = nil }
+        readAnewAll(from: now)
+    }
+
+    var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
+
+    /// Nothing of it counts here any more.
+    private mutating func abandon(_ index: Int32) {
+        restore.remove(index)
+        dropEntries(of: index)
+        changes.remove(partition: index)
+        cut.remove(partition: index)
+        partitions.remove(index)
+        if settings.counts { shareBudget() }
+    }
+
+    private mutating func forgetRefusals(of places: [TopicPartition]) {
+        guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
+        poisonRecords = poisonRecords.filter { !places.contains($0.key.partition) }
+        suspects = suspects.filter { !places.contains($0.partition) }
+    }
+
+    mutating func advanceRevocation() {
+        guard var open = revocation else { return }
+        switch open.phase {
+        case .draining:
+            let unfinished = open.partitions.reduce(0) { $0 + partitions[$1].unfinished }
+            guard unfinished == 0 || now >= open.deadline else { return }
+            if unfinished > 0 {
+                ports.tell(.drainTooLong(unfinished: unfinished))
+                for index in open.partitions { dropUnpublished(of: index) }
+            }
+            open.phase = .committing(checkpoint.want())
+            open.deadline = now + Self.commitBound
+            revocation = open
+        case .committing(let number):
+            guard hasCommitted(number) || now >= open.deadline else { return }
+            revocation = nil
+            giveBack(open)
+        }
+    }
+
+    private mutating func giveBack(_ revocation: Revocation) {
+        for index in revocation.partitions {
+            // What is not committed of it is another's to do again.
+            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+                checkpoint.failTransaction()
+            }
+            _ = partitions[index].writeBehind()
+            abandon(index)
+        }
+        forgetRefusals(of: revocation.places)
+        ports.giveBack(revocation.places)
+        ports.forget(revocation.places)
+        ports.tell(.givenBack(revocation.places))
+        readAnewAll(from: now)
+    }
+
+    /// All that was done by the checkpoint of this number is with the group.
+    func hasCommitted(_ number: UInt32) -> Bool {
+        Int32(bitPattern: checkpoint.ended &- number) >= 0 || !isDirty && !checkpoint.isUnderWay
+    }
+
+    /// Everything that is unfinished of a partition comes to nothing here.
+    mutating func dropEntries(of index: Int32) {
+        partitions[index].epoch &+= 1
+        partitions[index].unfinished = 0
+        let epoch = partitions[index].epoch
+        order.removeWaiting(&entries, of: index, before: epoch)
+        forgetHeld(of: index, before: epoch)
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state != .free && entries[entry].partition == index && entries[entry].epoch != epoch {
+            drop(entry)
+        }
+    }
+
+    /// What is not published of a partition is left to its next owner; what is goes on.
+    mutating func dropUnpublished(of index: Int32) {
+        partitions[index].isGivenUp = true
+        order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
+        forgetHeld(of: index, before: partitions[index].epoch &+ 1)
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
+            partitions[index].unfinished -= 1
+            drop(entry)
+        }
+    }
+
+    private mutating func forgetHeld(of index: Int32, before epoch: UInt32) {
+        guard retries.heldCount > 0 else { return }
+        var gone: Set<UInt64> = []
+        for entry in 1...UInt32(entries.capacity)
+        where entries[entry].state == .held && entries[entry].partition == index && entries[entry].epoch != epoch {
+            gone.insert(entries.tag(of: entry))
+        }
+        retries.outputs.remove { gone.contains($0) }
+        retries.letters.remove { gone.contains($0) }
+    }
+
+    private mutating func drop(_ entry: UInt32) {
+        switch entries[entry].state {
+        case .free: return
+        // Still to be answered.
+        case _ where entries[entry].isUnanswered:
+            entries[entry].state = .published
+            return
+        case .suspended:
+            wakeUps.remove(entry, &entries)
+            if !PlantedFault.isPlanted(.revokedResultPublished) { ports.abandon(entry: Int(entry)) }
+        case .waiting, .held, .published, .done: break
+        }
+        letGo(of: entry)
+        remove(entry)
+    }
+}

@@ -1,0 +1,121 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+
+/// Transactions, and the producers that they are of.
+extension Shard where Ports: ~Copyable {
+    /// One step, and what follows from its outcome.
+    mutating func step(_ step: TransactionStep) {
+        let outcome = ports.transact(step)
+        now = ports.now
+        switch (step, outcome) {
+        case (.commit, .done):
+            accept { _ in true }
+            storeChanges { _ in true }
+            cut.marks.removeAll(keepingCapacity: true)
+            for index in partitions.indices {
+                partitions[index].counts?.commitChanges()
+                partitions[index].transactionStart = nil
+            }
+            forgetRefusals()
+        case (.initialize, .done): ports.tell(.transactionsTakenOver)
+        case (.abort, .done):
+            ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
+            abortReason = nil
+        case (_, .abort(let reason)), (_, .notAMember(let reason)): abortReason = reason
+        case (_, .failed(let reason)): ports.tell(.producerReplaced(reason: reason))
+        default: break
+        }
+        perform(checkpoint.stepped(step, outcome, now: now))
+    }
+
+    /// What was refused of records that are committed says nothing any more.
+    private mutating func forgetRefusals() {
+        guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
+        for index in partitions.indices where partitions[index].state != .gone {
+            let (place, position) = (partitions[index].place, partitions[index].committed.offset)
+            poisonRecords = poisonRecords.filter { $0.key.partition != place || $0.key.offset >= position }
+            suspects = suspects.filter { $0.partition != place || $0.offset >= position }
+        }
+    }
+
+    /// The transaction has come to nothing: every partition is read on from its last commit.
+    mutating func rewindAll() {
+        for index in partitions.indices where partitions[index].isServed {
+            dropEntries(of: index)
+            partitions[index].counts?.rollBack()
+            if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
+            // One that is drained goes to its next owner as it was committed.
+            if partitions[index].state == .draining { continue }
+            partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
+        }
+        changes.removeCounted()
+        isDirty = !changes.isEmpty
+        for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
+    }
+
+    /// It comes to pass, or to nothing, with the whole transaction.
+    mutating func completeInTransaction(_ entry: UInt32) {
+        let index = entries[entry].partition
+        if !partitions[index].isInTransaction { partitions[index].transactionStart = entries[entry].timestamp }
+        guard count(entry) else {
+            checkpoint.failTransaction()
+            return failDisk(of: index)
+        }
+        complete(entry)
+    }
+
+    /// What was published is part of a transaction that is to be aborted.
+    mutating func failTransaction(
+        _ entry: UInt32, _ failure: OutputReport<Ports.Output>.Failure, isPoison: Bool
+    ) {
+        switch failure {
+        case .refused(let reason):
+            let source = source(of: entry)
+            if isPoison {
+                ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
+                suspects.remove(source)
+                poisonRecords[source] = reason
+            } else {
+                suspects.insert(source)
+            }
+        case .unavailable(let reason):
+            ports.tell(.outputsReturned(reason: reason))
+            // The next transactions do without dead letters for a while.
+            if entries[entry].destination == .deadLetters { lettersFrom = now + .seconds(5) }
+        case .purged: break
+        }
+        checkpoint.failTransaction()
+        entries[entry].state = .published
+    }
+
+    /// A producer that has failed for good is replaced when everything that was published by it is answered.
+    mutating func replaceProducerIfFailed() {
+        if !isReplacingProducer, ports.hasProducerFailed {
+            isReplacingProducer = true
+            nextReplacement = now
+            ports.purge(all: false)
+            ports.tell(.producerReplaced(reason: "the producer has failed"))
+            perform(checkpoint.producerFailed(now: now))
+        }
+    }
+
+    /// Called for `Checkpoint.Action.replaceProducer`, and while a producer has failed without transactions.
+    mutating func replaceProducer() {
+        guard isReplacingProducer, now >= nextReplacement else { return }
+        guard retries.outstanding == 0, changesUnanswered == 0 else {
+            // Requests that are on their way are answered within the brokers' time-out, or given up.
+            ports.purge(all: settings.isTransactional)
+            nextReplacement = now + .milliseconds(20)
+            return
+        }
+        let works = ports.replaceProducer()
+        checkpoint.replaced(works, now: now)
+        guard works else {
+            nextReplacement = now + .milliseconds(500)
+            return
+        }
+        isReplacingProducer = false
+        if settings.isTransactional { restoreAll() }
+    }
+}
