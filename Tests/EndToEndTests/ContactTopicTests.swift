@@ -128,7 +128,7 @@ extension EndToEnd {
                     ServiceConfiguration(stages: ["contact: { source: \"topic:\(topic)\" }"]))
                 try await service.wait(forLine: "contacts cannot be read from their topic")
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 scene.brokers.mock?.clearFailures(of: .listOffsets)
             }
         }

@@ -104,7 +104,7 @@ extension EndToEnd {
             try await Scene.play { scene in
                 let service = try scene.start(
                     ServiceConfiguration(
-                        delivery: [("deadline", "2s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
+                        delivery: [("deadline", "4s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
                 try await service.wait(forLine: "partitions are read")
                 let begin = ContinuousClock.now
                 try await scene.feeder.publish(Event.series(15, keys: 3, marking: 3))
@@ -114,17 +114,17 @@ extension EndToEnd {
                 #expect(behind.count == 5)
                 #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
                 #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=expired" })
-                #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(2) })
-                // A second for the way through the brokers, on a busy machine.
-                #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(3) })
+                #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(4) })
+                // The rest of a second deadline is left for the way through the brokers, on a busy machine.
+                #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(8) })
                 let others = arrivals.filter { !$0.event.isMarked }
                 #expect(others.allSatisfy { $0.stages == "hang=skipped,fail=failed:marked" })
-                #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(2) })
+                #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(4) })
                 #expect(arrivals.keysOutOfOrder.isEmpty)
                 let client = try #require(try AdminClient(of: service))
                 // Those behind it do not begin to wait anew.
                 try await client.wait(for: "the time of the one that hung to be told") {
-                    $0.contains("\npushmill_message_seconds_bucket{le=\"1.0\"} 14")
+                    $0.contains("\npushmill_message_seconds_bucket{le=\"2.5\"} 14")
                         && $0.contains("\npushmill_message_seconds_count 15")
                 }
                 service.send(SIGTERM)
@@ -149,7 +149,7 @@ extension EndToEnd {
                     $0.contains("\npushmill_message_seconds_count 1\n")
                 }
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 #expect(try await scene.committed().doneCount == 1)
             }
         }
@@ -170,7 +170,7 @@ extension EndToEnd {
                     $0.contains(" 503 ") && $0.contains(#""reason":"shard-stuck""#)
                 }
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 #expect(try await scene.committed().doneCount == 0)
             }
         }
@@ -187,7 +187,7 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 try await scene.outputs.wait(count: 1)
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 _ = try await finish(scene, events)
             }
         }

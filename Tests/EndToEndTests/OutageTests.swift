@@ -49,7 +49,7 @@ extension EndToEnd {
                 try await scene.outputs.wait(count: 1_000)
                 mock.setDown()
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 mock.setUp()
                 try await fed
                 _ = try scene.start()

@@ -15,7 +15,7 @@ extension EndToEnd {
                 try await service.wait(forLine: #""reason":"no-broker""#)
                 #expect(service.lines(with: "no broker answers at 127.0.0.1:1").count == 1)
                 service.send(SIGTERM)
-                try await service.expectEnd(.exited(0), within: .seconds(10))
+                try await service.expectEnd(.exited(0), within: .seconds(20))
                 try await expectJSON(service)
             }
         }
