@@ -22,8 +22,29 @@ struct RunTests {
         #expect(other.timeline.history.lines.isEmpty)
     }
 
-    @Test("Without faults nothing is found, and nothing repeated", arguments: 1...8 as ClosedRange<UInt64>)
-    func orderly(seed: UInt64) { #expect(Run(Scenario(seed: seed, faults: 0)).play() == []) }
+    @Test("Without faults nothing is found, nothing repeated, nothing late", arguments: 1...24 as ClosedRange<UInt64>)
+    func orderly(seed: UInt64) {
+        let findings = Run(Scenario(seed: seed, faults: 0)).play()
+        #expect(findings.isEmpty, "deploy/simulate --history --faults 0 --seed \(seed)")
+    }
+
+    @Test(
+        "Nothing is repeated while instances are restarted, one after the other",
+        arguments: 1...24 as ClosedRange<UInt64>)
+    func restarts(seed: UInt64) {
+        var scenario = Scenario(seed: seed, faults: 0)
+        for index in scenario.events.indices where scenario.events[index].behaviour == .refusedByBrokers {
+            scenario.events[index].behaviour = .immediate
+        }
+        // Every message ends before its partition has to be given back.
+        scenario.settings.drain = .seconds(2)
+        for index in 0..<6 {
+            let fault = Fault.restart(instance: index % scenario.instances, shards: 1 + (index + Int(seed)) % 3)
+            scenario.faults.append((.seconds(2) * UInt64(index + 1), fault))
+        }
+        #expect(scenario.isCalm)
+        #expect(Run(scenario).play() == [])
+    }
 
     @Test("Under faults nothing is lost, doubled, reordered or miscounted", arguments: 0..<8 as Range<UInt64>)
     func clean(eighth: UInt64) {

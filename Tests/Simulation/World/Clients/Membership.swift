@@ -179,7 +179,10 @@ package final class Membership: GroupClient {
 
     private func beat() {
         isBeating = false
-        guard let id, state == .stable else { return }
+        guard let id, state == .stable else {
+            if state == .syncing { heartbeatSoon() }
+            return
+        }
         let generation = generation
         connection.request(patience: .milliseconds(500)) { cluster in
             cluster.group.heartbeat(id, generation: generation)

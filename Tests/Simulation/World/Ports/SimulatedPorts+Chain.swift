@@ -19,6 +19,7 @@ extension SimulatedPorts {
         let event = events[Int(message.event)]
         timeline.note(number, .begin, Int64(message.event), Int64(message.partition), message.offset)
         witness.begun(message.event, by: self)
+        checkOrder(of: message)
         var output = SimulatedOutput(
             value: OutputValue(
                 event: message.event, recipient: event.recipient, topic: Int(message.topic),
@@ -47,6 +48,22 @@ extension SimulatedPorts {
         return suspend(entry, output, result, after: event.delay, taken: taken)
     }
 
+    /// Nothing begins while an earlier message of its key, or of its partition, has not ended.
+    private func checkOrder(of message: SimulatedMessage) {
+        guard !Self.forgetsEnds else { return }
+        for entry in suspended {
+            guard let earlier = suspensions[entry]?.output.value else { continue }
+            let isHeldUp =
+                switch settings.ordering {
+                case .none: false
+                case .key: earlier.recipient == events[Int(message.event)].recipient
+                case .partition: earlier.partition == message.partition && earlier.topic == Int(message.topic)
+                }
+            guard isHeldUp else { continue }
+            witness.broken("event \(message.event) begins and event \(earlier.event) before it has not ended", by: self)
+        }
+    }
+
     private func suspend(
         _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, taken: Instant
     ) -> ChainStep {
@@ -60,6 +77,7 @@ extension SimulatedPorts {
         let (number, deadline) = (suspensionNumber, taken + settings.deadline)
         suspensions[entry] = Suspension(
             number: number, output: output, result: result, deadline: deadline.nanoseconds)
+        suspended.insert(entry)
         if delay != .max {
             node.after(delay) { [weak self] in self?.stageEnded(entry, number) }
         }
@@ -97,7 +115,7 @@ extension SimulatedPorts {
     }
 
     private func end(_ entry: Int, _ suspension: Suspension, isKept: Bool = false) -> ChainStep {
-        if !isKept { suspensions[entry] = nil }
+        if !isKept { forget(entry) }
         current = suspension.output
         return .ended(suspension.result)
     }
@@ -106,7 +124,12 @@ extension SimulatedPorts {
         guard suspensions.indices.contains(entry), suspensions[entry] != nil else {
             return witness.broken("entry \(entry) is abandoned and is not suspended", by: self)
         }
+        forget(entry)
+    }
+
+    private func forget(_ entry: Int) {
         suspensions[entry] = nil
+        suspended.remove(entry)
     }
 
     /// A fault is planted by which what a stage gives is taken when its entry is another's.

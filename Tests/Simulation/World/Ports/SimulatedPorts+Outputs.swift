@@ -107,7 +107,7 @@ extension SimulatedPorts {
 
     package func purge(all: Bool) {
         timeline.note(number, .purge, all ? 1 : 0, Int64(producer?.inFlight ?? 0))
-        if producer?.purge(all: all) == true { witness.troubled(self) }
+        if producer?.purge(all: all) == true { witness.troubled("outputs are purged", by: self) }
     }
 
     package var hasProducerFailed: Bool { producer?.hasFailed ?? true }
@@ -115,7 +115,7 @@ extension SimulatedPorts {
     package func replaceProducer() -> Bool {
         guard !dice.chance(switches.failures * 4) else { return false }
         timeline.note(number, .replaced)
-        witness.troubled(self)
+        witness.troubled("a producer is replaced", by: self)
         producer?.abandon()
         producer = newProducer()
         return true

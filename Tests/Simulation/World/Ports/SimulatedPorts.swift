@@ -9,7 +9,7 @@ package protocol PortsWitness: AnyObject {
     /// It ends without being published.
     func dropped(_ event: Int32)
     /// Something after which events may be repeated.
-    func troubled(_ ports: SimulatedPorts)
+    func troubled(_ what: String, by ports: SimulatedPorts)
     /// A promise of the shard to its ports was broken.
     func broken(_ what: String, by ports: SimulatedPorts)
 }
@@ -57,6 +57,8 @@ package final class SimulatedPorts: ShardPorts {
     // The chain.
     var current: SimulatedOutput?
     var suspensions: [Suspension?]
+    /// The places in it that are not nil.
+    var suspended: Set<Int> = []
     var suspensionNumber: UInt64 = 0
     var stageResults: [Int] = []
 
@@ -73,6 +75,9 @@ package final class SimulatedPorts: ShardPorts {
     let openFile: (TopicPartition) -> DiskFile
 
     var terminations = 0
+    private(set) var hasToldEnding = false
+    /// The shard has asked to leave the group.
+    private(set) var isLeaving = false
 
     package struct Switches: Sendable {
         /// In a thousand records.
@@ -121,7 +126,7 @@ package final class SimulatedPorts: ShardPorts {
     // MARK: The group
 
     func tell(_ event: GroupEvent) {
-        if case .lost = event { witness.troubled(self) }
+        if case .lost = event { witness.troubled("partitions are lost", by: self) }
         groupEvents.append(event)
         hasNews()
     }
@@ -214,7 +219,7 @@ package final class SimulatedPorts: ShardPorts {
             guard let self else { return }
             switch answer {
             case nil:
-                witness.troubled(self)
+                witness.troubled("a commit has no answer", by: self)
                 // Most clients tell that there was no answer; some never do.
                 if dice.chance(900) { tell(.commitEnded(number: number, .retry)) }
             case .accepted(let refused):
@@ -227,13 +232,14 @@ package final class SimulatedPorts: ShardPorts {
 
     /// One that comes behind a later one takes positions back, which brokers cannot tell, and no client can prevent.
     private func arrived(commit number: UInt32) {
-        if number < latestCommit { witness.troubled(self) }
+        if number < latestCommit { witness.troubled("a commit came late", by: self) }
         latestCommit = max(latestCommit, number)
     }
 
     package var isJoining: Bool { membership?.isJoining ?? false }
 
     package func leave() {
+        isLeaving = true
         for reader in readers { reader.stop() }
         fetched.removeAll()
         membership?.leave()
@@ -260,7 +266,8 @@ package final class SimulatedPorts: ShardPorts {
         timeline.history.tell(timeline.now, number, "\(news)")
         switch news {
         case .drainTooLong, .wasAway, .producerReplaced, .commitFailed, .leftUnfinished, .notLeftInTime, .diskFailed:
-            witness.troubled(self)
+            witness.troubled("\(news)", by: self)
+        case .ending: hasToldEnding = true
         default: break
         }
     }

@@ -283,6 +283,9 @@ package final class Run {
     private func ended(_ host: ShardHost) {
         host.hasEnded = true
         timeline.note(host.ports.number, .ended, Int64(host.ports.lent))
+        if !host.ports.hasToldEnding || !host.ports.isLeaving {
+            verdict.found("shard \(host.ports.number) ended and did not say so, or did not leave the group")
+        }
         if host.ports.lent != 0 {
             verdict.found("shard \(host.ports.number) ended and kept \(host.ports.lent) messages")
         }

@@ -56,7 +56,12 @@ package struct Scenario: Sendable {
     package var compactionLag: Int64 = 30_000
 
     package var isExactlyOnce: Bool { settings.isTransactional }
-    package var isOrderly: Bool { faults.isEmpty }
+    /// Nothing befalls it after which anything may be repeated, or late: at most instances are restarted. A record that
+    /// brokers refuse ends its producer.
+    package var isCalm: Bool {
+        faults.allSatisfy { if case .restart = $0.fault { true } else { false } } && switches.failures == 0
+            && !events.contains { $0.behaviour == .refusedByBrokers }
+    }
 
     package init(seed: UInt64, faults count: Int = 20, events: Int = 200) {
         var dice = Dice(seed: seed)
@@ -79,7 +84,10 @@ package struct Scenario: Sendable {
         settings.countBudget = 1 << 20
         makeEvents(events, &dice)
         makeFaults(count, &dice)
-        guard count > 0 else { return }
+        guard count > 0 else {
+            switches.failures = 0
+            return
+        }
         switches.twice = dice.pick([0, 5, 20])
         switches.losesFetched = dice.chance(300)
         weather.lost = dice.pick([0, 0, 2, 10])

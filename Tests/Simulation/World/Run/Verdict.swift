@@ -7,6 +7,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     private struct Case {
         var offset: Int64 = -1
         var isProduced = false
+        var producedAt: UInt64 = 0
         var isDropped = false
         /// Committed, by the offset or its metadata.
         var isCovered = false
@@ -26,6 +27,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     private(set) var produced = 0
     private(set) var uncommitted = 0
     private let scenario: Scenario
+    private let isCalm: Bool
     private unowned let cluster: Cluster
     private var cases: [Case]
     private var troubles: [UInt64] = []
@@ -33,6 +35,7 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     init(_ scenario: Scenario, _ cluster: Cluster) {
         self.scenario = scenario
+        isCalm = scenario.isCalm
         self.cluster = cluster
         cases = Array(repeating: Case(), count: scenario.events.count)
     }
@@ -58,6 +61,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         postponements.removeAll { $0 == index }
         cases[index].offset = offset
         cases[index].isProduced = true
+        cases[index].producedAt = cluster.timeline.now
         produced += 1
         uncommitted += 1
     }
@@ -113,7 +117,10 @@ final class Verdict: ClusterWitness, PortsWitness {
 
     func expelled() { trouble() }
 
-    func troubled(_ ports: SimulatedPorts) { trouble() }
+    func troubled(_ what: String, by ports: SimulatedPorts) {
+        if isCalm { found("shard \(ports.number): \(what), and nothing had happened") }
+        trouble()
+    }
 
     func broken(_ what: String, by ports: SimulatedPorts) { found("shard \(ports.number): \(what)") }
 
@@ -143,11 +150,27 @@ final class Verdict: ClusterWitness, PortsWitness {
         let time = cluster.timeline.now
         cluster.timeline.history.tell(time, log.identity, "\(entry.offset) is of event \(index), badge \(value.badge)")
         cases[index].stored.append((entry.time, entry.transaction))
+        checkTime(of: index)
         guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
         let begun = cases[index].firstBegun
         if !cases[index].isBegunByStranger, !troubles.contains(where: { $0 >= begun }) {
             found("event \(index) was published twice, and nothing had happened")
         }
+    }
+
+    /// Where nothing befalls the group an event is published within its deadline and some, and committed soon after.
+    private func checkTime(of index: Int) {
+        guard isCalm, scenario.faults.isEmpty else { return }
+        let took = cluster.timeline.now - cases[index].producedAt
+        guard Duration.nanoseconds(took) > scenario.settings.deadline + .milliseconds(500) else { return }
+        found("event \(index) was published \(took / 1_000_000) ms after it came, and nothing had happened")
+    }
+
+    private func checkTime(ofCommitting index: Int) {
+        guard isCalm, scenario.faults.isEmpty, let stored = cases[index].stored.first?.time else { return }
+        let took = cluster.timeline.now - stored
+        guard took > .seconds(1) else { return }
+        found("event \(index) was committed \(took / 1_000_000) ms after it was published, and nothing had happened")
     }
 
     private func isDone(_ index: Int) -> Bool {
@@ -180,6 +203,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         guard isCovered != cases[index].isCovered else { return }
         cases[index].isCovered = isCovered
         uncommitted += isCovered ? -1 : 1
+        if isCovered { checkTime(ofCommitting: index) }
         if isCovered, !isDone(index) {
             found("event \(index) at offset \(cases[index].offset) is committed by \(position) and was not published")
         }
