@@ -17,10 +17,12 @@ let house: [SwiftSetting] = [
 /// Modules have names that are nobody else's: SwiftPM refuses two of one name, in whichever packages. Folders, in `Sources`,
 /// have short ones.
 func library(
-    _ name: String, in folder: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+    _ name: String, in folder: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [],
+    embedding: [String] = []
 ) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Sources/\(folder)", exclude: exclude, swiftSettings: house)
+        name: name, dependencies: dependencies, path: "Sources/\(folder)", exclude: exclude,
+        resources: embedding.map { .embedInCode($0) }, swiftSettings: house)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -60,14 +62,26 @@ let package = Package(
             "Pushmill", in: "Pushmill",
             [
                 "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages",
-                "PushmillKafka", "PushmillTelemetry", "CPushmillOpenSSL", "CPushmillYAML",
-                "CPushmillProcess",
+                "PushmillKafka", "PushmillTelemetry", "PushmillDemo", "PushmillBenchmarks", "CPushmillOpenSSL",
+                "CPushmillYAML", "CPushmillProcess",
             ]),
         // A chain on payloads, for the tests of those who write stages.
         library("PushmillTesting", in: "PushmillTesting", ["Pushmill", "PushmillReplay"]),
 
+        // Sample events, what a service for them has to know, and what came of them.
+        library(
+            "PushmillDemo", in: "Demo", ["PushmillStages", "PushmillKafka"],
+            embedding: ["keys.jwks.json", "contacts.jsonl", "Localizable.xcstrings"]),
+        // What `pushmill bench` measures.
+        library(
+            "PushmillBenchmarks", in: "Benchmarks",
+            ["PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages", "CPushmillAllocations"]),
         // Captures and golden records: read, run, compare, report.
-        library("PushmillReplay", in: "Replay", ["PushmillStores", "PushmillStages", "PushmillKafka"]),
+        library(
+            "PushmillReplay", in: "Replay", ["PushmillStores", "PushmillStages", "PushmillKafka"],
+            embedding: ["report.html", "report.css", "difference.js", "cards.js", "list.js"].map {
+                "Reports/Page/\($0)"
+            }),
         // How messages move.
         library(
             "PushmillEngine", in: "Engine",
@@ -82,7 +96,11 @@ let package = Package(
         library(
             "PushmillStages", in: "Push", ["CPushmillOpenSSL", "CPushmillICU", "CPushmillZlib", "CPushmillAllocations"]),
         library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka"]),
-        library("PushmillTelemetry", in: "Telemetry", ["CPushmillMicrohttpd"]),
+        library(
+            "PushmillTelemetry", in: "Telemetry", ["CPushmillMicrohttpd"],
+            embedding: ["page.html", "page.css", "samples.js", "drawing.js", "panels.js", "live.js"].map {
+                "Page/\($0)"
+            }),
 
         system("CPushmillRdKafka", in: "CRdKafka", "rdkafka"),
         system("CPushmillSQLite", in: "CSQLite", "sqlite3"),
@@ -110,10 +128,10 @@ let package = Package(
             name: "PushmillSimulate", dependencies: ["PushmillSimulation", "PushmillEngine"],
             path: "Tests/Simulation/Program",
             swiftSettings: house),
-        tests("PushTests", ["PushmillStages", "PushmillTestSupport"]),
+        tests("PushTests", ["PushmillStages", "PushmillBenchmarks", "PushmillTestSupport"]),
         tests("KafkaTests", ["PushmillKafka", "PushmillTestSupport"]),
         tests("TelemetryTests", ["PushmillTelemetry", "PushmillTestSupport"]),
-        tests("StoresTests", ["PushmillStores", "PushmillStages", "PushmillTestSupport"]),
+        tests("StoresTests", ["PushmillStores", "PushmillStages", "PushmillBenchmarks", "PushmillTestSupport"]),
         tests(
             "EngineTests",
             [
@@ -126,7 +144,7 @@ let package = Package(
             "PushmillTests",
             [
                 "Pushmill", "PushmillTesting", "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillStages",
-                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
+                "PushmillKafka", "PushmillTelemetry", "PushmillDemo", "PushmillBenchmarks", "PushmillTestSupport",
             ]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(

@@ -54,7 +54,7 @@ public final class Chain: Sendable {
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
     }
 
-    func context(_ delivery: Delivery) -> StageContext {
+    package func context(_ delivery: Delivery) -> StageContext {
         StageContext(
             deadline: delivery.deadline, limit: delivery.deadline, wallClock: delivery.wallClock, count: delivery.count,
             record: delivery.record, chain: self, isCounted: delivery.isCounted)

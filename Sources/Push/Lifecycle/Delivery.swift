@@ -38,7 +38,7 @@ public final class Delivery {
     @exclusivity(unchecked) var isStructured = false
     @exclusivity(unchecked) var event: CloudEvent?
     @exclusivity(unchecked) var wallClock: Int64 = 0
-    @exclusivity(unchecked) var count: Int32?
+    @exclusivity(unchecked) package var count: Int32?
     /// The count has this message in it already.
     @exclusivity(unchecked) var isCounted = false
     /// The stage that runs or is next.

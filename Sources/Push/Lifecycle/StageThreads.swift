@@ -116,21 +116,19 @@ public final class StageThreads: TaskExecutor {
 
     /// One more, which has been counted already. Where the system has none left, those that there are go on.
     private func startThread() {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let status = pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { context in
                 if let context { Unmanaged<StageThreads>.fromOpaque(context).takeRetainedValue().serve() }
                 return nil
             }, context.toOpaque())
-        guard status != 0 else { return }
-        context.release()
-        state.withLock { $0.threads -= 1 }
+        guard status == 0 else {
+            context.release()
+            return state.withLock { $0.threads -= 1 }
+        }
+        pthread_detach(thread)
     }
 
     // MARK: - A thread's life

@@ -19,7 +19,7 @@ public final class InputRecord: @unchecked Sendable {
     private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var isOwned = false
 
-    init() { source = .nowhere }
+    package init() { source = .nowhere }
 
     deinit { storage.deallocate() }
 

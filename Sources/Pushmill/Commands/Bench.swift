@@ -1,7 +1,5 @@
-import PushmillEngine
 import Glibc
-import PushmillMedia
-import PushmillStages
+import PushmillBenchmarks
 import PushmillStores
 
 extension Command {

@@ -1,7 +1,8 @@
 import Glibc
+import PushmillDemo
 import PushmillStages
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 extension Command {
     static let demo = Command(
@@ -19,10 +20,11 @@ extension Command {
         let board = DemoBoard()
         let signals = DemoEnd(Signals.take([SIGTERM, SIGINT]))
         if let servers = invocation.text(.bootstrap) {
-            try await feed(DemoRun(plan, servers: servers, board: board, console: console), until: signals, console)
+            try await feed(plan, servers, board, until: signals, console)
             return .success
         }
-        let folder = try DemoFolder()
+        let folder: DemoFolder
+        do { folder = try DemoFolder() } catch { throw .internalFailure("\(error)") }
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(
@@ -38,15 +40,16 @@ extension Command {
             """)
         let running = Task { await service.run() }
         while !service.isReady, !signals.isReached { try? await Task.sleep(for: .milliseconds(20)) }
-        try await feed(DemoRun(plan, servers: servers, board: board, console: console), until: signals, console)
+        try await feed(plan, servers, board, until: signals, console)
         console.output(hints(service.adminAddress))
         service.terminate()
         return await running.value
     }
 
     private static func feed(
-        _ demo: DemoRun, until end: DemoEnd, _ console: Console
+        _ plan: DemoRun.Plan, _ servers: String, _ board: DemoBoard, until end: DemoEnd, _ console: Console
     ) async throws(ProgramError) {
+        let demo = DemoRun(plan, servers: servers, board: board) { console.output($0) }
         do {
             let summary = try await onOwnThread { try demo.run(until: { end.isReached }) }
             console.output(summary.text)
@@ -87,6 +90,7 @@ extension Invocation {
 extension DemoRun.Plan {
     /// 100 events, unless a number or a time is given.
     fileprivate init(_ invocation: Invocation) throws(ProgramError) {
+        self.init()
         events = try invocation.value(.events, .integer(1...1_000_000_000))
         time = try invocation.value(.time, .duration(.seconds(1) ... .seconds(86_400 * 365)))
         if let rate = try invocation.value(.rate, .integer(1...100_000)) { self.rate = rate }

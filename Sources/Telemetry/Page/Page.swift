@@ -1,32 +1,28 @@
-/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/status` and `/logs` say.
+/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/status` and `/logs` say. Its parts
+/// are files beside this one.
 enum Page {
     /// The nonce is what the content security policy lets styles and scripts of this one answer run by.
     static func html(nonce: String, showsNotifications: Bool) -> String {
-        """
-        <!doctype html>
-        <html lang="en">
-        <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>Pushmill</title>
-        <link rel="icon" href="data:,">
-        <style nonce="\(nonce)">
-        \(style)
-        </style>
-        </head>
-        <body\(showsNotifications ? " data-notifications=\"1\"" : "")>
-        \(markup)
-        <script nonce="\(nonce)">
-        \(samples)
-        \(drawing)
-        \(panels)
-        \(live)
-        </script>
-        </body>
-        </html>
-
-        """
+        (showsNotifications ? withNotifications : withoutNotifications).joined(separator: nonce)
     }
+
+    /// What stands between the places of the nonce.
+    private static let withNotifications = pieces(notifications: "1")
+    private static let withoutNotifications = pieces(notifications: "")
+
+    private static func pieces(notifications: String) -> [Substring] {
+        let script = [
+            PackageResources.samples_js, PackageResources.drawing_js, PackageResources.panels_js,
+            PackageResources.live_js,
+        ]
+        return text(PackageResources.page_html)
+            .replacing("@notifications@", with: notifications)
+            .replacing("@style@", with: text(PackageResources.page_css))
+            .replacing("@script@", with: script.map(text).joined(separator: "\n"))
+            .split(separator: "@nonce@")
+    }
+
+    private static func text(_ resource: [UInt8]) -> String { String(decoding: resource, as: UTF8.self) }
 
     static func policy(nonce: String) -> String {
         "default-src 'none'; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; connect-src 'self'; "
@@ -63,36 +59,4 @@ extension AdminRoute {
             AdminRoute("GET", "/notifications", offers: ["application/json"]) { _, _ in .json(notifications()) }
         ]
     }
-}
-
-extension Page {
-    /// What stands on the page before the script fills it.
-    static let markup = #"""
-        <header>
-        <h1>Pushmill <small id="version"></small></h1>
-        <p id="status" role="status"><span id="light"></span><b id="state">Connecting</b> <span id="since"></span></p>
-        </header>
-        <ul id="reasons" hidden></ul>
-        <main>
-        <section id="tiles" aria-label="Now"></section>
-        <section class="half"><h2>Throughput <small>messages a second</small></h2>
-        <div id="throughput" class="chart"></div></section>
-        <section class="half"><h2>Latency <small>last five minutes</small></h2>
-        <div id="latency" class="chart"></div></section>
-        <section class="half"><h2>Outcomes</h2><div id="outcomes"></div></section>
-        <section class="half"><h2>Lag <small>age of the oldest record, and records, by partition</small></h2><div id="lag"></div></section>
-        <section><h2>Stages <small>last 30 seconds</small></h2><div class="scroll" id="stages"></div></section>
-        <section id="lockscreen" hidden><h2>Notifications <small>as sent, and as they leave</small></h2>
-        <div id="notifications"></div></section>
-        <section><h2>Log</h2>
-        <form id="filter"><label>Level <select id="level">
-        <option>error<option>warning<option selected>info<option>debug<option>trace</select></label>
-        <label>Contains <input id="contains" type="search" spellcheck="false"></label>
-        <label><input id="hold" type="checkbox"> Hold</label></form>
-        <div id="lines" class="scroll" tabindex="0" aria-label="Log lines"></div></section>
-        </main>
-        <footer><a href="/metrics">metrics</a> <a href="/readyz">readyz</a> <a href="/healthz">healthz</a>
-        <a href="/logs">logs</a> <a href="/config">config</a></footer>
-        <noscript>This page draws itself with JavaScript. The same is at /metrics, /readyz and /logs.</noscript>
-        """#
 }

@@ -1,3 +1,4 @@
+import PushmillBenchmarks
 import PushmillStages
 import Testing
 

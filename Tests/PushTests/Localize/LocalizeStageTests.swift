@@ -1,3 +1,4 @@
+import PushmillBenchmarks
 import Testing
 
 @testable import PushmillStages

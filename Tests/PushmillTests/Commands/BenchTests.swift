@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillBenchmarks
 import Testing
 
 @testable import Pushmill

@@ -3,6 +3,7 @@ import PushmillStages
 import Testing
 
 @testable import Pushmill
+@testable import PushmillDemo
 
 @Suite("The demo")
 struct DemoTests {
@@ -16,7 +17,7 @@ struct DemoTests {
     @Test("Services that the demo feeds find what its own has", arguments: DemoFiles.all.map(\.0))
     func sample(_ name: String) throws {
         let own = try #require(DemoFiles.all.first { $0.0 == name }).1
-        #expect(try text(name) == own)
+        #expect(try text(name) == String(decoding: own, as: UTF8.self))
     }
 
     @Test("The sample configuration has the demo's stages, and no mistake")

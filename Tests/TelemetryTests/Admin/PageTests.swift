@@ -42,7 +42,8 @@ import Testing
         registry.addWork()
         _ = (metrics.consumed(topic: "in"), metrics.stages[0].results("ok"))
         let served = String(decoding: registry.render(.prometheus), as: UTF8.self)
-        let drawn = Set((Page.panels + Page.live).matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })
+        let page = Page.html(nonce: "", showsNotifications: true)
+        let drawn = Set(page.matches(of: /'((?:pushmill|process)_[a-z_]+)'/).map { $0.output.1 })
         #expect(drawn.count > 15)
         for name in drawn { #expect(served.contains("\n\(name)"), "\(name)") }
     }

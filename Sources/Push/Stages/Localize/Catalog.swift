@@ -21,7 +21,7 @@ package final class Catalog: Sendable {
         try self.init(read.tables, of: folder, defaultLocale: defaultLocale, warnings: read.warnings)
     }
 
-    init(
+    package init(
         _ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName, warnings: [CatalogProblem] = []
     ) throws(CatalogError) {
         guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {

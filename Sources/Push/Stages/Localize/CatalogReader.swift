@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// Makes tables of catalog files, and goes on after what is wrong.
-struct CatalogReader {
+package struct CatalogReader {
     /// Of all files, where a whole folder was read.
     private(set) var tables: [LocaleTable] = []
     private(set) var problems: [CatalogProblem] = []
@@ -12,6 +12,8 @@ struct CatalogReader {
     private var builders: [LocaleName: TableBuilder] = [:]
     private var locales: [String: LocaleName] = [:]
     private var fileCount = 0
+
+    package init() {}
 
     /// What `Base.lproj` holds is in the base language.
     static func read(folder: String, base: LocaleName) -> CatalogReader {
@@ -31,7 +33,7 @@ struct CatalogReader {
     }
 
     /// A file without a locale is a String Catalog.
-    mutating func read(_ contents: [UInt8], of path: String, locale: LocaleName?) {
+    package mutating func read(_ contents: [UInt8], of path: String, locale: LocaleName?) {
         fileCount += 1
         do throws(CatalogProblem) {
             let source = try SourceText(file: path, contents: contents)
@@ -46,7 +48,7 @@ struct CatalogReader {
     }
 
     /// The tables of all that was read, sorted by locale.
-    mutating func finish(_ folder: String) -> [LocaleTable] {
+    package mutating func finish(_ folder: String) -> [LocaleTable] {
         var tables: [LocaleTable] = []
         for (locale, builder) in builders.sorted(by: { $0.key.description < $1.key.description }) {
             if let table = builder.finish(locale) {

@@ -1,5 +1,5 @@
 /// The translations of one locale, compiled. Immutable, and shared by all shards.
-final class LocaleTable: Sendable {
+package final class LocaleTable: Sendable {
     let locale: LocaleName
     let programs: FormatPrograms
     let rules: PluralRules

@@ -42,7 +42,7 @@ struct DemoEvents {
 
     init() throws {
         sealer = try Sealer()
-        ring = KeyRing(try KeySetReader(Array(DemoFiles.keys.utf8)).keys)
+        ring = KeyRing(try KeySetReader(PackageResources.keys_jwks_json).keys)
     }
 
     /// In forty events each kind at least once; one of them hangs.

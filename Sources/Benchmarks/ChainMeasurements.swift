@@ -1,3 +1,5 @@
+package import PushmillStages
+
 extension Measurement {
     /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
     /// the headers and the value of what is published.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PushmillKafka
-import PushmillStages
+package import PushmillStages
 import Synchronization
 
 /// Reads what comes out from now on: notifications and dead letters.
@@ -96,12 +96,14 @@ struct DemoNotification: Encodable, Sendable {
 }
 
 /// A stage that asks a server for a preview, which for some events hangs: what a deadline is for.
-struct DemoPreview: Stage {
-    let name = "preview"
+package struct DemoPreview: Stage {
+    package let name = "preview"
 
-    static let entry = StageEntry("preview") { _ in { _ in DemoPreview() } }
+    package static let entry = StageEntry("preview") { _ in { _ in DemoPreview() } }
 
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+    package func didReceive(
+        _ content: inout NotificationContent, context: StageContext
+    ) async throws -> StageResult {
         guard JSONPointer("/preview").flatMap(content.string) == "hangs" else { return .skipped }
         try await Task.sleep(for: .seconds(60))
         return .ok
@@ -109,9 +111,11 @@ struct DemoPreview: Stage {
 }
 
 /// The latest results, for the page.
-final class DemoBoard: Sendable {
+package final class DemoBoard: Sendable {
     private static let capacity = 6
     private let results = Mutex<[DemoResult]>([])
+
+    package init() {}
 
     func add(_ result: DemoResult) {
         results.withLock { results in
@@ -121,14 +125,14 @@ final class DemoBoard: Sendable {
     }
 
     /// A JSON array, the latest first.
-    func json() -> [UInt8] {
+    package func json() -> [UInt8] {
         let results = results.withLock { $0 }
         return (try? JSONEncoder().encode(results)).map { Array($0) } ?? Array("[]".utf8)
     }
 }
 
 /// How the events ended, and how long they were on their way.
-struct DemoSummary: Sendable {
+package struct DemoSummary: Sendable {
     private struct Row {
         let outcome: String
         var times: [Duration] = []
@@ -149,7 +153,7 @@ struct DemoSummary: Sendable {
         if result.outcome == "dead-letter" { rows[index].reasons[result.stages, default: 0] += 1 }
     }
 
-    var text: String {
+    package var text: String {
         var lines = [
             "", "\("outcome".padded(to: 14))\(right("events", 8))\(right("median", 10))\(right("slowest", 10))",
         ]

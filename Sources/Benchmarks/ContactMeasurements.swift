@@ -1,5 +1,6 @@
 import Glibc
-package import PushmillStages
+import PushmillStages
+import PushmillStores
 
 extension Measurement {
     /// What contacts cost, so many of them in the memory of a file and in the embedded store. Writes into the folder.

@@ -1,3 +1,5 @@
+package import PushmillStages
+
 extension Measurement {
     /// What decrypting a field of 100 bytes costs: the ciphertext found and opened, the body set, the ciphertext removed,
     /// and both edits undone.

@@ -1,16 +1,18 @@
 import PushmillKafka
 
 /// Feeds sample events to a service, and shows what comes of each.
-final class DemoRun: Sendable {
-    struct Plan: Sendable {
+package final class DemoRun: Sendable {
+    package struct Plan: Sendable {
         /// nil for as many as there is time for.
-        var events: Int?
+        package var events: Int?
         /// Events a second.
-        var rate = 10
+        package var rate = 10
         /// nil for as long as it takes.
-        var time: Duration?
+        package var time: Duration?
         /// Only the summary.
-        var isQuiet = false
+        package var isQuiet = false
+
+        package init() {}
     }
 
     /// How long results are waited for.
@@ -19,17 +21,18 @@ final class DemoRun: Sendable {
     private let plan: Plan
     private let servers: String
     private let board: DemoBoard
-    private let console: Console
+    private let show: @Sendable (String) -> Void
 
-    init(_ plan: Plan, servers: String, board: DemoBoard, console: Console) {
+    /// `show` is given each result, to be printed.
+    package init(_ plan: Plan, servers: String, board: DemoBoard, show: @escaping @Sendable (String) -> Void) {
         self.plan = plan
         self.servers = servers
         self.board = board
-        self.console = console
+        self.show = show
     }
 
     /// Returns when the plan is fulfilled and everything has come out that does, or when `isOver`. Blocks.
-    func run(until isOver: @escaping @Sendable () -> Bool) throws -> DemoSummary {
+    package func run(until isOver: @escaping @Sendable () -> Bool) throws -> DemoSummary {
         let feed = try DemoFeed(servers: servers)
         let results = try DemoResults(servers: servers)
         let clock = ContinuousClock()
@@ -53,7 +56,7 @@ final class DemoRun: Sendable {
                 let result = DemoResult(event, record)
                 summary.add(result, time: lastArrival - sent)
                 board.add(result)
-                if !plan.isQuiet { console.output(result.text) }
+                if !plan.isQuiet { show(result.text) }
             }
             let isFed = !hasTime || summary.sent == plan.events
             if isFed, summary.count == summary.sent || clock.now - lastArrival > Self.patience { break }

@@ -1,4 +1,6 @@
 import Glibc
+import PushmillEngine
+import PushmillStages
 package import PushmillStores
 
 /// What the counts of many accounts cost: to restore them from a changelog into memory and files, to open the files again,

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillStages
 
 extension Measurement {
     /// What the stage costs: key and arguments read from the payload, the locale chosen as for a recipient seen lately,
