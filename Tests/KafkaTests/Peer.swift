@@ -1,6 +1,6 @@
 import PushmillKafka
 
-/// A broker with a producer and a consumer on it.
+/// A broker with a producer on it.
 struct Peer {
     let cluster: MockCluster
     let producer: Producer
@@ -11,14 +11,10 @@ struct Peer {
             ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
     }
 
-    func consumer(group: String, _ more: [(name: String, value: String)] = []) throws -> Consumer {
-        try Consumer(
-            ClientProperties(
-                [
-                    ("bootstrap.servers", cluster.bootstrapServers), ("group.id", group),
-                    ("auto.offset.reset", "earliest"), ("session.timeout.ms", "3000"),
-                    ("heartbeat.interval.ms", "200"), ("fetch.wait.max.ms", "50"),
-                ] + more), log: { _, _, _ in })
+    func reader() throws -> PartitionReader {
+        try PartitionReader(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers), ("fetch.wait.max.ms", "50")]),
+            log: { _, _, _ in })
     }
 
     func publish(
@@ -69,14 +65,14 @@ struct Copied: Equatable {
     var headers: [[String?]]
 }
 
-extension Consumer {
-    /// Answers assignments from these positions (else from the start) and reads until that many records have come.
-    func read(_ count: Int, from positions: [TopicPartition: Int64] = [:]) throws -> [Copied] {
+extension PartitionReader {
+    /// The first records of a topic's partition 0.
+    func read(_ count: Int, of topic: String) throws -> [Copied] {
+        try read(from: [Position(TopicPartition(topic, 0), offset: 0)])
         var batch = RecordBatch(capacity: 100)
         var copies: [Copied] = []
         while copies.count < count {
-            let polled = poll(milliseconds: 100, into: &batch)
-            try answer(polled.rebalances, from: positions)
+            _ = poll(milliseconds: 100, into: &batch)
             for record in batch.records {
                 var headers: [[String?]] = []
                 if let view = record.headers {
@@ -92,37 +88,5 @@ extension Consumer {
             }
         }
         return copies
-    }
-
-    /// Polls until the group has given out partitions, and takes them. Another member is kept alive meanwhile.
-    func join(beside other: Consumer? = nil) throws -> [TopicPartition] {
-        var batch = RecordBatch(capacity: 100)
-        while true {
-            if let other { try other.answer(other.poll(milliseconds: 10, into: &batch).rebalances) }
-            let polled = poll(milliseconds: 100, into: &batch)
-            try answer(polled.rebalances)
-            for case .assign(let partitions) in polled.rebalances where !partitions.isEmpty { return partitions }
-        }
-    }
-
-    /// Whether the group has been left by then.
-    func leave(within limit: Duration) throws -> Bool {
-        try leave()
-        let deadline = ContinuousClock.now + limit
-        while !hasLeft(milliseconds: 10) {
-            guard ContinuousClock.now < deadline else { return false }
-        }
-        return true
-    }
-
-    func answer(_ rebalances: [RebalanceEvent], from positions: [TopicPartition: Int64] = [:]) throws {
-        for event in rebalances {
-            switch event {
-            case .assign(let partitions):
-                try assign(partitions.map { Position($0, offset: positions[$0] ?? Position.stored) })
-            case .revoke(let partitions), .lose(let partitions): try unassign(partitions)
-            case .failed(let error): throw error
-            }
-        }
     }
 }

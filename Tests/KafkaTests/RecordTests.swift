@@ -14,9 +14,7 @@ struct RecordTests {
         _ = try peer.publish("", key: nil, to: "t", timestamp: 2)
         _ = try peer.publish("x", key: "", to: "t", timestamp: 3)
         #expect(peer.reports(4).allSatisfy { $0.error == nil && $0.returned == nil })
-        let consumer = try peer.consumer(group: "g")
-        try consumer.subscribe(to: ["t"])
-        let read = try consumer.read(4)
+        let read = try peer.reader().read(4, of: "t")
         #expect(
             read == [
                 Copied(
@@ -26,7 +24,6 @@ struct RecordTests {
                 Copied(key: nil, value: "", timestamp: 2, offset: 2, headers: []),
                 Copied(key: "", value: "x", timestamp: 3, offset: 3, headers: []),
             ])
-        #expect(try consumer.leave(within: .seconds(10)))
     }
 
     @Test("The partition of a key is the one a Java client chooses", arguments: [("anna", 64), ("ben", 64), ("", 64)])
@@ -35,9 +32,8 @@ struct RecordTests {
         try peer.cluster.createTopic("t", partitions: partitions)
         _ = try peer.publish("v", key: key, to: "t", partition: nil)
         #expect(peer.reports(1).first?.error == nil)
-        let consumer = try peer.consumer(group: "g")
         let expected = Int32(Int(murmur2(Array(key.utf8)) & 0x7fff_ffff) % partitions)
-        let marks = try consumer.watermarks(of: TopicPartition("t", expected), milliseconds: 5000)
+        let marks = try peer.reader().watermarks(of: TopicPartition("t", expected), milliseconds: 5000)
         #expect(marks.high == 1)
     }
 
@@ -47,17 +43,10 @@ struct RecordTests {
         try peer.cluster.createTopic("t", partitions: 1)
         _ = try peer.publish("v", to: "t", headers: [("keep", "1"), ("drop", "2"), ("drop", "3")])
         _ = peer.reports(1)
-        let consumer = try peer.consumer(group: "g")
-        try consumer.subscribe(to: ["t"])
+        let reader = try peer.reader()
+        try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
         var batch = RecordBatch(capacity: 10)
-        var rebalanced = false
-        while batch.records.isEmpty {
-            for case .assign(let given) in consumer.poll(milliseconds: 100, into: &batch).rebalances {
-                try consumer.assign(given.map { Position($0, offset: Position.beginning) })
-                rebalanced = true
-            }
-        }
-        #expect(rebalanced)
+        while batch.records.isEmpty { _ = reader.poll(milliseconds: 100, into: &batch) }
         let record = try #require(batch.records.first)
         var headers = record.detachHeaders()
         #expect(text(headers.view?.last("drop")) == "3")

@@ -9,43 +9,25 @@ struct StatisticsTests {
     func live() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 2)
-        let producer = try Producer(
-            ClientProperties([
-                ("bootstrap.servers", peer.cluster.bootstrapServers), ("statistics.interval.ms", "50"),
-            ]), log: { _, _, _ in })
+        let output = try Output(peer.cluster, [("statistics.interval.ms", "50")])
+        let producer = output.producer
         #expect(producer.statistics == nil)
-        let topic = try producer.topic("t")
-        for _ in 0..<3 {
-            withBytes("value") { value in
-                var headers = Headers()
-                _ = producer.publish(
-                    to: topic, partition: 1, key: nil, value: value, headers: &headers, timestamp: 0, opaque: 0)
-            }
-        }
-        var reports: [DeliveryReport] = []
-        while producer.statistics?.roundTrips.isEmpty ?? true {
-            producer.poll(milliseconds: 50, into: &reports)
-        }
+        try output.publish(0..<6, partitions: 2)
+        try output.until { $0.stored.count == 6 && $0.producer.statistics?.roundTrips.isEmpty == false }
         #expect(producer.statistics?.roundTrips.map(\.broker) == [1])
         #expect(producer.statistics?.roundTrips.allSatisfy { $0.seconds > 0 && $0.seconds < 5 } == true)
 
-        let consumer = try peer.consumer(group: "g", [("statistics.interval.ms", "50")])
-        try consumer.subscribe(to: ["t"])
-        _ = try consumer.read(3)
+        let member = try Member(peer.cluster, group: "g", [("statistics.interval.ms", "50")])
+        let consumer = member.consumer
         func partition() -> ClientStatistics.Partition? {
             consumer.statistics?.partitions.first { $0.place == TopicPartition("t", 1) }
         }
-        var batch = RecordBatch(capacity: 1)
         // What was measured before they were read has them as fetched.
-        let end = ContinuousClock.now + .seconds(30)
-        while partition().map({ ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) }) != true {
-            try #require(.now < end)
-            _ = consumer.poll(milliseconds: 50, into: &batch)
-        }
+        try member.until { _ in partition().map { ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) } == true }
         let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []
         #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
         #expect(consumer.statistics?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
-        #expect(try consumer.leave(within: .seconds(10)))
+        #expect(try member.leave())
     }
 
     @Test("Statistics that are not as documented are none", arguments: ["", "{}", "[", #"{"msg_cnt":"x"}"#])

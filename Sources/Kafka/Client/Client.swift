@@ -38,7 +38,7 @@ final class Client: Sendable {
         self.sinks = sinks
     }
 
-    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `Consumer.leave` leaves.
+    /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `GroupConsumer.leave` leaves.
     deinit {
         if isDestroyable {
             rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
@@ -51,9 +51,9 @@ final class Client: Sendable {
     private var isDestroyable: Bool {
         // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
         // joined its group and was not told yet what is its own.
-        guard !sinks.joins.hasBegun || sinks.rebalances.wasTold else { return false }
+        guard !sinks.joins.hasBegun || sinks.group.wasTold else { return false }
         // What leaving waits for, destroying waits for too: commits to a coordinator that is away may keep it for ever.
-        return !sinks.rebalances.isLeaving || rd_kafka_consumer_closed(handle) != 0
+        return !sinks.group.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 
     /// Cheaper to ask for than the error.
@@ -74,7 +74,6 @@ final class ClientSinks: Sendable {
     let log: KafkaLogSink
     /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
     nonisolated(unsafe) let deliveries = DeliveryInbox()
-    nonisolated(unsafe) let rebalances = RebalanceInbox()
     nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()

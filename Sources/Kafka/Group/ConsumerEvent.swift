@@ -48,6 +48,10 @@ final class GroupInbox {
     /// The partitions of a revocation that was not answered yet.
     var revoked: Set<TopicPartition>?
     var isRevocationLost = false
+    /// While the group is being left no one answers later: what is revoked then is let go at once.
+    var isLeaving = false
+    /// The group has told this member what is its own, at least once.
+    var wasTold = false
 }
 
 /// Called by librdkafka within a poll of the consumer queue. It need not answer there: librdkafka waits for the
@@ -57,8 +61,8 @@ func onGroupRebalance(
     partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let client, let partitions, let sinks = ClientSinks.from(opaque) else { return }
-    sinks.rebalances.wasTold = true
-    guard !sinks.rebalances.isLeaving else {
+    sinks.group.wasTold = true
+    guard !sinks.group.isLeaving else {
         // While the consumer terminates this lets go of everything (`rd_kafka_cgrp_handle_assign_op`).
         rd_kafka_assign(client, nil)
         return

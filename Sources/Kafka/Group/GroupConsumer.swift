@@ -170,7 +170,7 @@ package final class GroupConsumer {
         pollEvents()
         if let revoked = sinks.group.revoked { try? giveBack(Array(revoked)) }
         try? acceptAssignment()
-        sinks.rebalances.isLeaving = true
+        sinks.group.isLeaving = true
         signal.watch(queue)
         if let error = rd_kafka_consumer_close_queue(client.handle, queue) { throw KafkaError(consuming: error) }
     }

@@ -10,10 +10,10 @@ extension Scene {
         within limit: Duration = .seconds(30), when isMet: @escaping @Sendable ([Position]) -> Bool
     ) async throws -> [Position] {
         try await elsewhere { [brokers, group, places] in
-            let consumer = try Consumer(brokers.properties([("group.id", group)]), log: { _, _, _ in })
+            let outsider = try Outsider(brokers, group: group)
             let end = ContinuousClock.now + limit
             while true {
-                let positions = try consumer.committed(places, milliseconds: 10_000).map(\.position)
+                let positions = try outsider.committed(places)
                 if isMet(positions) { return positions }
                 guard end > .now else { throw Overdue(what: "a commit, it is \(positions)", limit: limit) }
             }
@@ -23,9 +23,52 @@ extension Scene {
     /// Commits as an operator's tool does, while no service has joined the group.
     func commit(_ positions: [Position]) async throws {
         try await elsewhere { [brokers, group] in
-            let consumer = try Consumer(brokers.properties([("group.id", group)]), log: { _, _, _ in })
-            let results = try consumer.commits().commit(positions, milliseconds: 10_000) ?? []
-            if let error = results.lazy.compactMap(\.error).first { throw error }
+            try Outsider(brokers, group: group).commit(positions)
+        }
+    }
+}
+
+/// Asks the coordinator about a group that it never joins.
+private final class Outsider {
+    private let signal = WakeSignal()
+    private let consumer: GroupConsumer
+
+    init(_ brokers: Brokers, group: String) throws {
+        consumer = try GroupConsumer(brokers.properties([("group.id", group)]), signal: signal, log: { _, _, _ in })
+    }
+
+    /// In the order of the places.
+    func committed(_ places: [TopicPartition]) throws -> [Position] {
+        consumer.askCommitted(places)
+        var known: [TopicPartition: Position] = [:]
+        try wait(for: "what is committed") { event in
+            if case .committed(let positions) = event { for position in positions { known[position.partition] = position } }
+            return known.count == places.count
+        }
+        return places.compactMap { known[$0] }
+    }
+
+    func commit(_ positions: [Position]) throws {
+        consumer.commit(positions, number: 1)
+        var answer = CommitAnswer.accepted
+        try wait(for: "the answer to a commit") { event in
+            guard case .commitEnded(_, let ended) = event else { return false }
+            answer = ended
+            return true
+        }
+        if answer != .accepted { throw KafkaError("a commit of no member's: \(answer)") }
+    }
+
+    private func wait(for what: String, _ isMet: (ConsumerEvent) -> Bool) throws {
+        let limit = Duration.seconds(30)
+        let end = ContinuousClock.now + limit
+        var events: [ConsumerEvent] = []
+        while true {
+            consumer.wait(milliseconds: 100, records: false)
+            consumer.takeEvents(into: &events)
+            for event in events where isMet(event) { return }
+            events.removeAll()
+            guard .now < end else { throw Overdue(what: what, limit: limit) }
         }
     }
 }

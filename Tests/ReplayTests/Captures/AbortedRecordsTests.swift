@@ -17,19 +17,19 @@ struct AbortedRecordsTests {
     func aborted() async throws {
         let properties = ClientProperties([("bootstrap.servers", Self.brokers ?? "")])
         let name = "aborted-\(UInt64.random(in: 0 ... .max))"
-        let producer = try Producer(
+        try Producer(properties, onlyAsks: true, log: { _, _, _ in })
+            .createTopic(name, partitions: 1, settings: [], milliseconds: 30_000)
+        let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
-            log: { _, _, _ in })
-        try producer.createTopic(name, partitions: 1, settings: [], milliseconds: 30_000)
-        try producer.initTransactions(milliseconds: 30_000)
+            signal: WakeSignal(), log: { _, _, _ in })
+        #expect(producer.initializeTransactions(milliseconds: 30_000) == .done)
         for (value, isCommitted) in [("one", true), ("two", false), ("three", true), ("four", false)] {
-            try producer.beginTransaction()
+            #expect(producer.beginTransaction() == .done)
             try store(value, in: try producer.topic(name), by: producer)
-            if isCommitted {
-                try producer.commitTransaction(milliseconds: 30_000)
-            } else {
-                try producer.abortTransaction(milliseconds: 30_000)
-            }
+            let ended =
+                isCommitted
+                ? producer.commitTransaction(milliseconds: 30_000) : producer.abortTransaction(milliseconds: 30_000)
+            #expect(ended == .done)
         }
         let source = try TopicRecords(TopicRange(topic: name), properties)
         var texts: [String?] = []
@@ -38,14 +38,17 @@ struct AbortedRecordsTests {
     }
 
     /// Returns when the brokers have it, be it committed later or not.
-    private func store(_ value: String, in topic: ProducerTopic, by producer: Producer) throws {
+    private func store(_ value: String, in topic: OutputTopic, by producer: OutputProducer) throws {
         var headers = Headers()
         let result = Array(value.utf8).withUnsafeBytes { bytes in
-            producer.publish(to: topic, key: nil, value: bytes, headers: &headers, timestamp: 1000, opaque: 0)
+            producer.publish(to: topic, key: nil, value: bytes, headers: &headers, timestamp: 1000, tag: 0)
         }
         guard case .queued = result else { throw KafkaError("not queued") }
-        var reports: [DeliveryReport] = []
-        while reports.isEmpty { producer.poll(milliseconds: 100, into: &reports) }
-        if let error = reports[0].error { throw error }
+        var reports: [OutputDelivery] = []
+        while reports.isEmpty {
+            producer.flush()
+            producer.takeReports { reports.append($0) }
+        }
+        if let error = reports[0].returned?.error { throw error }
     }
 }

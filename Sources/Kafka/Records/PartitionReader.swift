@@ -7,12 +7,18 @@ public final class PartitionReader {
     private let queue: OpaquePointer
     private let topics = TopicNumbers()
 
+    /// It reads what is committed, and commits nothing itself.
+    private static let fixed: [(name: String, value: String)] = [
+        ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+        ("isolation.level", "read_committed"), ("enable.partition.eof", "false"),
+    ]
+
     /// `properties` are a consumer's. A batch has `ends` if they are told.
     public init(
         _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         var properties = properties
-        for (name, value) in Consumer.fixed { properties[name] = value }
+        for (name, value) in Self.fixed { properties[name] = value }
         // librdkafka wants a name even of a consumer that belongs to nobody.
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
@@ -64,7 +70,8 @@ public final class PartitionReader {
         return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
     }
 
-    /// As `Consumer.poll`: every record of the batch must be destroyed by the caller.
+    /// Takes what is there, or waits for the first record up to the time-out. Every record of the batch must be destroyed
+    /// by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {
         batch.fill(from: queue, milliseconds: milliseconds, topics)
         return batch.errors

@@ -1,0 +1,96 @@
+import PushmillKafka
+import PushmillTestSupport
+import Testing
+
+@Suite("Clients and errors", .serialized, .ownThread)
+struct ClientTests {
+    @Test("A member knows while the group is joined anew")
+    func joining() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let first = try Member(peer.cluster, group: "g")
+        #expect(!first.consumer.isJoining)
+        try first.until { $0.owned.count == 2 && !$0.consumer.isJoining }
+        let second = try Member(peer.cluster, group: "g")
+        try first.until {
+            try? second.turn()
+            return $0.consumer.isJoining
+        }
+        try first.until {
+            try? second.turn()
+            return second.owned.count == 1 && !$0.consumer.isJoining
+        }
+        #expect(try first.leave() && second.leave())
+    }
+
+    @Test("Commits that wait for a coordinator that is away keep neither the member nor the end of it")
+    func pendingCommits() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 2)
+        let begin = ContinuousClock.now
+        do {
+            let member = try Member(peer.cluster, group: "g", [("session.timeout.ms", "60000")])
+            try member.until { $0.owned.count == 2 }
+            peer.cluster.setDown()
+            for number in 0..<15 {
+                member.consumer.commit([Position(TopicPartition("t", 0), offset: 1)], number: UInt32(number))
+                try member.turn()
+            }
+            _ = try member.leave(within: .seconds(1))
+        }
+        #expect(begin.duration(to: .now) < .seconds(30))
+    }
+
+    @Test("Where a partition begins and ends is told, and the question gives up in time when its leader is away")
+    func watermarks() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let place = TopicPartition("t", 0)
+        let reader = try peer.reader()
+        #expect(try reader.watermarks(of: place, milliseconds: 5000) == (0, 0))
+        for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
+        _ = peer.reports(3)
+        #expect(try reader.watermarks(of: place, milliseconds: 5000) == (0, 3))
+        peer.cluster.setDown()
+        #expect(throws: KafkaError.self) { try reader.watermarks(of: place, milliseconds: 500) }
+    }
+
+    @Test("A record larger than librdkafka takes is refused at once, a broken batch with its bytes")
+    func refused() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let large = try peer.publish(String(repeating: "x", count: 2_000_000), to: "t")
+        guard case .refused(let error) = large else {
+            Issue.record("a record of 2 MB was taken")
+            return
+        }
+        #expect(error.isTooLarge)
+        peer.cluster.failRequests(.produce, with: [10])
+        _ = try peer.publish("v", key: "k", to: "t", headers: [("h", "1")], opaque: 42)
+        let report = try #require(peer.reports(1).first)
+        #expect(report.opaque == 42)
+        #expect(report.error?.isTooLarge == true)
+        #expect(report.returned?.value == Array("v".utf8))
+        #expect(text(report.returned?.headers.view?.last("h")) == "1")
+    }
+
+    @Test("Properties are judged by librdkafka")
+    func properties() {
+        #expect(ClientProperties.problem(with: "linger.ms", value: "5") == nil)
+        #expect(ClientProperties.problem(with: "linger.ms", value: "soon") != nil)
+        #expect(ClientProperties.problem(with: "lingr.ms", value: "5")?.contains("lingr.ms") == true)
+        #expect(throws: KafkaError.self) {
+            try Producer(ClientProperties([("linger.ms", "soon")]), log: { _, _, _ in })
+        }
+    }
+
+    @Test("A cluster that cannot create topics says so")
+    func createTopic() throws {
+        let peer = try Peer()
+        #expect(throws: KafkaError.self) {
+            try peer.producer.createTopic("new", partitions: 1, milliseconds: 2000)
+        }
+        #expect(try peer.producer.partitionCount(of: "asked", milliseconds: 5000) == 4)
+        #expect(peer.producer.reach(milliseconds: 5000) == nil)
+    }
+}
