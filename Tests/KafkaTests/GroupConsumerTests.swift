@@ -19,7 +19,6 @@ struct GroupConsumerTests {
         try member.read([one], from: 4)
         try member.until { $0.taken[one]?.count == 6 }
         #expect(member.taken == [one: Array(4..<10)])
-        #expect(member.consumer.logEnd(of: one) == 10)
         try member.read([TopicPartition("t", 0)])
         try member.until { $0.taken.values.map(\.count).reduce(0, +) == 16 }
         #expect(member.gaps == [])

@@ -143,10 +143,3 @@ extension KafkaError {
             RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     }
 }
-
-extension KafkaError {
-    /// Another has taken this member's place: nothing it does counts any more.
-    package var isFenced: Bool {
-        code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID.rawValue || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID.rawValue
-    }
-}

@@ -60,13 +60,6 @@ extension GroupConsumer {
         }
     }
 
-    /// The end of the log as the last fetch has told it; nil before the first.
-    package func logEnd(of partition: TopicPartition) -> Int64? {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_get_watermark_offsets(client.handle, partition.topic, partition.partition, &low, &high)
-        return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
-    }
-
     private func begin(anew position: Position) -> Bool {
         pollEvents()
         // To take it away now would answer the revocation.

@@ -62,14 +62,6 @@ public final class PartitionReader {
         try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
-    /// The end of the log as the last fetch has told it, open transactions included: beyond what `ends` and `watermarks`
-    /// say while one is open. nil before the first fetch.
-    public func fetchedEnd(of partition: TopicPartition) -> Int64? {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = rd_kafka_get_watermark_offsets(client.handle, partition.topic, partition.partition, &low, &high)
-        return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
-    }
-
     /// Takes what is there, or waits for the first record up to the time-out. Every record of the batch must be destroyed
     /// by the caller.
     public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {

@@ -25,21 +25,15 @@ public final class Histogram: MetricSeries {
     public func shard(_ index: Int) -> HistogramShard { HistogramShard(self, index) }
 
     /// What was observed so far. An observation that is being made may be half in it.
-    public var snapshot: HistogramSnapshot {
-        let count = buckets.bounds.count
-        return HistogramSnapshot(
-            bounds: buckets.bounds, counts: (0...count).map(shards.sum), sum: shards.sum(count + 1))
-    }
-
     package func write(into exposition: inout Exposition, labels: String) {
-        let snapshot = snapshot
+        let count = buckets.bounds.count
         var running: UInt64 = 0
-        let counts = snapshot.counts.map { count in
-            running &+= count
+        let counts = (0...count).map { index in
+            running &+= shards.sum(index)
             return Int(truncatingIfNeeded: running)
         }
         exposition.histogram(
-            labels: labels, bounds: buckets.labels, counts: counts, sum: Double(snapshot.sum) / 1e9,
+            labels: labels, bounds: buckets.labels, counts: counts, sum: Double(shards.sum(count + 1)) / 1e9,
             exemplar: exemplars.latest)
     }
 }
@@ -69,40 +63,6 @@ public struct HistogramShard: Sendable {
         (cells + index).addAlone(1)
         (cells + owner.buckets.bounds.count + 1).addAlone(value)
         return index
-    }
-}
-
-/// The state of a histogram at a moment. The difference of two is what happened between them.
-public struct HistogramSnapshot: Sendable {
-    let bounds: [UInt64]
-    let counts: [UInt64]
-    let sum: UInt64
-
-    public var count: Int { Int(truncatingIfNeeded: counts.reduce(0, &+)) }
-
-    public var sumSeconds: Double { Double(sum) / 1e9 }
-
-    /// Both are of the same histogram, `earlier` from before.
-    public static func - (later: Self, earlier: Self) -> Self {
-        Self(bounds: later.bounds, counts: zip(later.counts, earlier.counts).map(&-), sum: later.sum &- earlier.sum)
-    }
-
-    /// The value, in seconds, that the given share of observations does not exceed, as Prometheus estimates it: evenly
-    /// spread within a bucket, and the last bound for what lies above. Nil when nothing was observed.
-    public func quantile(_ share: Double) -> Double? {
-        let total = count
-        guard total > 0 else { return nil }
-        let rank = min(max(share, 0), 1) * Double(total)
-        var below = 0.0
-        for (index, bound) in bounds.enumerated() {
-            let inside = Double(counts[index])
-            if inside > 0 && below + inside >= rank {
-                let lower = index == 0 ? 0 : Double(bounds[index - 1])
-                return (lower + (Double(bound) - lower) * (rank - below) / inside) / 1e9
-            }
-            below += inside
-        }
-        return bounds.last.map { Double($0) / 1e9 }
     }
 }
 

@@ -42,7 +42,9 @@ private final class Outsider {
         consumer.askCommitted(places)
         var known: [TopicPartition: Position] = [:]
         try wait(for: "what is committed") { event in
-            if case .committed(let positions) = event { for position in positions { known[position.partition] = position } }
+            if case .committed(let positions) = event {
+                for position in positions { known[position.partition] = position }
+            }
             return known.count == places.count
         }
         return places.compactMap { known[$0] }

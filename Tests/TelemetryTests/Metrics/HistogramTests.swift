@@ -15,30 +15,17 @@ import Testing
         }
     }
 
-    @Test("Quantiles are estimated as Prometheus does")
-    func quantiles() {
-        let histogram = Histogram(Buckets([1, 2, 4].map { $0 * 1_000_000_000 }), shards: 0)
-        #expect(histogram.snapshot.quantile(0.5) == nil)
-        for seconds in [1, 1, 2, 4] as [Int64] { histogram.observe(nanoseconds: seconds * 1_000_000_000) }
-        let snapshot = histogram.snapshot
-        #expect(snapshot.quantile(0) == 0)
-        #expect(snapshot.quantile(0.25) == 0.5)
-        #expect(snapshot.quantile(0.5) == 1)
-        #expect(snapshot.quantile(0.75) == 2)
-        #expect(snapshot.quantile(1) == 4)
-        histogram.observe(nanoseconds: 100_000_000_000)
-        #expect(histogram.snapshot.quantile(1) == 4)
-        #expect(snapshot.count == 4 && snapshot.sumSeconds == 8)
-    }
-
-    @Test("The difference of two snapshots is what happened between them")
-    func difference() {
-        let histogram = Histogram(Buckets([1_000, 2_000]), shards: 1)
-        histogram.shard(0).observe(nanoseconds: 500)
-        let before = histogram.snapshot
-        histogram.shard(0).observe(nanoseconds: 1_500)
-        let between = histogram.snapshot - before
-        #expect(between.count == 1 && between.sumSeconds == 1.5e-6)
-        #expect(between.quantile(1) == 2e-6)
+    @Test("What any thread and what a shard has observed is served in one, each bucket with those below it")
+    func served() {
+        let registry = MetricRegistry(shards: 1)
+        let histogram = registry.histograms("h", "help", Buckets([1, 2, 4].map { $0 * 1_000_000_000 })).series()
+        for seconds in [1, 2, 100] as [Int64] { histogram.observe(nanoseconds: seconds * 1_000_000_000) }
+        for seconds in [-1, 4] as [Int64] { histogram.shard(0).observe(nanoseconds: seconds * 1_000_000_000) }
+        let lines = String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
+        #expect(
+            lines.filter { !$0.hasPrefix("#") } == [
+                #"h_bucket{le="1.0"} 2"#, #"h_bucket{le="2.0"} 3"#, #"h_bucket{le="4.0"} 4"#,
+                #"h_bucket{le="+Inf"} 5"#, "h_sum 107.0", "h_count 5",
+            ])
     }
 }
