@@ -32,7 +32,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Every counter is there from the start, and the gauge of each file's last reload (issue 23, point 11)")
+        @Test("Every counter is there from the start, and the gauge of each file's last reload (trust 11)")
         func start() async throws {
             let said = try await SecrecyTests.said.value
             func series(_ place: String, _ pattern: Regex<Substring>) throws -> Set<Substring> {

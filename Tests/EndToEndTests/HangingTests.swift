@@ -43,7 +43,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "One that hangs is the whole lag, and the oldest unfinished record (issue 23, point 10)",
+            "One that hangs is the whole lag, and the oldest unfinished record (trust 10)",
             arguments: [false, true])
         func lag(isExactlyOnce: Bool) async throws {
             try await Scene.play(partitions: 1) { scene in

@@ -7,7 +7,7 @@ struct Checkpoint {
     enum State: Equatable {
         // At least once.
         case idle
-        /// Of that number. Answered until then, or tried again.
+        /// The group is to answer the commit until then, or it is made again.
         case committing(until: Instant)
 
         // Both: the changelog's records of the cut are on their way.

@@ -163,7 +163,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
     package mutating func stored(_ account: AccountHash, _ state: CountState) {
         note(state)
-        // What was said anew of an account that has gone on since.
+        // The changelog was told this state once more, and the account has gone on since.
         if let cell = table.find(account), state < table[cell].state, !table[cell].flags.contains(.changed) { return }
         rows.append((account: account, state: state))
         if rows.count >= rowsToSettle { settle() }

@@ -37,7 +37,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var hasPosition = false
     /// The consumer has been told to read it.
     var isRead = false
-    /// And told to read nothing of it for now: a seek would not change that.
+    /// The consumer has been told to read nothing of it for now: a seek would not change that.
     var isStopped = false
     /// The next record must be the one after the last taken: something came between that may have lost records.
     var isUncertain = false
@@ -51,7 +51,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var unfinished = 0
     /// nil where nothing is counted.
     var counts: PartitionCounts<Ports.Disk>?
-    /// They are whole.
+    /// The counts are whole.
     var isRestored = false
     var incarnation: UInt32 = 0
     /// The highest count of a log that seems to have been made anew: to be asked for once more before that is believed.

@@ -84,8 +84,6 @@ package struct ShardSettings: Sendable {
     package var maxInFlightBytes = 64 << 20
     /// Characters of a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
-    /// From the moment that a message was taken.
-    package var deadline = Duration.seconds(30)
     package var checkpointInterval = Duration.milliseconds(20)
     package var drain = Duration.seconds(5)
     package var shutdownGrace = Duration.seconds(25)

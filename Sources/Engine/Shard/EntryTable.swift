@@ -32,7 +32,7 @@ struct Entry {
     var sequence: UInt64 = 0
     /// The number of its partition in the shard.
     var partition: Int32 = 0
-    /// The partition's when it was taken: of an earlier one nothing counts any more.
+    /// The partition's epoch when the entry was taken: nothing of an earlier epoch counts any more.
     var epoch: UInt32 = 0
     var generation: UInt32 = 0
     var byteCount: Int32 = 0

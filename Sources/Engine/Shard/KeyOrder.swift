@@ -1,5 +1,3 @@
-import PushmillStages
-
 /// Which entries wait for an earlier one of their key: a queue for each key that is held, linked through the entries.
 /// While nothing is held no message needs its key.
 struct KeyOrder: ~Copyable {
@@ -61,72 +59,6 @@ struct KeyOrder: ~Copyable {
                 entry = next
             }
             held[key] = kept
-        }
-    }
-}
-
-/// The wake-ups of suspended entries, the earliest first: a binary heap of entries that know their places in it.
-struct WakeUps: ~Copyable {
-    private var heap: [UInt32] = []
-
-    var isEmpty: Bool { heap.isEmpty }
-    var count: Int { heap.count }
-
-    func earliest(_ entries: borrowing EntryTable) -> Instant { heap.first.map { entries[$0].wakeUp } ?? .never }
-
-    mutating func insert(_ entry: UInt32, _ entries: inout EntryTable) {
-        entries[entry].place = UInt32(heap.count)
-        heap.append(entry)
-        rise(heap.count - 1, &entries)
-    }
-
-    /// Nothing for one that is not in it.
-    mutating func remove(_ entry: UInt32, _ entries: inout EntryTable) {
-        let place = Int(entries[entry].place)
-        guard place < heap.count, heap[place] == entry else { return }
-        entries[entry].place = .max
-        let last = heap.removeLast()
-        guard last != entry else { return }
-        put(last, at: place, &entries)
-        rise(place, &entries)
-        sink(place, &entries)
-    }
-
-    /// The earliest that is due; call it until there is none.
-    mutating func next(dueAt now: Instant, _ entries: inout EntryTable) -> UInt32? {
-        guard let first = heap.first, entries[first].wakeUp <= now else { return nil }
-        remove(first, &entries)
-        return first
-    }
-
-    private mutating func put(_ entry: UInt32, at place: Int, _ entries: inout EntryTable) {
-        heap[place] = entry
-        entries[entry].place = UInt32(place)
-    }
-
-    private mutating func rise(_ place: Int, _ entries: inout EntryTable) {
-        var place = place
-        while place > 0 {
-            let parent = (place - 1) / 2
-            let (entry, other) = (heap[place], heap[parent])
-            guard entries[entry].wakeUp < entries[other].wakeUp else { return }
-            put(other, at: place, &entries)
-            put(entry, at: parent, &entries)
-            place = parent
-        }
-    }
-
-    private mutating func sink(_ place: Int, _ entries: inout EntryTable) {
-        var place = place
-        while true {
-            var least = place
-            for child in 2 * place + 1...2 * place + 2
-            where child < heap.count && entries[heap[child]].wakeUp < entries[heap[least]].wakeUp { least = child }
-            guard least != place else { return }
-            let (entry, other) = (heap[place], heap[least])
-            put(other, at: place, &entries)
-            put(entry, at: least, &entries)
-            place = least
         }
     }
 }

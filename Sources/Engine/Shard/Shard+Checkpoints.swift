@@ -44,7 +44,7 @@ extension Shard where Ports: ~Copyable {
             storeChanges { _ in false }
             cut.marks.removeAll(keepingCapacity: true)
             isDirty = true
-            // It may come to pass behind a later one, and take that back.
+            // The commit that was given up may still reach the group after a later one and undo it: all is committed again.
             nextRecommit = now + Self.recommitDelay
         case .initialize: step(.initialize)
         case .begin: step(.begin)

@@ -23,7 +23,6 @@ extension EngineSettings {
         shard.ordering = delivery.ordering
         shard.maxInFlight = delivery.maximalInFlight
         shard.maxInFlightBytes = delivery.maximalInFlightBytes
-        shard.deadline = delivery.deadline
         shard.checkpointInterval = delivery.checkpointInterval
         shard.drain = delivery.drain
         shard.shutdownGrace = delivery.shutdownGrace

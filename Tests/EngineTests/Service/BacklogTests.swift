@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushmillEngine
 
-@Suite("What is not finished of a partition (issue 23, point 10)")
+@Suite("What is not finished of a partition (trust 10)")
 struct BacklogTests {
     private let place = TopicPartition("events", 0)
     private let start: Int64 = 1_700_000_000_000

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushmillStages
 
-@Suite("Results that stages name (issue 23, point 11)")
+@Suite("Results that stages name (trust 11)")
 struct StageResultsTests {
     private static let folder =
         #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/Sources/Push/Stages"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pushmill
 
-@Suite("Exit codes (issue 23, point 17)")
+@Suite("Exit codes (trust 17)")
 struct ExitCodeTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-@Suite("Alerts (issue 23, point 11)")
+@Suite("Alerts (trust 11)")
 struct AlertTests {
     /// Where the rules are.
     private static let folder =

@@ -2,7 +2,7 @@ import FoundationEssentials
 import PushmillTelemetry
 import Testing
 
-@Suite("The page of reference (issue 23, point 17)")
+@Suite("The page of reference (trust 17)")
 struct ReferenceTests {
     private static let top = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 

@@ -1,7 +1,7 @@
 import PushmillTelemetry
 import Testing
 
-@Suite("Files that are read again (issue 23, point 11)")
+@Suite("Files that are read again (trust 11)")
 struct ReloadCountsTests {
     private let registry = MetricRegistry(shards: 1)
     private let reloads = ReloadCounts()

@@ -74,7 +74,7 @@ extension SimulatedPorts {
         // Its bytes were copied, and the message given back.
         lent -= 1
         suspensionNumber += 1
-        let (number, deadline) = (suspensionNumber, taken + settings.deadline)
+        let (number, deadline) = (suspensionNumber, taken + switches.deadline)
         suspensions[entry] = Suspension(
             number: number, output: output, result: result, deadline: deadline.nanoseconds)
         suspended.insert(entry)

@@ -80,6 +80,8 @@ package final class SimulatedPorts: ShardPorts {
     private(set) var isLeaving = false
 
     package struct Switches: Sendable {
+        /// Of each message, from when it was taken.
+        package var deadline = Duration.milliseconds(1500)
         /// In a thousand records.
         package var twice = 0
         /// What a batch call of the client holds when its assignment changes is lost.

@@ -76,7 +76,6 @@ package struct Scenario: Sendable {
         settings.ordering = dice.chance(700) ? .key : .partition
         settings.reset = dice.pick([.earliest, .earliest, .latest, .error])
         settings.maxInFlight = dice.pick([8, 40, 200, 1000])
-        settings.deadline = .milliseconds(1500)
         settings.checkpointInterval = .milliseconds(dice.pick([5, 20, 20, 100]))
         settings.drain = .milliseconds(800)
         settings.shutdownGrace = .seconds(4)

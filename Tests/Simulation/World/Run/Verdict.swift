@@ -162,7 +162,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     private func checkTime(of index: Int) {
         guard isCalm, scenario.faults.isEmpty else { return }
         let took = cluster.timeline.now - cases[index].producedAt
-        guard Duration.nanoseconds(took) > scenario.settings.deadline + .milliseconds(500) else { return }
+        guard Duration.nanoseconds(took) > scenario.switches.deadline + .milliseconds(500) else { return }
         found("event \(index) was published \(took / 1_000_000) ms after it came, and nothing had happened")
     }
 
