@@ -97,6 +97,8 @@ extension EndToEnd {
                 let joined = try #require(first.lines.firstIndex { $0.contains("partitions are read") })
                 #expect(restored < joined)
                 #expect(first.lines[restored].contains(#""count":5"#))
+                let begun = "contacts are read from their topic"
+                #expect(first.lines(with: begun).last?.contains(#""count":5"#) == true)
                 #expect(first.lines(with: "a record of the topic of contacts is none").count == 1)
                 // (trust 16)
                 let told = ["\"message\":\"contacts ", "topic of contacts"].flatMap { first.lines(with: $0) }
@@ -111,7 +113,9 @@ extension EndToEnd {
                 let second = try scene.start(configuration)
                 try await texts.expect("Back, Boris")
                 // The last record that was known, and the new one.
-                #expect(second.lines(with: "contacts are restored").first?.contains(#""count":2"#) == true)
+                for text in [begun, "contacts are restored"] {
+                    #expect(second.lines(with: text).first?.contains(#""count":2"#) == true)
+                }
                 texts.reader.stop()
             }
         }

@@ -239,14 +239,14 @@ struct Checkpoint {
         case (.begin, .retry): state = .beginning(from: soon)
         case (.addOffsets, .done): state = .ending(from: now)
         // The offsets may be part of the transaction or not: what is not known is not asked twice.
-        case (.addOffsets, .retry): return fail(abortingFrom: soon)
+        case (.addOffsets, .retry): return abort(from: soon)
         case (.commit, .done):
             aborts = 0
             ended = number
             state = .beginning(from: now)
         case (.commit, .retry): state = .ending(from: soon)
-        case (.addOffsets, .abort), (.commit, .abort): return fail(abortingFrom: now)
-        case (.addOffsets, .notAMember), (.commit, .notAMember): return fail(abortingFrom: now + Self.refusalDelay)
+        case (.addOffsets, .abort), (.commit, .abort): return abort(from: now)
+        case (.addOffsets, .notAMember), (.commit, .notAMember): return abort(from: now + Self.refusalDelay)
         case (.abort, .done):
             state = .beginning(from: now)
             return .rewind
@@ -256,8 +256,7 @@ struct Checkpoint {
         return .none
     }
 
-    private mutating func fail(abortingFrom time: Instant) -> Action {
-        hasFailed = true
+    private mutating func abort(from time: Instant) -> Action {
         state = .aborting(from: time)
         return .putBack
     }

@@ -40,19 +40,18 @@ package final class ContactFollower: PartitionContacts {
 
     package func isReady(_ partition: TopicPartition) -> Bool {
         guard isCoPartitioned else { return progress.isRestored }
-        let (isWhole, asked) = wanted.withLock { wanted -> (Bool, UInt64?) in
+        return wanted.withLock { wanted in
             if wanted.partitions[partition.partition] != nil {
                 wanted.partitions[partition.partition]?.users.insert(partition)
-                return (wanted.partitions[partition.partition]?.isWhole ?? false, nil)
+                return wanted.partitions[partition.partition]?.isWhole ?? false
             }
             wanted.last += 1
-            wanted.partitions[partition.partition] = Wanted(users: [partition], number: wanted.last)
-            return (false, wanted.last)
+            let number = wanted.last
+            wanted.partitions[partition.partition] = Wanted(users: [partition], number: number)
+            // Within the lock, so that no release that another thread has decided on before comes after it.
+            requests.post(.follow([partition.partition]) { [weak self] in self?.complete($0, number) })
+            return false
         }
-        if let asked {
-            requests.post(.follow([partition.partition]) { [weak self] in self?.complete($0, asked) })
-        }
-        return isWhole
     }
 
     private func complete(_ partition: Int32, _ number: UInt64) {
@@ -64,15 +63,15 @@ package final class ContactFollower: PartitionContacts {
     /// What the store has of them stays, and is not found.
     package func forget(_ partitions: [TopicPartition]) {
         guard isCoPartitioned else { return }
-        let released = wanted.withLock { wanted in
-            partitions.filter { place in
+        wanted.withLock { wanted in
+            let released = partitions.filter { place in
                 wanted.partitions[place.partition]?.users.remove(place)
                 guard wanted.partitions[place.partition]?.users.isEmpty == true else { return false }
                 wanted.partitions[place.partition] = nil
                 return true
             }
+            if !released.isEmpty { requests.post(.release(Set(released.map(\.partition)))) }
         }
-        if !released.isEmpty { requests.post(.release(Set(released.map(\.partition)))) }
     }
 
     package var reason: (word: String, sentence: String)? { progress.reason }

@@ -47,14 +47,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         highest = disk.highest
     }
 
-    /// Of memory.
-    var byteCount: Int {
-        table.byteCount + (filter?.byteCount ?? 0) + rows.capacity * MemoryLayout<Row>.stride
-            + undo.capacity * MemoryLayout<Undo>.stride
-            + (wanted.capacity + missing.capacity) * MemoryLayout<AccountHash>.stride
-            + found.capacity * MemoryLayout<Row>.stride
-    }
-
     /// Begins to fetch the account's memory.
     package func prefetch(_ account: AccountHash) { table.prefetch(account) }
 
@@ -347,8 +339,6 @@ struct CountFilter {
     private var count = 0
 
     init(bytes: Int) { words = Array(repeating: 0, count: max(8, bytes / 8)) }
-
-    var byteCount: Int { words.count * 8 }
 
     /// So many accounts are in it that it says yes too often.
     var isFull: Bool { count > words.count * 16 }

@@ -17,8 +17,6 @@ public final class StageThreads: TaskExecutor {
 
     /// How long a job waits before another thread is started.
     private static let patience = DispatchTimeInterval.milliseconds(2)
-    /// How long a thread waits for another job.
-    private static let idleTime = DispatchTimeInterval.seconds(10)
 
     private struct State {
         /// In their order from `next` on.
@@ -57,15 +55,22 @@ public final class StageThreads: TaskExecutor {
 
     private let usual: Int
     private let limit: Int
+    /// How long a thread waits for another job.
+    private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())
     /// One for each job.
     private let arrivals = DispatchSemaphore(value: 0)
     private let watch = DispatchQueue(label: "pushmill.stages.watch")
 
     /// `usual`: while nothing blocks; as many as cores unless given. `limit`: the most that there ever are.
-    public init(usual: Int? = nil, limit: Int = 512) {
-        self.usual = min(usual ?? Processors.usable, limit)
+    public convenience init(usual: Int? = nil, limit: Int = 512) {
+        self.init(usual: usual ?? Processors.usable, limit: limit, idleTime: .seconds(10))
+    }
+
+    init(usual: Int, limit: Int, idleTime: DispatchTimeInterval) {
+        self.usual = min(usual, limit)
         self.limit = limit
+        self.idleTime = idleTime
     }
 
     /// How many there are now.
@@ -136,7 +141,7 @@ public final class StageThreads: TaskExecutor {
     private func serve() {
         state.withLock { $0.idle += 1 }
         while true {
-            guard arrivals.wait(timeout: .now() + Self.idleTime) == .success else {
+            guard arrivals.wait(timeout: .now() + idleTime) == .success else {
                 if endsIdle() { return }
                 continue
             }

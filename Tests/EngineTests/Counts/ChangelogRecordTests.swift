@@ -67,6 +67,7 @@ struct ChangelogRecordTests {
         #expect(key == [0, 0, 0, 4] + Array("annaapp".utf8))
         let both = try parts(key)
         #expect(both == [Array("anna".utf8), Array("app".utf8)])
+        #expect(try parts([0, 0, 0, 0]) == [[], []])
         #expect(throws: Record.Malformed.noKey) { _ = try Record.account(nil) }
         for short in [[], [0, 0, 0], [0, 0, 0, 2, 65], [255, 255, 255, 255, 1]] as [[UInt8]] {
             #expect(throws: Record.Malformed.shortKey) { try parts(short) }
@@ -82,5 +83,41 @@ struct ChangelogRecordTests {
             let parts = try Record.account($0)
             return [Array(parts.recipient), Array(parts.app)]
         }
+    }
+}
+
+@Suite("The counts that a changelog comes to")
+struct ChangelogViewTests {
+    private func key(_ recipient: String, _ app: String) -> [UInt8] {
+        var key: [UInt8] = []
+        Array(recipient.utf8).withUnsafeBytes { recipient in
+            Array(app.utf8).withUnsafeBytes { Record.encodeKey(recipient, $0, into: &key) }
+        }
+        return key
+    }
+
+    @Test("Lines have every count but 0, or those of one recipient")
+    func lines() throws {
+        var view = ChangelogView()
+        for (recipient, app, value) in [
+            ("bert", "x", "1 1"), ("anna", "y", "2 2"), ("anna", "x", "3 3"), ("carl", "x", "0 4"),
+            ("bert", "x", "5 5"),
+            ("bert", "x", "4 4"),
+        ] {
+            try view.apply(key: key(recipient, app), value: Array(value.utf8))
+        }
+        func lines(of recipient: String? = nil) -> (text: String, count: Int) {
+            var text: [UInt8] = []
+            let count = view.exportLines(recipient: recipient.map { Array($0.utf8) }) { text += $0 }
+            return (String(decoding: text, as: UTF8.self), count)
+        }
+        let anna = """
+            {"recipient":"anna","app":"x","count":3}
+            {"recipient":"anna","app":"y","count":2}
+
+            """
+        #expect(lines() == (anna + #"{"recipient":"bert","app":"x","count":5}"# + "\n", 3))
+        #expect(lines(of: "anna") == (anna, 2))
+        #expect(lines(of: "carl") == ("", 0))
     }
 }

@@ -48,7 +48,7 @@ struct CountTableTests {
             #expect(isLoaded && cell != nil)
             if let cell { _ = counts.change(cell, to: CountState(count: 1, offset: Int64(number)), by: 9) }
         }
-        var (count, bytes) = (counts.table.count, counts.byteCount)
+        var (count, bytes) = (counts.table.count, counts.table.byteCount)
         #expect(count == 2000 && bytes > 1 << 16)
         for number in 0..<2000 {
             counts.stored(account(number), CountState(count: 1, offset: Int64(number)))
@@ -96,5 +96,22 @@ struct CountTableTests {
             let isWritten = counts.writeBehind(at: nil)
             #expect(state == later && isWritten && disk.rows[account(1)] == later)
         }
+    }
+
+    @Test("What is restored is written before more of it waits than the budget has room for")
+    func restoredRows() {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
+        #expect(counts.beginRestore() == nil)
+        for batch in 0..<20 {
+            let rows = (batch * 40..<(batch + 1) * 40).map {
+                (account: account($0), state: CountState(count: 1, offset: Int64($0)))
+            }
+            let isTaken = counts.restore(rows, at: position(Int64(batch))) { Issue.record("row \($0) is stale") }
+            let waiting = counts.pendingRows
+            #expect(isTaken && waiting <= CountTable.smallest)
+        }
+        // A restart reads on behind the last batch that was written.
+        #expect(disk.rows.count == 19 * 40 && disk.position == position(18))
     }
 }

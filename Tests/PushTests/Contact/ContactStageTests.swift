@@ -165,4 +165,32 @@ struct ContactStageTests {
         #expect(try await stage.didReceive(&content, context: context) == .ok)
         #expect(content.body == filling + "Directory Zoe")
     }
+
+    @Test("The stage does what its settings say")
+    func settings() async throws {
+        var settings = SettingReader([
+            "stages": [
+                [
+                    "contact": [
+                        "source": "people.jsonl", "owner-from": "header:on-behalf-of",
+                        "replace": "/aps/alert/subtitle", "unknown": "Nobody", "isolate": "false",
+                    ]
+                ]
+            ]
+        ])
+        let stages = StageRegistry().read("stages", from: &settings)
+        settings.finish()
+        #expect(settings.messages == [])
+        let resources = StageResources(
+            log: { _, _, _ in }, watcher: FileWatcher { _, _, _ in },
+            contacts: { source in
+                #expect(source == .file("/etc/pushmill/people.jsonl"))
+                return ListedContacts.sample
+            })
+        let stage = try await #require(stages.first).build(resources)
+        let message = Message(
+            alert: #"{"subtitle":"c77","body":"{contact:c2}!"}"#, ["on-behalf-of": "anna"], key: "boris")
+        let published = await message.publish(Chain([ChainLink(stage)]))
+        #expect(published?.alert == #"{"subtitle":"Nobody","body":"علي حسن!"}"#)
+    }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import PushmillStages
@@ -260,5 +261,22 @@ struct DeadlineTests {
         let chain = chain([ChainLink(Sworn())])
         #expect(Message().begin(chain, Delivery()).work != nil)
         #expect(await Message().publish(chain)?.stages == "sworn=ok")
+    }
+
+    @Test("What stages say at their last chance is said under their own names")
+    func speakers() {
+        let said = Mutex<[String]>([])
+        let links = ["a", "b"].map { name in
+            ChainLink(
+                ScriptedStage(
+                    name,
+                    expire: { _, context in
+                        context.log(.warning, "late")
+                        return .expired
+                    }))
+        }
+        let chain = Chain(links, log: { _, stage, _, text in said.withLock { $0.append("\(stage): \(text)") } })
+        #expect(Message().begin(chain, Delivery(), after: .seconds(30)).verdict?.outcome == .bestAttempt)
+        #expect(said.withLock { $0 } == ["a: late", "b: late"])
     }
 }

@@ -107,6 +107,26 @@ struct StageThreadsTests {
         #expect(Published(verdict, delivery).value == Message.text)
         release.signal()
     }
+
+    @Test("Threads without work end, and others come when there is more", .timeLimit(.minutes(1)))
+    func idle() async {
+        weak var held: StageThreads?
+        do {
+            let threads = StageThreads(usual: 2, limit: 2, idleTime: .milliseconds(1))
+            held = threads
+            let (ends, end) = AsyncStream<Int>.makeStream()
+            let pool = StagePool(on: threads) { end.yield($0) }
+            var iterator = ends.makeAsyncIterator()
+            for _ in 0..<3 {
+                let deliveries = start(1, chain { _, _ in .ok }, on: pool)
+                for _ in deliveries { #expect(await iterator.next() != nil) }
+                while threads.count > 0, !Task.isCancelled { await Task.yield() }
+            }
+        }
+        // A thread holds them for as long as it lives.
+        while held != nil, !Task.isCancelled { await Task.yield() }
+        #expect(held == nil)
+    }
 }
 
 extension DispatchSemaphore {

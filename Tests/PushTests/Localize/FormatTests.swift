@@ -149,4 +149,16 @@ struct FormatTests {
         let texts = (1...32).map { "\($0)" }
         #expect(try text(texts.map { "%\($0)$@" }.joined(separator: " "), texts) == texts.joined(separator: " "))
     }
+
+    @Test("Text that does not fit is known to be cut, wherever that is", arguments: 0...5)
+    func cut(capacity: Int) {
+        let isFull = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
+            var output = FormatOutput(memory)
+            output.append(Array("ab".utf8))
+            output.append(UInt8(ascii: "c"))
+            output.appendSpaces(1)
+            return output.isFull
+        }
+        #expect(isFull == (capacity < 4))
+    }
 }

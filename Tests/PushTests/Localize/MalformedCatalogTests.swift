@@ -81,6 +81,7 @@ struct MalformedCatalogTests {
             ("<plist><dict><key>a</key>‸</dict>", "</dict> where a value was expected"),
             ("<plist><dict><key>a</key><string><![CDATA[‸x</string>", "the CDATA section does not end"),
             ("<plist>" + String(repeating: "<array>", count: 16) + "‸<array>", "nested too deep"),
+            ("<plist>" + String(repeating: "<dict><key>a</key>", count: 16) + "‸<dict>", "nested too deep"),
             ("<plist>‸<array/></plist>", "expected a dictionary"),
             ("<plist><dict><key>a</key>‸<integer>1</integer></dict></plist>", "expected a string or a dictionary"),
         ])

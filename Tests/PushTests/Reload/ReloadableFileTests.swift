@@ -104,6 +104,12 @@ struct ReloadableFileTests {
         #expect(throws: FileUnreadable.self) { try FileBytes(path: path, limit: 4) }
     }
 
+    @Test("A folder in a file's place cannot be read")
+    func folderInPlace() {
+        let error = #expect(throws: FileUnreadable.self) { try FileBytes(path: folder.path) }
+        #expect(error?.errorNumber == EISDIR)
+    }
+
     @Test("The watcher finds a change by itself, and reads all on request")
     func watcher() async throws {
         let file = try text(try folder.write("one", to: "a"))

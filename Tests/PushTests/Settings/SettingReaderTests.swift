@@ -101,4 +101,20 @@ struct SettingReaderTests {
         settings.finish()
         #expect(settings.problems.count == 1)
     }
+
+    @Test("A problem with a key inside is told where that stands, or at the innermost map that is there") func places()
+    {
+        func place(_ line: Int) -> Place { .file("test.yaml", line: line, column: 1) }
+        func map(_ line: Int, _ members: KeyValuePairs<String, Setting>) -> Setting {
+            let members = members.map { Setting.Member(key: $0, place: place(line), value: $1) }
+            return Setting(place: place(line), value: .map(members))
+        }
+        let text = { Setting(place: place($0), value: .scalar("x")) }
+        var settings = SettingReader(map(1, ["a": text(2), "m": map(3, ["b": text(4), "c": text(5)])]))
+        for keys in [["a"], ["m", "c"], ["m", "d"], ["m", "b", "e"], ["n", "b"]] {
+            settings.report(at: keys, "is wrong")
+        }
+        #expect(settings.problems.map(\.place) == [2, 5, 3, 4, 1].map(place))
+        #expect(settings.problems.map(\.path) == ["a", "m.c", "m.d", "m.b.e", "n.b"])
+    }
 }

@@ -58,14 +58,12 @@ struct FormatCompiler {
             literal.removeAll(keepingCapacity: true)
         }
 
-        while at < text.endIndex {
-            let percent = text[at...].firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
+        while let percent = text[at...].firstIndex(of: UInt8(ascii: "%")) {
             literal += text[at..<percent]
-            guard percent < text.endIndex else { break }
-            switch FormatSpecifier.parse(text, at: percent + 1) {
+            at = percent + 1
+            switch FormatSpecifier.parse(text, at: at) {
             case .literal:
                 literal.append(UInt8(ascii: "%"))
-                at = percent + 1
             case .unknown(let specifier):
                 throw source.problem(at: format.offset, "unknown specifier \(specifier)")
             case .specifier(let specifier, let end):
@@ -78,6 +76,7 @@ struct FormatCompiler {
                 pieces.append(try piece(for: specifier, &argument, in: format, context))
             }
         }
+        literal += text[at...]
         flush(&programs)
         pieceCount += pieces.count
         guard pieceCount <= Self.maximumPieces else {
