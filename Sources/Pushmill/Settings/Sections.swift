@@ -75,7 +75,7 @@ package struct TopicSettings: Sendable {
     }
 }
 
-/// Where counts, contacts and checkpoints survive a restart.
+/// Where contacts survive a restart, and the copies of the badge changelog beside them.
 package struct StateSettings: Sendable {
     package let path: String
 

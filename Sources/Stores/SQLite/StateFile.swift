@@ -86,8 +86,9 @@ enum AsideFile {
     }
 }
 
-/// The tables of a state file. The file knows its version; each step leads from one version to the next. A step adds, and
-/// leaves what the release before reads and writes as it is: so a file of the next release is used by this one as it stands.
+/// The tables of a state file. The file knows its version; each step leads from one version to the next. From the
+/// fifth on a step adds, and leaves what the release before reads and writes as it is: so a file of the next release is used
+/// by this one as it stands.
 enum Schema {
     static let steps = [
         // The owner "*" is the shared directory. The revision grows when contacts change.

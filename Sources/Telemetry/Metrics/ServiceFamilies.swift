@@ -31,6 +31,7 @@ struct ServiceFamilies {
     static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
         "Age, by its timestamp, of the partition's oldest record that is not finished, 0 where there is none; "
+            + "where none of them is taken yet, the age of the one taken last: theirs is less; "
             + "of a partition that is not served yet, how long it has waited here.",
         labels: [.topic, .partition])
     static let paused = MetricDescription(

@@ -61,7 +61,8 @@ struct ConfigCommandTests {
 
     /// The lines' names with their depth.
     private static func names(_ yaml: String) -> Set<Substring> {
-        Set(yaml.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { $0.split(separator: ":").first })
+        let lines = yaml.split(separator: "\n").filter { $0.drop { $0 == " " }.first != "#" }
+        return Set(lines.compactMap { $0.split(separator: ":").first })
     }
 
     @Test("A file that cannot be read is a mistake of the configuration") func unreadable() async throws {
