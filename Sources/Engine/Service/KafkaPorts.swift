@@ -97,7 +97,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func wait(until time: Instant, records: Bool) {
         let milliseconds = (time.nanoseconds(since: now) + 999_999) / 1_000_000
-        count()
+        countTaken()
         releaseCopied()
         if milliseconds > 0 {
             consumer.wait(milliseconds: Int64(clamping: min(milliseconds, 60_000)), records: records)
@@ -204,7 +204,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     }
 
     /// Adds what the shard's thread has taken since the last time to the counters that a scrape reads.
-    private mutating func count() {
+    private mutating func countTaken() {
         countOkayMessages()
         for topic in taken.indices where taken[topic] > 0 {
             consumed[topic].add(taken[topic])

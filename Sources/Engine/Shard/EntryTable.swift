@@ -40,8 +40,8 @@ struct Entry {
     var next: UInt32 = 0
     /// The next that changed the same account.
     var successor: UInt32 = 0
-    /// Its place among the wake-ups.
-    var place: UInt32 = .max
+    /// Where it is in the heap of wake-ups.
+    var heapIndex: UInt32 = .max
     var state = State.free
     var destination = ChainResult.Destination.output
     var hasAccount = false

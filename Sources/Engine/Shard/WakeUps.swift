@@ -10,16 +10,16 @@ struct WakeUps: ~Copyable {
     func earliest(_ entries: borrowing EntryTable) -> Instant { heap.first.map { entries[$0].wakeUp } ?? .never }
 
     mutating func insert(_ entry: UInt32, _ entries: inout EntryTable) {
-        entries[entry].place = UInt32(heap.count)
+        entries[entry].heapIndex = UInt32(heap.count)
         heap.append(entry)
         rise(heap.count - 1, &entries)
     }
 
     /// Nothing for one that is not in it.
     mutating func remove(_ entry: UInt32, _ entries: inout EntryTable) {
-        let place = Int(entries[entry].place)
+        let place = Int(entries[entry].heapIndex)
         guard place < heap.count, heap[place] == entry else { return }
-        entries[entry].place = .max
+        entries[entry].heapIndex = .max
         let last = heap.removeLast()
         guard last != entry else { return }
         put(last, at: place, &entries)
@@ -36,7 +36,7 @@ struct WakeUps: ~Copyable {
 
     private mutating func put(_ entry: UInt32, at place: Int, _ entries: inout EntryTable) {
         heap[place] = entry
-        entries[entry].place = UInt32(place)
+        entries[entry].heapIndex = UInt32(place)
     }
 
     private mutating func rise(_ place: Int, _ entries: inout EntryTable) {

@@ -37,7 +37,7 @@ extension Chain {
             return expire(delivery, now: now)
         }
         delivery.phase = .ended
-        observer?.stageAbandoned(delivery.position, isLate: true)
+        observer?.stageAbandoned(delivery.stageIndex, isLate: true)
         return giveUpStage(delivery, &delivery.content, now: now)
     }
 
@@ -51,7 +51,7 @@ extension Chain {
     public func abandon(_ delivery: Delivery) {
         guard case .waiting(let work) = delivery.phase else { return }
         delivery.phase = .ended
-        if work.abandon() { observer?.stageAbandoned(delivery.position, isLate: false) }
+        if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
 
     /// From the stage whose turn it is. `now` may be a little old; it is read anew where stages have taken time since.
@@ -60,13 +60,13 @@ extension Chain {
         let isMeasured = settings.measuresStages && delivery.isMeasured
         var now = isMeasured ? time.now : now
         var isOld = false
-        while delivery.position < links.count {
-            let link = links[delivery.position]
+        while delivery.stageIndex < links.count {
+            let link = links[delivery.stageIndex]
             guard link.applies(to: content, delivery.record) else {
                 end(delivery, content, .skipped, took: 0)
                 continue
             }
-            context.stage = delivery.position
+            context.stage = delivery.stageIndex
             if !link.isImmediate {
                 if isOld { now = time.now }
                 isOld = false
@@ -120,8 +120,8 @@ extension Chain {
     }
 
     private func end(_ delivery: Delivery, _ content: NotificationContent, _ result: StageResult, took: UInt64) {
-        note(result, of: delivery.position, delivery, content, took: took)
-        delivery.position += 1
+        note(result, of: delivery.stageIndex, delivery, content, took: took)
+        delivery.stageIndex += 1
     }
 
     func failure(_ error: any Error, _ context: StageContext) -> StageResult {
@@ -136,15 +136,15 @@ extension Chain {
     /// The edits of the stages that have not ended, the running one included, and the best attempt that comes of them.
     func lastChance(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let context = context(delivery)
-        while delivery.position < links.count { expireStage(delivery, &content, context) }
+        while delivery.stageIndex < links.count { expireStage(delivery, &content, context) }
         return finish(delivery, &content, .bestAttempt)
     }
 
     /// The last-chance edit of the stage whose turn it is.
     private func expireStage(_ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext) {
-        let link = links[delivery.position]
+        let link = links[delivery.stageIndex]
         var context = context
-        context.stage = delivery.position
+        context.stage = delivery.stageIndex
         let applies = link.applies(to: content, delivery.record)
         let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
         end(delivery, content, result, took: 0)

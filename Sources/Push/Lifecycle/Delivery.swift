@@ -42,7 +42,7 @@ public final class Delivery {
     /// The count has this message in it already.
     @exclusivity(unchecked) var isCounted = false
     /// The stage that runs or is next.
-    @exclusivity(unchecked) var position = 0
+    @exclusivity(unchecked) var stageIndex = 0
 
     public init() {}
 
@@ -60,7 +60,7 @@ public final class Delivery {
         self.wallClock = wallClock
         self.count = count
         nextWakeUp = deadline
-        position = 0
+        stageIndex = 0
         isStructured = false
         badgeOperation = nil
         output.clear()

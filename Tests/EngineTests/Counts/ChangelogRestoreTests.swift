@@ -125,4 +125,34 @@ struct ChangelogRestoreTests {
         // Only the first record is compared.
         #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == .taken)
     }
+
+    @Test("Each log that is another one is told once, its counts are forgotten, and it is read from its beginning")
+    func anewByEvents() {
+        var restore = ChangelogRestore(secret: Self.secret)
+        for number in Int32(0)..<4 {
+            restore.begin(10 + number, number: number, from: RecordPosition(partition: number, offset: 9, timestamp: 4))
+        }
+        let other = RecordPosition(partition: 0, offset: 9, timestamp: 5)
+        let told = Self.key("anna").withUnsafeBytes { restore.take(.record(other, key: $0, value: nil)) }
+        #expect(told == .changelogAnew(partition: 0))
+        // It ends before the last record that was known; it does not hold what was to be read.
+        #expect(restore.take(.end(partition: 1, offset: 9, isWhole: true)) == .changelogAnew(partition: 1))
+        #expect(restore.take(.outOfLog(partition: 2)) == .changelogAnew(partition: 2))
+        #expect(restore.take(.end(partition: 3, offset: 10, isWhole: true)) == nil)
+        for number in Int32(0)..<3 { #expect(restore.take(.outOfLog(partition: number)) == nil) }
+        #expect(restore.takeRestarts() == [10, 11, 12] && restore.takeRestarts() == [])
+        #expect(restore.reading.map(\.isWhole) == [false, false, false, true])
+        #expect(restore.takeStarts().map(\.offset) == [Position.beginning, Position.beginning, Position.beginning, 9])
+    }
+
+    @Test("An open transaction before the end is told once")
+    func heldUp() {
+        var restore = Self.reading(3)
+        let open = ReplicaEvent.end(partition: 3, offset: 5, isWhole: false)
+        #expect(restore.take(open) == .changelogHeldUp(partition: 3, offset: 5))
+        #expect(restore.take(open) == nil)
+        #expect(restore.reading[0].isWhole == false)
+        #expect(restore.take(.end(partition: 3, offset: 8, isWhole: true)) == nil)
+        #expect(restore.reading[0].isWhole)
+    }
 }

@@ -4,6 +4,9 @@ import PushmillStages
 
 /// What must hold: looked at whenever something is stored or committed, and when all has ended.
 final class Verdict: ClusterWitness, PortsWitness {
+    /// Milliseconds from an event's coming to its output's.
+    private static let usualWait: UInt64 = 20
+
     private struct Case {
         var offset: Int64 = -1
         var isProduced = false
@@ -32,6 +35,8 @@ final class Verdict: ClusterWitness, PortsWitness {
     private var cases: [Case]
     private var troubles: [UInt64] = []
     private var postponements: [Int] = []
+    /// How long events without a stage that waits took, where nothing befalls the group.
+    private var waits: [UInt64] = []
 
     init(_ scenario: Scenario, _ cluster: Cluster) {
         self.scenario = scenario
@@ -162,6 +167,7 @@ final class Verdict: ClusterWitness, PortsWitness {
     private func checkTime(of index: Int) {
         guard isCalm, scenario.faults.isEmpty else { return }
         let took = cluster.timeline.now - cases[index].producedAt
+        if scenario.events[index].behaviour == .immediate { waits.append(took) }
         guard Duration.nanoseconds(took) > scenario.switches.deadline + .milliseconds(500) else { return }
         found("event \(index) was published \(took / 1_000_000) ms after it came, and nothing had happened")
     }
@@ -243,6 +249,10 @@ final class Verdict: ClusterWitness, PortsWitness {
             if counts[index] > 1, scenario.isExactlyOnce { found("event \(index) was doubled") }
         }
         for recipient in appearances.indices { judge(recipient, appearances[recipient]) }
+        let median = waits.isEmpty ? 0 : waits.sorted()[waits.count / 2]
+        if median > .milliseconds(Self.usualWait) {
+            found("half of the events took more than \(median / 1_000_000) ms, and nothing had happened")
+        }
     }
 
     private func judge(_ recipient: Int, _ appearances: [OutputValue]) {
