@@ -10,6 +10,8 @@ package struct Measurement: Sendable {
     /// Swift objects (class instances, array and string storage, boxes) a message; not memory that is allocated without
     /// being an object, by C libraries, by pointers or for tasks.
     package let allocations: Double
+    /// Retains and releases a message: each is an atomic operation.
+    package let references: Double
 
     /// Into which a batch is cut, for it to end before another thread gets the core.
     private static let slices = 10
@@ -28,9 +30,12 @@ package struct Measurement: Sendable {
             best = min(best, Self.threadNanoseconds() - start)
         }
         nanoseconds = best / Double(batch)
+        pushmill_allocations_start()
+        let referencesBefore = pushmill_references_of_this_thread()
         let count = try Self.allocations { () throws(E) in
             for _ in 0..<messages { try body() }
         }
+        references = Double(pushmill_references_of_this_thread() - referencesBefore) / Double(messages)
         allocations = Double(count) / Double(messages)
     }
 

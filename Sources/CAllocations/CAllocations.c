@@ -20,7 +20,10 @@
 
 static void *(*allocate)(size_t);
 static int (*allocate_aligned)(void **, size_t, size_t);
+static void *(*retain)(void *);
+static void (*release)(void *);
 static _Thread_local uint64_t count;
+static _Thread_local uint64_t references;
 
 static void *counting_malloc(size_t size) {
     count += 1;
@@ -30,6 +33,17 @@ static void *counting_malloc(size_t size) {
 static int counting_posix_memalign(void **memory, size_t alignment, size_t size) {
     count += 1;
     return allocate_aligned(memory, alignment, size);
+}
+
+// Callers may count on their registers being kept.
+__attribute__((preserve_most)) static void *counting_retain(void *object) {
+    references += 1;
+    return retain(object);
+}
+
+__attribute__((preserve_most)) static void counting_release(void *object) {
+    references += 1;
+    release(object);
 }
 
 static void redirect_slot(uintptr_t slot, uintptr_t function) {
@@ -48,6 +62,8 @@ static void redirect_imports(
         if (strcmp(name, "malloc") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_malloc);
         if (strcmp(name, "posix_memalign") == 0)
             redirect_slot(base + entry->r_offset, (uintptr_t)counting_posix_memalign);
+        if (strcmp(name, "swift_retain") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_retain);
+        if (strcmp(name, "swift_release") == 0) redirect_slot(base + entry->r_offset, (uintptr_t)counting_release);
     }
 }
 
@@ -81,6 +97,8 @@ static int redirect_object(struct dl_phdr_info *object, size_t size, void *conte
 static void redirect(void) {
     allocate = dlsym(RTLD_DEFAULT, "malloc");
     allocate_aligned = dlsym(RTLD_DEFAULT, "posix_memalign");
+    retain = dlsym(RTLD_DEFAULT, "swift_retain");
+    release = dlsym(RTLD_DEFAULT, "swift_release");
     if (allocate && allocate_aligned) dl_iterate_phdr(redirect_object, NULL);
 }
 
@@ -90,6 +108,8 @@ void pushmill_allocations_start(void) {
 }
 
 uint64_t pushmill_allocations_of_this_thread(void) { return count; }
+
+uint64_t pushmill_references_of_this_thread(void) { return references; }
 
 // jemalloc's, where the program is linked with it.
 extern int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));

@@ -125,7 +125,7 @@ extension OutputRecord {
         replace(.outcome, of: record) { $0.append(outcome.name) }
         replace(.source, of: record) { $0.append(record.source) }
         replace(.stages, of: record) { text in
-            if delivery.isAllOkay { return text.append(contentsOf: chain.allOkay) }
+            if delivery.isAllOkay { return text.append(bytesOf: chain.allOkay) }
             for index in chain.links.indices {
                 if index > 0 { text.append(UInt8(ascii: ",")) }
                 chain.links[index].append(delivery.results[index], to: &text)

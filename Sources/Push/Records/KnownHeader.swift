@@ -67,6 +67,9 @@ extension UnsafeRawBufferPointer {
 extension [UInt8] {
     mutating func append(_ text: StaticString) { append(contentsOf: text.bytes) }
 
+    /// As `append(contentsOf:)`, which takes hold of an array.
+    mutating func append(bytesOf other: [UInt8]) { other.withUnsafeBufferPointer { append(contentsOf: $0) } }
+
     mutating func append(decimal number: some BinaryInteger) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var start = digits.count
@@ -82,7 +85,7 @@ extension [UInt8] {
     }
 
     mutating func append(_ source: Source) {
-        append(contentsOf: source.topic.prefix)
+        append(bytesOf: source.topic.prefix)
         append(decimal: source.partition)
         append(UInt8(ascii: "/"))
         append(decimal: source.offset)

@@ -51,8 +51,9 @@ extension Command {
         "bench", "Measures what a message costs in this process, stage by stage",
         details: """
             Times are of the thread's CPU, in the best of several batches; allocations are
-            those of the Swift runtime. A catalog's loading and a restore are done once, and
-            timed by the clock. Only a release build is worth measuring.
+            those of the Swift runtime, references its retains and releases. A catalog's
+            loading and a restore are done once, and timed by the clock. Only a release
+            build is worth measuring.
             """,
         options: [names]
     ) { invocation throws(ProgramError) in
@@ -75,7 +76,7 @@ extension Command {
 
 /// What is measured, in columns.
 enum BenchTable {
-    static let heading = row("", "messages/s", "us", "allocations")
+    static let heading = row("", "messages/s", "us", "allocations", "references")
 
     static func rows(_ measurements: [Measurement]) -> [String] { measurements.map(row) }
 
@@ -94,18 +95,22 @@ enum BenchTable {
         ]
         return ["restore, 1000000 counts into memory and file: \(restored) s"]
             + rows.map { name, microseconds in
-                row(name, "\(Int(1e6 / max(microseconds, 0.001)))", decimal(microseconds, places: 3), "")
+                row(name, "\(Int(1e6 / max(microseconds, 0.001)))", decimal(microseconds, places: 3), "", "")
             }
     }
 
     static func row(_ measurement: Measurement) -> String {
         row(
             measurement.name, "\(Int(1e9 / max(measurement.nanoseconds, 1)))",
-            decimal(measurement.nanoseconds / 1000, places: 3), decimal(measurement.allocations, places: 2))
+            decimal(measurement.nanoseconds / 1000, places: 3), decimal(measurement.allocations, places: 2),
+            decimal(measurement.references, places: 1))
     }
 
-    private static func row(_ name: String, _ rate: String, _ time: String, _ allocations: String) -> String {
-        let numbers = [(rate, 12), (time, 10), (allocations, 13)].map { text, width in padding(text, width) + text }
+    private static func row(
+        _ name: String, _ rate: String, _ time: String, _ allocations: String, _ references: String
+    ) -> String {
+        let numbers = [(rate, 12), (time, 10), (allocations, 13), (references, 12)]
+            .map { text, width in padding(text, width) + text }
         return name + padding(name, 44) + numbers.joined()
     }
 

@@ -21,6 +21,18 @@ struct AllocationTests {
         #expect(Measurement.allocations {} == 0)
     }
 
+    @Test("A reference that is passed on counts")
+    func references() {
+        final class Object {}
+        let object = Object()
+        var kept: [Object?] = Array(repeating: nil, count: 100)
+        let measured = Measurement("assign", messages: 100, batches: 1) {
+            for index in kept.indices { kept[index] = index.isMultiple(of: 2) ? object : nil }
+        }
+        #expect(measured.references >= 100)
+        #expect(Measurement("nothing", messages: 100, batches: 1) {}.references == 0)
+    }
+
     @Test("Gate, read, three edits and render keep to their budget", .enabled(if: AllocationBudget.holds))
     func turn() throws {
         let payload = Array(PayloadSample.json.utf8)

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("bench")
 struct BenchTests {
-    @Test("A row has the rate, the time and the allocations") func row() {
+    @Test("A row has the rate, the time, the allocations and the references") func row() {
         let row = BenchTable.row(Measurement("a sample", messages: 10, batches: 1) {})
-        #expect(row.contains(/^a sample +[0-9]+ +[0-9]+\.[0-9]{3} +0\.00$/))
+        #expect(row.contains(/^a sample +[0-9]+ +[0-9]+\.[0-9]{3} +0\.00 +0\.0$/))
         #expect(row.utf8.count == BenchTable.heading.utf8.count)
     }
 
