@@ -199,4 +199,16 @@ struct DecryptFieldTests {
             #expect(content.isDecrypted(node), "\(pointer)")
         }
     }
+
+    @Test("A plaintext that was read as JSON is overwritten when its message is done")
+    func overwritten() throws {
+        var scratch = try DecryptScratch()
+        var plaintext = Array(#"{"title":"The harbour at six"}"#.utf8)
+        let kept = try plaintext.withUnsafeMutableBytes { text in
+            try scratch.read(text).bytes.withUnsafeBufferPointer { UnsafeBufferPointer(rebasing: $0[..<text.count]) }
+        }
+        #expect(kept.elementsEqual(plaintext))
+        scratch.clear()
+        #expect(kept.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "0") })
+    }
 }

@@ -17,6 +17,8 @@ struct ProcessorsTests {
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "1600000 100000\n"], 8),
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "max 100000\n"], 8),
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "nonsense"], 8),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "0 100000\n"], 8),
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "200000 0\n"], 8),
             // A service of systemd, whose slice has less than it.
             (
                 [
