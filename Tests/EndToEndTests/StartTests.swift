@@ -148,6 +148,53 @@ extension EndToEnd {
             }
         }
 
+        // (trust 9)
+        @Test("A port that somebody else has is worth another start")
+        func port() async throws {
+            try await run(at: "127.0.0.1:1") { service in
+                try await service.wait(forLine: "the admin endpoint is up")
+                var configuration = ServiceConfiguration()
+                configuration.listen = try #require(AdminClient.address(of: service))
+                try await run(configuration, at: "127.0.0.1:1") { second in try await second.expectEnd(.exited(70)) }
+            }
+        }
+
+        // (trust 13)
+        @Test("A certificate that is not there yet, or is taken away while brokers are waited for, is no end")
+        func certificate() async throws {
+            let folder = try TemporaryFolder()
+            let file = folder.path + "/ca.pem"
+            var configuration = ServiceConfiguration()
+            configuration.consumer = [("security.protocol", "ssl"), ("ssl.ca.location", file)]
+            configuration.producer += configuration.consumer
+            try await run(configuration, at: "127.0.0.1:1") { service in
+                try await service.wait(forLine: #""reason":"tls""#)
+                #expect(try await service.get("/healthz").contains(" 200 "))
+                #expect(try await service.get("/readyz").contains(#""reason":"tls""#))
+                try folder.write(Self.certificate, to: "ca.pem")
+                try await service.wait(forLine: #""reason":"no-broker""#)
+                unlink(file)
+                try await service.wait(forLine: #""reason":"tls""#, count: 2)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        /// Of nobody: its key was thrown away.
+        private static let certificate = """
+            -----BEGIN CERTIFICATE-----
+            MIIBcjCCARegAwIBAgIUerJW0Pn8Zaclym7PYfv2QIstS84wCgYIKoZIzj0EAwIw
+            DTELMAkGA1UEAwwCY2EwIBcNMjYxMTI0MDE0MzQwWhgPMjEyNjEwMzEwMTQzNDBa
+            MA0xCzAJBgNVBAMMAmNhMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEFznBP9+m
+            z7GcPLXRM0I1FT+LX1t2WYF1g4xej1bOJqeds0hWkO/oz1zTwa7w9tWZuPJG/ujT
+            5EMeaVFKEnToWqNTMFEwHQYDVR0OBBYEFJloM4pkaJw9zmX3iDSIpDsfYskpMB8G
+            A1UdIwQYMBaAFJloM4pkaJw9zmX3iDSIpDsfYskpMA8GA1UdEwEB/wQFMAMBAf8w
+            CgYIKoZIzj0EAwIDSQAwRgIhAKqYKra/4u1WEJi+w8N8jINeUIeIYNkls7GpmNpb
+            VUPaAiEAjrVENA2pFehD4UC/YihzWok0PZ57iDFSWwtbuXKckP0=
+            -----END CERTIFICATE-----
+
+            """
+
         private func mock() throws -> MockCluster {
             let mock = try MockCluster()
             for topic in Self.topics { try mock.createTopic(topic, partitions: 1) }

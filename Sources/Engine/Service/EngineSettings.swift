@@ -43,12 +43,19 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
+    /// What librdkafka fetches ahead for a consumer, in kilobytes: 64 MB unless set. All together take no more than two.
+    private static let prefetched = "queued.max.messages.kbytes"
+    private static let prefetchedKilobytes = 1 << 17
+
     /// The same with a shard's part of what the process is allowed.
     var shared: EngineSettings {
         var settings = self
         settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
+        if consumer[Self.prefetched] == nil {
+            settings.consumer[Self.prefetched] = "\(Self.prefetchedKilobytes / max(2, cores))"
+        }
         return settings
     }
 

@@ -47,7 +47,10 @@ struct AdminPages {
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
         } catch {
-            throw .unreadableConfiguration("the admin endpoint cannot listen at \(settings.listen): \(error)")
+            let what = "the admin endpoint cannot listen at \(settings.listen): \(error)"
+            // Who has the port may give it up.
+            if case .addressInUse = error { throw .internalFailure(what) }
+            throw .unreadableConfiguration(what)
         }
     }
 

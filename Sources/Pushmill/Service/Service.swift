@@ -166,12 +166,14 @@ final class Service: Sendable {
         }
     }
 
-    /// What may pass by itself is worth another start.
-    private static func unusable(_ error: StoreError) -> ProgramError {
+    /// What may pass by itself is worth another start: a full disk is, and no path that leads nowhere.
+    static func unusable(_ error: StoreError) -> ProgramError {
         let what = "the state file cannot be used (state.path): \(error)"
         return switch error {
-        case .unopened, .newerSchema, .unreadableLine: .unreadableConfiguration(what)
-        case .inUse, .sqlite, .damaged: .internalFailure(what)
+        case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES), .unopened(_, EPERM),
+            .newerSchema, .unreadableLine:
+            .unreadableConfiguration(what)
+        case .unopened, .inUse, .sqlite, .damaged: .internalFailure(what)
         }
     }
 

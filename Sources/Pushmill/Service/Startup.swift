@@ -53,8 +53,19 @@ enum Startup {
         do throws(KafkaError) {
             return try Producer(properties, onlyAsks: true, log: { _, _, _ in })
         } catch {
-            throw .unreadableConfiguration("librdkafka refuses the configuration of the producer: \(error.message)")
+            throw refusal(error, of: "producer", properties)
         }
+    }
+
+    /// What librdkafka says against a client. With TLS it reads files, which may be mended, or there in a moment.
+    static func refusal(_ error: KafkaError, of client: String, _ properties: ClientProperties) -> ProgramError {
+        let isSecure = properties["security.protocol"]?.lowercased().hasSuffix("ssl") ?? false
+        guard isSecure else {
+            return .unreadableConfiguration("librdkafka refuses the configuration of the \(client): \(error.message)")
+        }
+        return .outside(
+            ProbeReason(
+                "tls", "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that it names (\(error.message))"))
     }
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as

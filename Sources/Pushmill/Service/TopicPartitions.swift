@@ -12,7 +12,7 @@ struct TopicPartitions {
         do throws(KafkaError) {
             reader = try PartitionReader(consumer, log: { _, _, _ in })
         } catch {
-            throw .unreadableConfiguration("librdkafka refuses the configuration of the consumer: \(error.message)")
+            throw Startup.refusal(error, of: "consumer", consumer)
         }
     }
 

@@ -171,7 +171,7 @@ package enum StoreError: Error, Equatable {
     /// Another process holds the file.
     case inUse(path: String)
     /// The system refused to open or lock a file.
-    case unopened(path: String, message: String)
+    case unopened(path: String, error: Int32)
     /// A newer version wrote the file.
     case newerSchema(path: String, found: Int, known: Int)
     /// A file of lines that we were given, not written by us.
@@ -185,7 +185,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .sqlite(let path, let code, let message, let sql): "\(path): \(message) (SQLite \(code)) at: \(sql)"
         case .inUse(let path): "\(path): in use by another process; stop it first"
-        case .unopened(let path, let message): "\(path): \(message)"
+        case .unopened(let path, let error): "\(path): \(String(cString: strerror(error)))"
         case .newerSchema(let path, let found, let known):
             "\(path): written by a newer release (schema \(found), this one reads up to \(known + 1)): use that release, or the "
                 + "one before it"
@@ -204,7 +204,7 @@ extension StoreError {
 
     /// What the system says of the call that has just failed.
     static func unopened(_ path: String) -> StoreError {
-        .unopened(path: path, message: String(cString: strerror(errno)))
+        .unopened(path: path, error: errno)
     }
 
     /// The file will not get better: what it holds is not ours, or broken.

@@ -50,7 +50,7 @@ struct FileLock: ~Copyable, Sendable {
             if failure == EINTR { continue }
             close(descriptor)
             throw failure == EWOULDBLOCK
-                ? .inUse(path: path) : .unopened(path: path, message: String(cString: strerror(failure)))
+                ? .inUse(path: path) : .unopened(path: path, error: failure)
         }
         self.descriptor = descriptor
     }

@@ -54,8 +54,8 @@ public final class Log: Sendable {
         let now = clock.now()
         // An operator who switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
-        let speaker = fields.first(where: \.isSpeaker)
-        switch limit.withLock({ $0.admit(message, level: level, by: speaker, now: now) }) {
+        let speakers = fields.filter(\.isSpeaker)
+        switch limit.withLock({ $0.admit(message, level: level, by: speakers, now: now) }) {
         case .hold: counts.addHeldBack()
         case .write(heldBack: 0): append(now, level, message, fields)
         case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
@@ -75,7 +75,7 @@ public final class Log: Sendable {
         for remainder in limit.withLock({ $0.takeRemainders(now: now, force: force) }) {
             append(
                 now, remainder.level, remainder.message,
-                [remainder.speaker, .heldBack(remainder.heldBack)].compactMap(\.self))
+                remainder.speakers + [.heldBack(remainder.heldBack)])
         }
     }
 }

@@ -16,14 +16,14 @@ struct RateLimit {
     struct Remainder {
         let message: StaticString
         let level: LogLevel
-        let speaker: LogField?
+        let speakers: [LogField]
         let heldBack: Int
     }
 
     private struct Window {
         let message: StaticString
         let level: LogLevel
-        let speaker: LogField?
+        let speakers: [LogField]
         var start: Int64
         var written: Int
         var heldBack: Int
@@ -37,16 +37,16 @@ struct RateLimit {
     /// True while something is held back that has not been told.
     var isHolding: Bool { holding > 0 }
 
-    /// `speaker`: the field that names who speaks, of a few.
+    /// `speakers`: the fields that name who speaks, of a few: a stage, a part of a library, or one for the other.
     mutating func admit(
-        _ message: StaticString, level: LogLevel, by speaker: LogField? = nil, now: Int64
+        _ message: StaticString, level: LogLevel, by speakers: [LogField] = [], now: Int64
     ) -> Verdict {
-        let id = MessageID(message, level, speaker)
+        let id = MessageID(message, level, speakers)
         guard var window = windows[id], !window.isOver(now) else {
             let heldBack = windows[id]?.heldBack ?? 0
             if heldBack > 0 { holding -= 1 }
             windows[id] = Window(
-                message: message, level: level, speaker: speaker, start: now, written: 1, heldBack: 0)
+                message: message, level: level, speakers: speakers, start: now, written: 1, heldBack: 0)
             return .write(heldBack: heldBack)
         }
         defer { windows[id] = window }
@@ -67,7 +67,8 @@ struct RateLimit {
             guard force || window.isOver(now) else { continue }
             remainders.append(
                 Remainder(
-                    message: window.message, level: window.level, speaker: window.speaker, heldBack: window.heldBack))
+                    message: window.message, level: window.level, speakers: window.speakers,
+                    heldBack: window.heldBack))
             windows[id] = nil
             holding -= 1
         }
@@ -78,12 +79,12 @@ struct RateLimit {
 private struct MessageID: Hashable {
     private let place: UInt
     private let level: LogLevel
-    private let speaker: LogField.Value?
+    private let speakers: [LogField.Value]
 
-    init(_ message: StaticString, _ level: LogLevel, _ speaker: LogField?) {
+    init(_ message: StaticString, _ level: LogLevel, _ speakers: [LogField]) {
         place = message.identity
         self.level = level
-        self.speaker = speaker?.value
+        self.speakers = speakers.map(\.value)
     }
 }
 

@@ -6,11 +6,15 @@ struct AdminClient: Sendable {
     private let request: ProbeRequest
     private let token: String
 
-    /// Finds the address in what the service has said.
-    init?(of service: ServiceProcess, token: String = "") throws {
+    /// Where the service has said that it listens.
+    static func address(of service: ServiceProcess) -> String? {
         let line = service.lines.first { $0.contains(#""listen":""#) }
-        guard let match = line?.firstMatch(of: /"listen":"([0-9.:]+)"/) else { return nil }
-        request = ProbeRequest(try ListenAddress(String(match.output.1)), patience: 30)
+        return (line?.firstMatch(of: /"listen":"([0-9.:]+)"/)?.output.1).map(String.init)
+    }
+
+    init?(of service: ServiceProcess, token: String = "") throws {
+        guard let address = Self.address(of: service) else { return nil }
+        request = ProbeRequest(try ListenAddress(address), patience: 30)
         self.token = token
     }
 

@@ -10,6 +10,7 @@ struct ServiceConfiguration: Sendable {
     var stages: [String] = []
     /// The file of the admin endpoint's token.
     var tokenFile: String?
+    var listen = "127.0.0.1:0"
     var logLevel = "info"
     /// Beside the configuration unless it begins with a slash.
     var state = "state.sqlite"
@@ -39,7 +40,7 @@ struct ServiceConfiguration: Sendable {
         stages:
         \(stages.map { "  - \($0)" }.joined(separator: "\n"))
         admin:
-          listen: 127.0.0.1:0
+          listen: \(listen)
         \(tokenFile.map { "  token-file: \($0)" } ?? "")
         log:
           format: json

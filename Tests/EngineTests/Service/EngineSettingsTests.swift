@@ -21,5 +21,9 @@ struct EngineSettingsTests {
             #expect((1000 - cores + 1...1000).contains(settings.shared.shard.maxInFlight * cores))
             #expect((1 << 20 - cores + 1...1 << 20).contains(settings.shared.shard.maxInFlightBytes * cores))
         }
+        settings.cores = 32
+        #expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"] == "4096")
+        settings.consumer["queued.max.messages.kbytes"] = "9"
+        #expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"] == "9")
     }
 }

@@ -104,7 +104,18 @@ struct KeyRotationTests {
             #expect(try await stages(fixture, 0) == "decrypt=failed:no-key")
         }
 
+        // A pair without a name, as one key for web push needs none.
+        let pair = try KeyGenerator.text(.webPush, name: nil)
+        let revokedPair = pair.dropLast() + #","revoked":true}"#
         let folder = try TemporaryFolder()
+        let pairs = try folder.write(#"{"keys":[\#(pair)]}"#, to: "pairs.json")
+        let ring = try KeySetFile.open(pairs, StageResources { _, _ in })
+        #expect(ring.value.key(for: KeyNeed(.webPush)) != nil)
+        try folder.write(#"{"keys":[\#(revokedPair)]}"#, to: "pairs.json")
+        #expect(ring.reload(.request) == .reloaded)
+        #expect(ring.value.key(for: KeyNeed(.webPush)) == nil)
+        #expect(ring.value.former?.ring.key(for: KeyNeed(.webPush)) == nil)
+
         let path = try folder.write(generations[0].text, to: "keys.json")
         let file = try KeySetFile.open(path, StageResources { _, _ in }, grace: .zero)
         try folder.write(generations[1].text, to: "keys.json")

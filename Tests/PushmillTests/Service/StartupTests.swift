@@ -1,4 +1,5 @@
 import Glibc
+import PushmillStores
 import Testing
 
 @testable import Pushmill
@@ -11,6 +12,16 @@ struct StartupTests {
             try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             return limit
         }
+    }
+
+    // (trust 9)
+    @Test(
+        "A full disk is worth another start, a path that leads nowhere is not",
+        arguments: [
+            (ENOSPC, ExitCode.internalFailure), (EIO, .internalFailure), (EROFS, .internalFailure), (ENOENT, .configuration),
+        ])
+    func disk(error: Int32, code: ExitCode) {
+        #expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode == code)
     }
 
     @Test("A service may open as many files and connections as the system lets it")

@@ -46,14 +46,15 @@ import Testing
     @Test(
         "One that says much silences no other, and is told of by its name",
         arguments: [
-            (LogField.stage("decrypt"), LogField.stage("contact")), (.component("FAIL"), .component("TXNERR")),
+            ([LogField.stage("decrypt")], [LogField.stage("contact")]), ([.component("FAIL")], [.component("TXNERR")]),
+            ([.component("FAIL"), .stage("contact")], [.component("FAIL")]),
         ])
-    mutating func speakers(_ loud: LogField, _ other: LogField) {
+    mutating func speakers(_ loud: [LogField], _ other: [LogField]) {
         for _ in 0..<RateLimit.burst { _ = limit.admit("says", level: .warning, by: loud, now: 0) }
         #expect(limit.admit("says", level: .warning, by: loud, now: 0) == .hold)
         #expect(limit.admit("says", level: .warning, by: other, now: 0) == .write(heldBack: 0))
         #expect(limit.admit("says", level: .warning, now: 0) == .write(heldBack: 0))
         let told = limit.takeRemainders(now: 0, force: true)
-        #expect(told.map(\.speaker) == [loud] && told.map(\.heldBack) == [1])
+        #expect(told.map(\.speakers) == [loud] && told.map(\.heldBack) == [1])
     }
 }

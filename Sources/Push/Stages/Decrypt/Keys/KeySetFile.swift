@@ -100,9 +100,7 @@ package struct KeySetReader {
 
     private mutating func read(_ members: KeyMembers) throws(KeySetError) {
         if try members.isTrue("revoked") {
-            let key = RevokedKey(name: try members.text("kid"), secret: try members.secret("k"))
-            guard key.name != nil || key.secret != nil else { throw members.error("`revoked` needs `kid` or `k`") }
-            return revoked.append(key)
+            return revoked.append(try revokedKey(members))
         }
         let key: DecryptionKey
         switch try members.text("kty") {
@@ -121,6 +119,15 @@ package struct KeySetReader {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         keys.append(key)
+    }
+
+    private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
+        let (name, secret) = (try members.text("kid"), try members.secret("k"))
+        let pair = try members.secret("d").flatMap { EllipticKey(secret: $0.bytes) }
+        guard name != nil || secret != nil || pair != nil else {
+            throw members.error("`revoked` needs `kid`, `k` or `d`")
+        }
+        return RevokedKey(name: name, secret: secret, point: pair?.point)
     }
 
     private mutating func octetKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
@@ -168,9 +175,12 @@ package struct KeySetReader {
 struct RevokedKey {
     let name: String?
     let secret: SecretBytes?
+    /// Of a pair.
+    let point: [UInt8]?
 
     func covers(_ key: DecryptionKey) -> Bool {
         if let name, name == key.name { return true }
+        if let point, let pair = key.pair, point == pair.point { return true }
         guard let secret else { return false }
         return secret.bytes.elementsEqual(key.secret.bytes)
     }
