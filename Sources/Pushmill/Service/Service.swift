@@ -1,11 +1,11 @@
-import PushmillEngine
 import Glibc
+import PushmillEngine
 import PushmillKafka
 import PushmillMedia
 import PushmillStages
 import PushmillStores
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// A running service, put together from a configuration.
 final class Service: Sendable {

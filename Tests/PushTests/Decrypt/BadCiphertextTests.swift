@@ -1,6 +1,7 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillCiphers
+@testable import PushmillPayload
 
 @Suite("Ciphertexts that must not open")
 struct BadCiphertextTests {

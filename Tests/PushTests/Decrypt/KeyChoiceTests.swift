@@ -1,6 +1,7 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillCiphers
+@testable import PushmillPayload
 
 @Suite("The choice of a key")
 struct KeyChoiceTests {
