@@ -102,8 +102,8 @@ let package = Package(
             "PushmillMedia", in: "Media",
             ["PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillTelemetry", "CPushmillCurl"]),
 
-        // What happens to one message: the chain and its stages, on top of what they do their work with. These four,
-        // records in and out, and what operations see never import each other.
+        // What happens to one message, in four: a chain of stages on top of ciphers and of localization, and all of them
+        // on the payload. None of the four imports records in and out or what operations see, nor do these import them.
         library("PushmillStages", in: "Stages", ["PushmillCiphers", "PushmillLocalization", "PushmillPayload"]),
         // Ciphertexts opened and made, and the keys for them.
         library("PushmillCiphers", in: "Ciphers", ["PushmillPayload", "CPushmillOpenSSL"]),

@@ -1,5 +1,7 @@
 /// A quick hash for tables that outsiders cannot fill: nothing defends it against chosen collisions.
+@usableFromInline
 package enum ByteHash {
+    @usableFromInline
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = UInt64(truncatingIfNeeded: bytes.count) ^ 0x9E37_79B9_7F4A_7C15
         var index = 0
@@ -40,7 +42,7 @@ package struct RecentValues<Value> {
         set { places[place(of: key)] = newValue.map { (Array(key), $0) } }
     }
 
-    @usableFromInline
+    @inlinable
     func place(of key: UnsafeRawBufferPointer) -> Int {
         Int(truncatingIfNeeded: ByteHash.hash(key)) & (places.count - 1)
     }

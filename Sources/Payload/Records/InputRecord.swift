@@ -5,21 +5,43 @@ import Glibc
 /// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
 /// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
 public final class InputRecord: @unchecked Sendable {
-    @exclusivity(unchecked) public var source: Source
+    public var source: Source {
+        get { lent.source }
+        set { lent.source = newValue }
+    }
     /// Milliseconds since 1970.
     @exclusivity(unchecked) public var timestamp: Int64 = 0
-    @exclusivity(unchecked) public var key: UnsafeRawBufferPointer?
-    @exclusivity(unchecked) public var value: UnsafeRawBufferPointer?
+    public var key: UnsafeRawBufferPointer? {
+        get { lent.key }
+        set { lent.key = newValue }
+    }
+    public var value: UnsafeRawBufferPointer? {
+        get { lent.value }
+        set { lent.value = newValue }
+    }
     /// Who is notified: the `recipient` header, else the key.
-    @exclusivity(unchecked) public var recipient: UnsafeRawBufferPointer?
+    public var recipient: UnsafeRawBufferPointer? {
+        get { lent.recipient }
+        set { lent.recipient = newValue }
+    }
     @exclusivity(unchecked) public private(set) var headers: [RecordHeader] = []
 
+    /// What the chain reads, in another module: there, each access to a public member that is stored would be checked for
+    /// exclusion.
+    private struct Lent {
+        var source = Source.nowhere
+        var key: UnsafeRawBufferPointer?
+        var value: UnsafeRawBufferPointer?
+        var recipient: UnsafeRawBufferPointer?
+    }
+
+    @exclusivity(unchecked) private var lent = Lent()
     /// The position in `headers` of each known header, or -1.
     @exclusivity(unchecked) private var known = InlineArray<13, Int>(repeating: -1)
     private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var isOwned = false
 
-    package init() { source = .nowhere }
+    package init() {}
 
     deinit { storage.deallocate() }
 

@@ -1,3 +1,4 @@
+import PushmillCiphers
 import Testing
 
 @testable import PushmillPayload

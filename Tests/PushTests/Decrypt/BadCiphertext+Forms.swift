@@ -1,3 +1,4 @@
+import PushmillStages
 import PushmillTestSupport
 @testable import PushmillCiphers
 

@@ -1,3 +1,4 @@
+import PushmillStages
 import Testing
 
 @testable import PushmillCiphers
