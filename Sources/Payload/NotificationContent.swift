@@ -67,8 +67,10 @@ public struct NotificationContent: Sendable {
 
     // MARK: - Undoing and rendering
 
+    @inlinable
     public var isEdited: Bool { document.isEdited }
 
+    @inlinable
     public func mark() -> JSONDocument.Mark { document.mark() }
 
     /// Undoes every edit since the mark, which must have been made since the last `read`.

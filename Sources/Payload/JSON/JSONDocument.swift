@@ -11,9 +11,9 @@ public struct JSONDocument: Sendable {
 
     /// The text read, its padding, a comma to put between members, then what edits have added.
     @usableFromInline var bytes: [UInt8] = []
-    var records: [JSONRecord] = []
+    @usableFromInline var records: [JSONRecord] = []
     /// Each record as it was before a change, in order.
-    var journal: [(index: UInt32, before: JSONRecord)] = []
+    @usableFromInline var journal: [(index: UInt32, before: JSONRecord)] = []
     var sourceCount = 0
     var comma: Range<Int> { sourceCount + Self.padding..<sourceCount + Self.padding + 1 }
 

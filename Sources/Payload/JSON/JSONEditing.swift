@@ -1,13 +1,22 @@
 extension JSONDocument {
     /// A point to which edits can be undone.
     public struct Mark: Sendable {
-        let bytes: Int
-        let records: Int
-        let journal: Int
+        @usableFromInline let bytes: Int
+        @usableFromInline let records: Int
+        @usableFromInline let journal: Int
+
+        @inlinable
+        init(bytes: Int, records: Int, journal: Int) {
+            self.bytes = bytes
+            self.records = records
+            self.journal = journal
+        }
     }
 
+    @inlinable
     public var isEdited: Bool { !journal.isEmpty }
 
+    @inlinable
     public func mark() -> Mark { Mark(bytes: bytes.count, records: records.count, journal: journal.count) }
 
     /// Undoes every edit since the mark. The mark must be of this document as last read.

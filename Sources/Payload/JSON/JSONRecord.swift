@@ -14,6 +14,7 @@ public struct JSONNode: Sendable, Hashable {
 
 /// One line of a document's index: a value, and the place (member or element) in which it was first put. Ranges are in
 /// `JSONDocument.bytes`; indexes are in `JSONDocument.records`, where 0, the root, stands for none.
+@usableFromInline
 struct JSONRecord: Sendable {
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt8

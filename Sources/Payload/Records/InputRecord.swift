@@ -62,6 +62,9 @@ public final class InputRecord: @unchecked Sendable {
     /// The W3C trace context.
     public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
 
+    /// As the header `pushmill-source` has it.
+    package func appendSource(to text: inout [UInt8]) { text.append(lent.source) }
+
     package func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
 
     /// Nil also for a header without a value.

@@ -1,10 +1,12 @@
 import Glibc
 
 /// The headers that a message's life depends on. Each record is looked through for them once.
+@usableFromInline
 package enum KnownHeader: Int, CaseIterable {
     case locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType, traceparent
     case outcome, source, stages, attempt, counted
 
+    @inlinable
     package var name: StaticString {
         switch self {
         case .locale: "locale"
@@ -82,7 +84,7 @@ extension [UInt8] {
         }
     }
 
-    package mutating func append(_ source: Source) {
+    mutating func append(_ source: Source) {
         append(contentsOf: source.topic.prefix)
         append(decimal: source.partition)
         append(UInt8(ascii: "/"))

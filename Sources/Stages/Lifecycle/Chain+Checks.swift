@@ -66,7 +66,7 @@ extension Chain {
             delivery.output.add(name, write)
         }
         put(KnownHeader.outcome.name) { $0.append(Outcome.deadLetter.name) }
-        put(KnownHeader.source.name) { $0.append(record.source) }
+        put(KnownHeader.source.name) { record.appendSource(to: &$0) }
         put("pushmill.error.reason") { $0.append(reason.name) }
         put("pushmill.error.message") {
             $0.append(contentsOf: String(decoding: message.utf8.prefix(messageLimit), as: UTF8.self).utf8)
@@ -125,7 +125,7 @@ extension OutputRecord {
     mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ chain: Chain) {
         let record = delivery.record
         replace(.outcome, of: record) { $0.append(outcome.name) }
-        replace(.source, of: record) { $0.append(record.source) }
+        replace(.source, of: record) { record.appendSource(to: &$0) }
         replace(.stages, of: record) { text in
             if delivery.isAllOkay { return text.append(contentsOf: chain.allOkay) }
             for index in chain.links.indices {
