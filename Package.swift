@@ -62,39 +62,59 @@ let package = Package(
             "Pushmill", in: "Pushmill",
             [
                 "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages",
-                "PushmillKafka", "PushmillTelemetry", "PushmillDemo", "PushmillBenchmarks", "CPushmillOpenSSL",
-                "CPushmillYAML", "CPushmillProcess",
+                "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
+                "PushmillDemo", "PushmillBenchmarks", "CPushmillOpenSSL", "CPushmillYAML", "CPushmillProcess",
             ]),
         // A chain on payloads, for the tests of those who write stages.
-        library("PushmillTesting", in: "PushmillTesting", ["Pushmill", "PushmillReplay"]),
+        library(
+            "PushmillTesting", in: "PushmillTesting",
+            ["Pushmill", "PushmillReplay", "PushmillStages", "PushmillPayload"]),
 
         // Sample events, what a service for them has to know, and what came of them.
         library(
-            "PushmillDemo", in: "Demo", ["PushmillStages", "PushmillKafka"],
+            "PushmillDemo", in: "Demo", ["PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillKafka"],
             embedding: ["keys.jwks.json", "contacts.jsonl", "Localizable.xcstrings"]),
         // What `pushmill bench` measures.
         library(
             "PushmillBenchmarks", in: "Benchmarks",
-            ["PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages", "CPushmillAllocations"]),
+            [
+                "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages", "PushmillCiphers",
+                "PushmillLocalization", "PushmillPayload", "CPushmillAllocations",
+            ]),
         // Captures and golden records: read, run, compare, report.
         library(
-            "PushmillReplay", in: "Replay", ["PushmillStores", "PushmillStages", "PushmillKafka"],
+            "PushmillReplay", in: "Replay", ["PushmillStores", "PushmillStages", "PushmillPayload", "PushmillKafka"],
             embedding: ["report.html", "report.css", "difference.js", "cards.js", "list.js"].map {
                 "Reports/Page/\($0)"
             }),
         // How messages move.
         library(
             "PushmillEngine", in: "Engine",
-            ["PushmillStores", "PushmillStages", "PushmillKafka", "PushmillTelemetry", "CPushmillMemory"],
+            [
+                "PushmillStores", "PushmillStages", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
+                "CPushmillMemory",
+            ],
             exclude: ["ENGINE.md"]),
         // What must survive.
-        library("PushmillStores", in: "Stores", ["PushmillStages", "CPushmillSQLite"]),
-        // What notifications show beside their text: fetched and kept.
-        library("PushmillMedia", in: "Media", ["PushmillStages", "PushmillTelemetry", "CPushmillCurl"]),
-
-        // What happens to one message; records in and out; what operations see. These never import each other.
         library(
-            "PushmillStages", in: "Push", ["CPushmillOpenSSL", "CPushmillICU", "CPushmillZlib", "CPushmillAllocations"]),
+            "PushmillStores", in: "Stores",
+            ["PushmillStages", "PushmillLocalization", "PushmillPayload", "CPushmillSQLite"]),
+        // What notifications show beside their text: fetched and kept.
+        library(
+            "PushmillMedia", in: "Media",
+            ["PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillTelemetry", "CPushmillCurl"]),
+
+        // What happens to one message, in four: a chain of stages on top of ciphers and of localization, and all of them
+        // on the payload. None of the four imports records in and out or what operations see, nor do these import them.
+        library("PushmillStages", in: "Stages", ["PushmillCiphers", "PushmillLocalization", "PushmillPayload"]),
+        // Ciphertexts opened and made, and the keys for them.
+        library("PushmillCiphers", in: "Ciphers", ["PushmillPayload", "CPushmillOpenSSL"]),
+        // Catalogs of translations, formats, and what ICU knows of languages.
+        library(
+            "PushmillLocalization", in: "Localization", ["PushmillPayload", "CPushmillICU", "CPushmillAllocations"]),
+        // The payload as JSON, the records that carry it, and the few things that the three above share.
+        library("PushmillPayload", in: "Payload", ["CPushmillZlib"]),
+
         library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka"]),
         library(
             "PushmillTelemetry", in: "Telemetry", ["CPushmillMicrohttpd"],
@@ -121,47 +141,69 @@ let package = Package(
         // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.
         .target(
             name: "PushmillSimulation",
-            dependencies: ["PushmillEngine", "PushmillStores", "PushmillStages", "PushmillKafka"],
+            dependencies: ["PushmillEngine", "PushmillStores", "PushmillStages", "PushmillPayload", "PushmillKafka"],
             path: "Tests/Simulation/World",
             swiftSettings: house),
         .executableTarget(
             name: "PushmillSimulate", dependencies: ["PushmillSimulation", "PushmillEngine"],
             path: "Tests/Simulation/Program",
             swiftSettings: house),
-        tests("PushTests", ["PushmillStages", "PushmillBenchmarks", "PushmillTestSupport"]),
+        tests(
+            "PushTests",
+            [
+                "PushmillStages", "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillBenchmarks",
+                "PushmillTestSupport",
+            ]),
         tests("KafkaTests", ["PushmillKafka", "PushmillTestSupport"]),
         tests("TelemetryTests", ["PushmillTelemetry", "PushmillTestSupport"]),
-        tests("StoresTests", ["PushmillStores", "PushmillStages", "PushmillBenchmarks", "PushmillTestSupport"]),
+        tests(
+            "StoresTests",
+            [
+                "PushmillStores", "PushmillStages", "PushmillLocalization", "PushmillPayload", "PushmillBenchmarks",
+                "PushmillTestSupport",
+            ]),
         tests(
             "EngineTests",
             [
-                "PushmillEngine", "PushmillSimulation", "PushmillStores", "PushmillStages", "PushmillKafka",
+                "PushmillEngine", "PushmillSimulation", "PushmillStores", "PushmillStages", "PushmillPayload",
+                "PushmillKafka", "PushmillTestSupport",
+            ]),
+        tests(
+            "MediaTests",
+            [
+                "PushmillMedia", "PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillTelemetry",
                 "PushmillTestSupport",
             ]),
-        tests("MediaTests", ["PushmillMedia", "PushmillStages", "PushmillTelemetry", "PushmillTestSupport"]),
-        tests("ReplayTests", ["PushmillReplay", "PushmillStages", "PushmillKafka", "PushmillTestSupport"]),
+        tests(
+            "ReplayTests",
+            ["PushmillReplay", "PushmillStages", "PushmillPayload", "PushmillKafka", "PushmillTestSupport"]),
         tests(
             "PushmillTests",
             [
                 "Pushmill", "PushmillTesting", "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillStages",
-                "PushmillKafka", "PushmillTelemetry", "PushmillDemo", "PushmillBenchmarks", "PushmillTestSupport",
+                "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
+                "PushmillDemo", "PushmillBenchmarks", "PushmillTestSupport",
             ]),
         // The service as a process, with stages that misbehave, for tests that kill it.
         .executableTarget(
             name: "PushmillEndToEndService",
-            dependencies: ["Pushmill", "PushmillMedia", "PushmillStages", "PushmillTelemetry", "CPushmillProcess"],
+            dependencies: [
+                "Pushmill", "PushmillMedia", "PushmillStages", "PushmillPayload", "PushmillTelemetry",
+                "CPushmillProcess",
+            ],
             path: "Tests/EndToEndService",
             swiftSettings: house),
         tests(
             "EndToEndTests",
             [
-                "PushmillEngine", "PushmillStores", "PushmillStages", "PushmillKafka", "PushmillTelemetry",
-                "PushmillTestSupport",
+                "PushmillEngine", "PushmillStores", "PushmillStages", "PushmillCiphers", "PushmillPayload",
+                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
             ]),
         fuzzTests(
             [
                 "Pushmill", "PushmillReplay", "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages",
-                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
+                "PushmillCiphers", "PushmillLocalization", "PushmillPayload", "PushmillKafka", "PushmillTelemetry",
+                "PushmillTestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
 import PushmillMedia
+import PushmillPayload
 import PushmillStages
 
 extension Measurement {

@@ -1,3 +1,5 @@
+import PushmillCiphers
+import PushmillPayload
 package import PushmillStages
 
 extension Measurement {

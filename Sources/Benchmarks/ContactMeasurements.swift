@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
 import PushmillStores
 
@@ -68,12 +69,12 @@ enum ContactSample {
 
     static func write(to path: String, _ body: (_ write: ([UInt8]) -> Void) -> Void) throws(StoreError) {
         guard let file = fopen(path, "w") else {
-            throw .unopened(path: path, message: String(cString: strerror(errno)))
+            throw .unopened(path: path, error: errno)
         }
         var isWritten = true
         body { bytes in isWritten = isWritten && fwrite(bytes, 1, bytes.count, file) == bytes.count }
         guard fclose(file) == 0, isWritten else {
-            throw .unopened(path: path, message: String(cString: strerror(errno)))
+            throw .unopened(path: path, error: errno)
         }
     }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import PushmillLocalization
+import PushmillPayload
 import PushmillStages
 
 extension Measurement {

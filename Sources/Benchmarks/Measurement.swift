@@ -1,6 +1,6 @@
 import CPushmillAllocations
 import Glibc
-package import PushmillStages
+package import PushmillPayload
 
 /// What one message costs in a piece of the chain, on one thread, once every buffer has grown to its size.
 package struct Measurement: Sendable {

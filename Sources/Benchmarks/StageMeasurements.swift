@@ -1,3 +1,5 @@
+package import PushmillCiphers
+package import PushmillPayload
 package import PushmillStages
 
 extension Measurement {

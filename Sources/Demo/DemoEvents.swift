@@ -1,3 +1,4 @@
+import PushmillCiphers
 import PushmillKafka
 import PushmillStages
 

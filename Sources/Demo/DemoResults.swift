@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PushmillKafka
+package import PushmillPayload
 package import PushmillStages
 import Synchronization
 

@@ -2,6 +2,8 @@ import CPushmillOpenSSL
 import CPushmillProcess
 import Glibc
 // Who writes a stage imports this module and no other: everything a stage is made of comes with it.
+@_exported public import PushmillLocalization
+@_exported public import PushmillPayload
 @_exported public import PushmillStages
 
 /// The whole program. An executable with stages of its own calls it with them:

@@ -1,4 +1,4 @@
-package import PushmillStages
+package import PushmillPayload
 
 /// Holds two outputs of the same input against each other.
 struct RecordComparison: Sendable {

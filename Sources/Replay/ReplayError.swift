@@ -1,5 +1,5 @@
 package import PushmillKafka
-package import PushmillStages
+package import PushmillPayload
 package import PushmillStores
 
 /// Why a capture, a replay or a redrive cannot go on.

@@ -1,5 +1,6 @@
 import CPushmillProcess
 import Glibc
+import PushmillPayload
 import PushmillStages
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Glibc
-import PushmillStages
 import Pushmill
+import PushmillStages
 import PushmillTelemetry
 
 // The service with stages that misbehave for marked recipients. Its standard input is held open by the test that

@@ -1,5 +1,5 @@
 import Glibc
-import PushmillStages
+import PushmillCiphers
 import PushmillTestSupport
 import Testing
 

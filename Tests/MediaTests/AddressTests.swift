@@ -1,7 +1,7 @@
 import Glibc
 import PushmillStages
-import Synchronization
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @testable import PushmillMedia

@@ -1,3 +1,4 @@
+import PushmillCiphers
 import PushmillStages
 import PushmillTestSupport
 import Testing

@@ -1,8 +1,9 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
-import Synchronization
 import PushmillTelemetry
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @testable import PushmillMedia

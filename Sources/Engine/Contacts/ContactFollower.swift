@@ -1,8 +1,8 @@
 package import PushmillKafka
 import PushmillStages
 package import PushmillStores
-import Synchronization
 package import PushmillTelemetry
+import Synchronization
 
 /// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
 /// of those that are followed where it is co-partitioned with the input. Everything but `stop` returns at once.

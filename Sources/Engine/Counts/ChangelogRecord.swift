@@ -1,3 +1,4 @@
+import PushmillPayload
 import PushmillStages
 package import PushmillStores
 

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 extension OffsetMetadata {
     /// The text, and how many completed offsets it leaves out: what does not fit is cut from the far end.

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 /// What travels in the metadata of a commit: the offset that the commit names and the completed ones above it.
 ///

@@ -1,9 +1,10 @@
 import Glibc
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillStores
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// What a shard of the service speaks to: its own consumer, producer and changelog reader, the chain with its pool, the
 /// folder of counts, the log. For the shard's thread alone, but for `inbox`.

@@ -1,7 +1,8 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// Makes dead letters of messages whose outputs were refused and which are gone: reads them from their log again, on a
 /// thread of its own that lives while there is something to read.

@@ -1,8 +1,8 @@
 import Glibc
 import PushmillKafka
 import PushmillStages
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// The shards of a process, each on a thread of its own: starts them, ends them, and shows what they publish.
 package final class ShardThreads: Sendable {

@@ -1,4 +1,5 @@
 package import PushmillKafka
+package import PushmillPayload
 package import PushmillStages
 package import PushmillStores
 

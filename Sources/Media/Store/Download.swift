@@ -1,4 +1,6 @@
 import Glibc
+import PushmillCiphers
+import PushmillPayload
 import PushmillStages
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import PushmillPayload
 import PushmillStages
 import Synchronization
 

@@ -1,4 +1,5 @@
 import CPushmillCurl
+import PushmillPayload
 import PushmillStages
 
 /// The way to one piece of media: as many exchanges as redirects and broken connections make of it. Belongs to the

@@ -1,3 +1,4 @@
+import PushmillPayload
 import PushmillReplay
 import PushmillStages
 import PushmillTelemetry

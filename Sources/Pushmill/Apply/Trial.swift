@@ -1,6 +1,7 @@
 import PushmillMedia
-package import PushmillStages
+import PushmillPayload
 package import PushmillReplay
+package import PushmillStages
 
 /// A configuration that is tried on records, outside of the service: nothing is watched and nothing created that the
 /// configuration names.

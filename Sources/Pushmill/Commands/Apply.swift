@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 extension Command {
     static let apply = Command(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillLocalization
 import PushmillStages
 
 extension Command {

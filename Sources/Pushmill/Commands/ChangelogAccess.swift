@@ -1,6 +1,6 @@
 import PushmillEngine
 import PushmillKafka
-import PushmillStages
+import PushmillPayload
 import PushmillReplay
 import PushmillStores
 

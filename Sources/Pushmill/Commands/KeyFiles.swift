@@ -1,5 +1,5 @@
 import Glibc
-import PushmillStages
+import PushmillCiphers
 
 /// What the commands that try keys and ciphertexts have in common.
 extension Option {

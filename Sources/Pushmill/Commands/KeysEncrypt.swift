@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillCiphers
 
 extension Command {
     private static let form = Option.operand("FORMAT", SealingForm.allCases.map(\.rawValue).joined(separator: ", "))

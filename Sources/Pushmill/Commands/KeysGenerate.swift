@@ -1,5 +1,6 @@
 import Glibc
-import PushmillStages
+import PushmillCiphers
+import PushmillPayload
 
 extension Command {
     private static let forms = SealingForm.allCases.filter { $0 != .rot13 && $0 != .webPushDraft }

@@ -1,7 +1,7 @@
 import Glibc
 import PushmillKafka
-import PushmillStages
 import PushmillReplay
+import PushmillStages
 import PushmillTelemetry
 
 extension Command {

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import PushmillReplay
 import PushmillStages
 

@@ -1,11 +1,11 @@
-import PushmillEngine
 import Glibc
+import PushmillEngine
 import PushmillKafka
 import PushmillMedia
 import PushmillStages
 import PushmillStores
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// A running service, put together from a configuration.
 final class Service: Sendable {
@@ -170,8 +170,8 @@ final class Service: Sendable {
     static func unusable(_ error: StoreError) -> ProgramError {
         let what = "the state file cannot be used (state.path): \(error)"
         return switch error {
-        case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES), .unopened(_, EPERM),
-            .newerSchema, .unreadableLine:
+        case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES),
+            .unopened(_, EPERM), .newerSchema, .unreadableLine:
             .unreadableConfiguration(what)
         case .unopened, .inUse, .sqlite, .damaged: .internalFailure(what)
         }

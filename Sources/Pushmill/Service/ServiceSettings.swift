@@ -1,6 +1,7 @@
 import Glibc
 import PushmillEngine
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
 

@@ -63,9 +63,8 @@ enum Startup {
         guard isSecure else {
             return .unreadableConfiguration("librdkafka refuses the configuration of the \(client): \(error.message)")
         }
-        return .outside(
-            ProbeReason(
-                "tls", "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that it names (\(error.message))"))
+        let what = "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that it names"
+        return .outside(ProbeReason("tls", "\(what) (\(error.message))"))
     }
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as

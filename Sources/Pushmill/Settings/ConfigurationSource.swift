@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 package import PushmillStages
 
 /// Everything a configuration is made from, its file aside.

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 /// A secret that has a file of its own, as mounted secrets do.
 enum SecretText {

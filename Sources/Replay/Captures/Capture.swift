@@ -1,4 +1,4 @@
-package import PushmillStages
+package import PushmillPayload
 
 /// A topic into lines.
 package struct Capture {

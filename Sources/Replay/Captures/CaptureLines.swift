@@ -1,5 +1,5 @@
 import PushmillKafka
-package import PushmillStages
+package import PushmillPayload
 
 /// The lines of a capture, blank ones left out, with their numbers.
 struct CaptureLines: ~Copyable {

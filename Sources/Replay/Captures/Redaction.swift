@@ -1,4 +1,4 @@
-package import PushmillStages
+package import PushmillPayload
 
 /// Replaces what people wrote, their names and their tokens by stand-ins of the same shape and length; the same word has
 /// the same stand-in everywhere, so that records stay together. What only programs read stays: the names of members, and

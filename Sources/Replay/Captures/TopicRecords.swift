@@ -1,5 +1,5 @@
 package import PushmillKafka
-package import PushmillStages
+package import PushmillPayload
 
 /// A part of a topic as a source, one partition after another, so that it comes in the same order each time. Reads what
 /// is committed, outside of any group.

@@ -1,5 +1,5 @@
 package import PushmillKafka
-package import PushmillStages
+package import PushmillPayload
 
 /// Dead letters back to the input topics that they came from.
 package struct Redrive {

@@ -1,5 +1,5 @@
 import Glibc
-import PushmillStages
+import PushmillPayload
 
 /// Which letters have been sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
 /// letter's timestamp, by which a topic that was made anew is told from the one before. The next version begins with the line

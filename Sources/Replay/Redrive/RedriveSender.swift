@@ -1,5 +1,5 @@
 import PushmillKafka
-import PushmillStages
+import PushmillPayload
 
 /// Publishes letters to where they came from: the same partition, as long as the topic has it, so that a recipient's
 /// events stay in one.

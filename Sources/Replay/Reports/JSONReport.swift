@@ -1,3 +1,4 @@
+import PushmillPayload
 import PushmillStages
 
 /// The whole of a replay as one JSON object: `differences`, one a line, then `summary`.

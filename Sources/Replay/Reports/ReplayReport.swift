@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 /// A file that tells what a replay has found.
 package protocol ReplayReport: AnyObject {

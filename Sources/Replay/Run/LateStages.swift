@@ -1,3 +1,4 @@
+import PushmillPayload
 package import PushmillStages
 import Synchronization
 

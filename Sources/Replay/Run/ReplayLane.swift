@@ -1,3 +1,4 @@
+package import PushmillPayload
 package import PushmillStages
 
 /// Runs the records of some recipients, one after another, and compares what comes of them.

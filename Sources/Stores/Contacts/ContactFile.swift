@@ -1,3 +1,4 @@
+package import PushmillLocalization
 package import PushmillStages
 
 /// A JSON Lines file of contacts, held in memory and read again when it changes.

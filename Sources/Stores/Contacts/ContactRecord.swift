@@ -1,5 +1,5 @@
 import Glibc
-import PushmillStages
+import PushmillLocalization
 
 /// One contact as bytes: three lengths of 16 bits, the name's direction, then owner, identifier and name. The name is
 /// clean, and empty for one who is known to be nobody's contact.

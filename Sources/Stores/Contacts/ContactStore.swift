@@ -1,4 +1,4 @@
-package import PushmillStages
+package import PushmillPayload
 
 /// The contacts in a state file, for those who change them or list them. May be used beside a running service.
 package struct ContactStore: ~Copyable {

@@ -1,3 +1,4 @@
+package import PushmillLocalization
 package import PushmillStages
 import Synchronization
 

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 /// The contacts of a state file as the copy of a compacted topic, and how far that was read. For one thread.
 ///

@@ -1,5 +1,7 @@
 import PushmillTestSupport
 
+@testable import PushmillCiphers
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// Files and records that are full of secrets.

@@ -1,6 +1,6 @@
 import PushmillKafka
-import PushmillStages
 import PushmillSimulation
+import PushmillStages
 import Testing
 
 @testable import PushmillEngine

@@ -1,4 +1,4 @@
-@testable import PushmillStages
+@testable import PushmillLocalization
 
 /// Any file is translations or a list of problems, and what was read localizes with any arguments.
 final class CatalogTarget: FuzzTarget {

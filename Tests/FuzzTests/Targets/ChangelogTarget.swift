@@ -1,5 +1,5 @@
 import PushmillEngine
-import PushmillStages
+import PushmillPayload
 import PushmillStores
 
 /// A record of the changelog is refused with a reason, or is the very bytes that its count is written as, but for what the

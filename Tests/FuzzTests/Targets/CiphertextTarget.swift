@@ -1,4 +1,4 @@
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 /// No ciphertext opens to anything but what was sealed, and what opens once opens again.
 final class CiphertextTarget: FuzzTarget {

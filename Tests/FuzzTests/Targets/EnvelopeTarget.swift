@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 /// A line is refused, or what was read of it comes back from the line that it is written as.
 final class EnvelopeTarget: FuzzTarget {

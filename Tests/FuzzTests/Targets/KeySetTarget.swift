@@ -1,4 +1,4 @@
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 /// A key set is keys that can be used and names of those that cannot, or it is refused.
 final class KeySetTarget: FuzzTarget {

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 import PushmillTestSupport
 
 /// What was read is rendered as it came, stays sound after any edits, and comes back by a rollback.

@@ -1,4 +1,4 @@
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 /// The key set that the ciphertexts among the seeds were sealed with, at least one key for each use.
 enum SampleKeys {

@@ -1,4 +1,4 @@
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 /// Any text comes back from each form; what is no text does not.
 final class SealingTarget: FuzzTarget {

@@ -1,7 +1,8 @@
 import Glibc
+import PushmillPayload
 import PushmillStages
-import Synchronization
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @testable import PushmillMedia

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 struct BadgeStageTests {

@@ -1,5 +1,7 @@
+import PushmillCiphers
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// Placeholders in what came out of a ciphertext.

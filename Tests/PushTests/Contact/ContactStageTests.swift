@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A chain of the contact stage alone, or of what stands before it.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillLocalization
 @testable import PushmillStages
 
 struct ContactTextTests {

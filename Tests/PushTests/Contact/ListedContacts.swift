@@ -1,3 +1,5 @@
+@testable import PushmillLocalization
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A book of a few names: `owner/id`.

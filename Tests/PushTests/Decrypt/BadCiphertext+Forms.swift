@@ -1,5 +1,6 @@
+import PushmillStages
 import PushmillTestSupport
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 /// Beside JWE: ciphertexts that have no parts with names.
 extension BadCiphertext {

@@ -1,6 +1,8 @@
+import PushmillStages
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillCiphers
+@testable import PushmillPayload
 
 @Suite("Ciphertexts that must not open")
 struct BadCiphertextTests {

@@ -2,7 +2,8 @@ import FoundationEssentials
 import PushmillTestSupport
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillCiphers
+@testable import PushmillPayload
 
 @Suite("Binary as text")
 struct BinaryTextTests {

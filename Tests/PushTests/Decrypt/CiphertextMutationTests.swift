@@ -1,6 +1,7 @@
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
 @testable import PushmillStages
 
 @Suite("Mutated ciphertexts")

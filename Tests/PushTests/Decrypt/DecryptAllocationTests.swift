@@ -1,4 +1,6 @@
 import PushmillBenchmarks
+import PushmillCiphers
+import PushmillPayload
 import PushmillStages
 import Testing
 

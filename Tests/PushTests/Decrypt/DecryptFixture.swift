@@ -1,5 +1,7 @@
 import PushmillTestSupport
 
+@testable import PushmillCiphers
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A decrypt stage with keys of its own, alone in a chain.

@@ -1,4 +1,5 @@
-@testable import PushmillStages
+@testable import PushmillCiphers
+@testable import PushmillPayload
 
 /// A key set with a key for every use, by these names.
 enum DecryptKeys {

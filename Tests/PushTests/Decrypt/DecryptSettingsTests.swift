@@ -1,6 +1,7 @@
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("The settings of decrypt")

@@ -1,6 +1,6 @@
 import PushmillTestSupport
 
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 extension DecryptVector {
     /// The members beside the ciphertext.

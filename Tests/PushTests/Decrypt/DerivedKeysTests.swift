@@ -1,6 +1,8 @@
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Keys derived at length")

@@ -3,6 +3,7 @@ import Synchronization
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
 @testable import PushmillStages
 
 @Suite("Keys that change under load")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillCiphers
 
 @Suite("Key sets")
 struct KeySetTests {

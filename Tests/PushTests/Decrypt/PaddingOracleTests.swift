@@ -2,6 +2,7 @@ import FoundationEssentials
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
 @testable import PushmillStages
 
 /// (trust 1) What nothing authenticates fails in one way only.

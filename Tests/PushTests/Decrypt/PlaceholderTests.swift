@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("What is shown of a text that cannot be read")

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import PushmillCiphers
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("What we seal, we open")

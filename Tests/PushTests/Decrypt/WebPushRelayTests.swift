@@ -1,6 +1,8 @@
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Web push as relays hand it on")

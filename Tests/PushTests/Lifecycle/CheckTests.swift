@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Checks after the chain")

@@ -1,3 +1,4 @@
+import PushmillPayload
 import Testing
 
 @testable import PushmillStages

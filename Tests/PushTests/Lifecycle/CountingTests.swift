@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Counting in the life of a message")

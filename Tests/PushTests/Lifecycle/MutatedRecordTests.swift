@@ -1,6 +1,8 @@
+import PushmillCiphers
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Mutated input through chain and encoder")

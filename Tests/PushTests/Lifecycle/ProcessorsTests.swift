@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillPayload
 
 /// (trust 14) Threads that compute are as many as the cores that the process may use.
 @Suite("Cores")

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import Synchronization
 import Testing
 

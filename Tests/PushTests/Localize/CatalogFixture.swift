@@ -1,5 +1,6 @@
 import FoundationEssentials
 
+@testable import PushmillLocalization
 @testable import PushmillStages
 
 /// A catalog folder of a test's own, removed with the value.

@@ -2,7 +2,7 @@ import FoundationEssentials
 import PushmillTestSupport
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillLocalization
 
 @Suite("Mutated catalogs")
 struct CatalogMutationTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillLocalization
 
 @Suite("The report on a catalog")
 struct CatalogReportTests {

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import PushmillLocalization
 @testable import PushmillStages
 
 @Suite("Catalogs that are not perfect, and serve")

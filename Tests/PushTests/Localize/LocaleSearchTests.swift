@@ -1,6 +1,7 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillLocalization
+@testable import PushmillPayload
 
 @Suite("Where a translation is looked for")
 struct LocaleSearchTests {

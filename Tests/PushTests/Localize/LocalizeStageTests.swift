@@ -1,6 +1,7 @@
 import PushmillBenchmarks
 import Testing
 
+@testable import PushmillLocalization
 @testable import PushmillStages
 
 @Suite("The localize stage")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillLocalization
 
 /// In these tables `‸` stands where the problem is, and is not part of the file.
 @Suite("Malformed catalogs")

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillLocalization
 
 @Suite("Catalog files")
 struct ReadingTests {

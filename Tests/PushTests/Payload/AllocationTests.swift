@@ -1,5 +1,5 @@
 import PushmillBenchmarks
-import PushmillStages
+import PushmillPayload
 import Testing
 
 @Suite("What a payload allocates")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import PushmillStages
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 

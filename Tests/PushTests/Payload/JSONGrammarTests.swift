@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 import Testing
 
 @Suite("The grammar of RFC 8259")

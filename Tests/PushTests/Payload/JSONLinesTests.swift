@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 import Testing
 
 @Suite("JSON Lines")

@@ -1,5 +1,5 @@
 import PushmillBenchmarks
-import PushmillStages
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import PushmillTestSupport
 import Testing
 
-@testable import PushmillStages
+@testable import PushmillPayload
 
 @Suite("Record envelope")
 struct RecordEnvelopeTests {

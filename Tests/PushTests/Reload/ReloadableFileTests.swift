@@ -2,6 +2,7 @@ import Glibc
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("Files that are read again")

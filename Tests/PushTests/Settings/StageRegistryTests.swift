@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("The stage registry")

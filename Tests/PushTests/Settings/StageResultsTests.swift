@@ -6,7 +6,7 @@ import Testing
 @Suite("Results that stages name (trust 11)")
 struct StageResultsTests {
     private static let folder =
-        #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/Sources/Push/Stages"
+        #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/Sources/Stages"
 
     /// A result that is not named is counted from 1 on, and for Prometheus never grew to that.
     @Test(

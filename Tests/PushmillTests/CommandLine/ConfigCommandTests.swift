@@ -1,5 +1,5 @@
 import Glibc
-import PushmillStages
+import PushmillPayload
 import Testing
 
 @testable import Pushmill

@@ -3,8 +3,8 @@ import Glibc
 import PushmillTestSupport
 import Testing
 
-@testable import PushmillStages
 @testable import Pushmill
+@testable import PushmillCiphers
 
 @Suite("Commands on keys and ciphertexts")
 struct KeyCommandTests {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import PushmillStages
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 

@@ -2,8 +2,10 @@ import PushmillTelemetry
 import PushmillTestSupport
 import Testing
 
-@testable import PushmillStages
 @testable import Pushmill
+@testable import PushmillCiphers
+@testable import PushmillPayload
+@testable import PushmillStages
 
 /// (trust 8) The secrets of examples, which everybody knows.
 struct SampleSecretTests {

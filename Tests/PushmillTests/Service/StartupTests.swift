@@ -18,7 +18,8 @@ struct StartupTests {
     @Test(
         "A full disk is worth another start, a path that leads nowhere is not",
         arguments: [
-            (ENOSPC, ExitCode.internalFailure), (EIO, .internalFailure), (EROFS, .internalFailure), (ENOENT, .configuration),
+            (ENOSPC, ExitCode.internalFailure), (EIO, .internalFailure), (EROFS, .internalFailure),
+            (ENOENT, .configuration),
         ])
     func disk(error: Int32, code: ExitCode) {
         #expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode == code)

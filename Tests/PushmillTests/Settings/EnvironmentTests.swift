@@ -1,5 +1,5 @@
 import PushmillKafka
-import PushmillStages
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 import Testing
 
 @testable import Pushmill

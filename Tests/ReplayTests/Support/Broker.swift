@@ -1,6 +1,6 @@
 import Glibc
 import PushmillKafka
-import PushmillStages
+import PushmillPayload
 
 @testable import PushmillReplay
 

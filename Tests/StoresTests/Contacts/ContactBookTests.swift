@@ -1,7 +1,8 @@
 import PushmillBenchmarks
+import PushmillLocalization
 import PushmillStages
-import Synchronization
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @testable import PushmillStores

@@ -1,3 +1,4 @@
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A record for tests, and its way through a chain.

@@ -1,3 +1,4 @@
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// What became of a message, in a form to compare.

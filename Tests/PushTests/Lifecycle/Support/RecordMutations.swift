@@ -2,6 +2,7 @@ import FoundationEssentials
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// Broken input, as much of it as `PUSHMILL_MUTATIONS` asks for. Worth most under the address sanitizer.

@@ -1,5 +1,6 @@
 import Synchronization
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// Remembers what a chain says of its stages, as text.

@@ -1,3 +1,4 @@
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A stage made of closures: with `isImmediate` one that runs in place.

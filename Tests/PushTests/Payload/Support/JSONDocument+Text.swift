@@ -1,4 +1,4 @@
-import PushmillStages
+import PushmillPayload
 
 extension JSONDocument {
     var text: String {

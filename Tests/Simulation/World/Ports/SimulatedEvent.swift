@@ -1,5 +1,5 @@
 import PushmillEngine
-package import PushmillStages
+package import PushmillPayload
 
 /// What is to become of an input event.
 package struct SimulatedEvent: Sendable {

@@ -1,4 +1,5 @@
 package import PushmillEngine
+import PushmillPayload
 package import PushmillStages
 
 /// An entry whose stage runs on the pool.

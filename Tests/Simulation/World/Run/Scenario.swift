@@ -1,4 +1,5 @@
 package import PushmillEngine
+import PushmillPayload
 import PushmillStages
 
 /// What befalls a run. Times are nanoseconds.

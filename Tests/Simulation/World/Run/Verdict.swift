@@ -1,5 +1,6 @@
 import PushmillEngine
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 
 /// What must hold: looked at whenever something is stored or committed, and when all has ended.

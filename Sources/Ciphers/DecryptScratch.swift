@@ -1,0 +1,162 @@
+package import PushmillPayload
+import Synchronization
+
+/// What decrypting needs beside the key: buffers and OpenSSL contexts, used again for every message. Of one thread at a
+/// time.
+@usableFromInline
+package struct DecryptScratch: ~Copyable {
+    /// The longest ciphertext that is read: hex of the longest plaintext.
+    static let textLimit = 2 * plaintextLimit
+    static let plaintextLimit = 64 << 10
+
+    /// The ciphertext, and in its place the plaintext.
+    var buffer = ScratchBuffer()
+    var inflated = ScratchBuffer()
+    var secrets = SecretCells()
+    private(set) var ciphers: CipherContexts
+    let digests: DigestContexts
+    let inflater: Inflater
+    var headers = JWEHeaders()
+    private var document = JSONDocument()
+    private var documentCount = 0
+    private var ring = KeyRing([])
+    private var ringVersion: Int?
+
+    init() throws(DecryptFailure) {
+        self.init(ciphers: try CipherContexts(), digests: try DigestContexts(), inflater: try Self.newInflater())
+    }
+
+    private static func newInflater() throws(DecryptFailure) -> Inflater {
+        do throws(InflateFailure) { return try Inflater() } catch { throw DecryptFailure(error) }
+    }
+
+    private init(ciphers: CipherContexts, digests: DigestContexts, inflater: Inflater) {
+        self.ciphers = ciphers
+        self.digests = digests
+        self.inflater = inflater
+    }
+
+    /// The set in force, of which this is the version. When that has changed, the contexts forget the keys of the old one.
+    package mutating func ring(
+        _ version: Int, _ current: @autoclosure () -> KeyRing
+    ) throws(DecryptFailure) -> KeyRing {
+        guard version != ringVersion else { return ring }
+        ciphers = try CipherContexts()
+        ring = current()
+        ringVersion = version
+        return ring
+    }
+
+    /// Reads a plaintext as JSON; the document is good until the scratch is cleared.
+    package mutating func read(_ plaintext: UnsafeMutableRawBufferPointer) throws(PayloadError) -> JSONDocument {
+        documentCount = plaintext.count
+        try document.read(UnsafeRawBufferPointer(plaintext))
+        return document
+    }
+
+    /// Clears every trace of a message.
+    @usableFromInline
+    mutating func clear() {
+        if documentCount > 0 { overwriteDocument() }
+        buffer.clear()
+        inflated.clear()
+        secrets.clear()
+    }
+
+    /// A document reads into the memory of the one before.
+    private mutating func overwriteDocument() {
+        let blank = max(2, documentCount)
+        buffer.reserve(blank)
+        let text = buffer[0..<blank]
+        text.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: " "))
+        text[0] = UInt8(ascii: "0")
+        // A number and blanks are sound JSON.
+        try? document.read(UnsafeRawBufferPointer(text))
+        documentCount = 0
+    }
+}
+
+/// Lends a scratch to the thread that decrypts, without a lock: as many as decrypt at once come to be, and some are kept.
+///
+/// Unchecked because pointers are not sendable: the thread that has taken one out has what it points to for itself until
+/// it gives it back, cleared. It does that whatever the ciphertext is, and also when it is refused.
+@usableFromInline
+package final class ScratchPool: @unchecked Sendable {
+    private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
+
+    package init() {}
+
+    deinit {
+        for index in kept.indices {
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { Self.free(scratch) }
+        }
+    }
+
+    @inlinable
+    package func with<R>(_ body: (inout DecryptScratch) throws(DecryptFailure) -> R) throws(DecryptFailure) -> R {
+        let scratch = try take()
+        defer {
+            scratch.pointee.clear()
+            give(back: scratch)
+        }
+        return try body(&scratch.pointee)
+    }
+
+    @usableFromInline
+    func take() throws(DecryptFailure) -> UnsafeMutablePointer<DecryptScratch> {
+        for index in kept.indices {
+            if let scratch = kept[index].exchange(nil, ordering: .acquiring) { return scratch }
+        }
+        let new = try DecryptScratch()
+        let scratch = UnsafeMutablePointer<DecryptScratch>.allocate(capacity: 1)
+        scratch.initialize(to: new)
+        return scratch
+    }
+
+    @usableFromInline
+    func give(back scratch: UnsafeMutablePointer<DecryptScratch>) {
+        for index in kept.indices {
+            let (isKept, _) = kept[index].compareExchange(expected: nil, desired: scratch, ordering: .releasing)
+            if isKept { return }
+        }
+        Self.free(scratch)
+    }
+
+    private static func free(_ scratch: UnsafeMutablePointer<DecryptScratch>) {
+        scratch.deinitialize(count: 1)
+        scratch.deallocate()
+    }
+}
+
+/// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
+struct CipherContexts {
+    private static let keptCount = 16
+
+    /// Those for kept keys, and behind them one of each cipher for keys that serve one message only.
+    private let contexts: [CipherContext]
+
+    init() throws(DecryptFailure) {
+        var contexts: [CipherContext] = []
+        for _ in 0..<Self.keptCount + Cipher.allCases.count { contexts.append(try CipherContext()) }
+        self.contexts = contexts
+    }
+
+    subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
+        let isKept = key.serial != 0
+        return contexts[isKept ? Int(key.serial % UInt64(Self.keptCount)) : Self.keptCount + cipher.rawValue]
+    }
+}
+
+struct DigestContexts {
+    let md5: DigestContext
+    let sha256: DigestContext
+    let hmac256: KeyedDigest
+    let hmac512: KeyedDigest
+
+    init() throws(DecryptFailure) {
+        md5 = try DigestContext(.md5)
+        sha256 = try DigestContext(.sha256)
+        hmac256 = try KeyedDigest(.sha256)
+        hmac512 = try KeyedDigest(.sha512)
+    }
+}

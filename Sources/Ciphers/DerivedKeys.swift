@@ -1,0 +1,95 @@
+import Dispatch
+import PushmillPayload
+import Synchronization
+
+/// Derives keys on threads of its own, and remembers some of them: a sender may use one salt again, but need not.
+final class DerivedKeys: Sendable {
+    private let known: Mutex<Known>
+    private let queues: [DispatchQueue]
+    private let next = Atomic<Int>(0)
+
+    /// Half as many threads as cores: messages that need no such key go on beside them.
+    static func threads(cores: Int) -> Int { max(1, cores / 2) }
+
+    init(capacity: Int = 1024, threads: Int = DerivedKeys.threads(cores: Processors.usable)) {
+        known = Mutex(Known(capacity: capacity))
+        queues = (0..<threads).map { DispatchQueue(label: "pushmill.derivation.\($0)", qos: .utility) }
+    }
+
+    var threads: Int { queues.count }
+
+    func known(_ derivation: Derivation) -> SecretBytes? { known.withLock { $0[derivation.identity] } }
+
+    /// Waits for its turn, which a cancelled task gives up.
+    func derive(_ derivation: Derivation) async throws -> SecretBytes {
+        let isCancelled = Flag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let turn = next.wrappingAdd(1, ordering: .relaxed).oldValue & Int.max
+                queues[turn % queues.count].async {
+                    continuation.resume(with: Result { try self.compute(derivation, isCancelled) })
+                }
+            }
+        } onCancel: {
+            isCancelled.value.store(true, ordering: .relaxed)
+        }
+    }
+
+    private func compute(_ derivation: Derivation, _ isCancelled: Flag) throws -> SecretBytes {
+        if isCancelled.value.load(ordering: .relaxed) { throw CancellationError() }
+        if let key = known(derivation) { return key }
+        let key = try derivation.compute()
+        known.withLock { $0.insert(key, for: derivation.identity) }
+        return key
+    }
+
+    private final class Flag: Sendable {
+        let value = Atomic<Bool>(false)
+    }
+
+    /// The latest so many keys.
+    private struct Known {
+        let capacity: Int
+        private var keys: [Derivation.Identity: SecretBytes] = [:]
+        private var order: [Derivation.Identity] = []
+        private var oldest = 0
+
+        init(capacity: Int) { self.capacity = capacity }
+
+        subscript(identity: Derivation.Identity) -> SecretBytes? { keys[identity] }
+
+        mutating func insert(_ key: SecretBytes, for identity: Derivation.Identity) {
+            guard keys.updateValue(key, forKey: identity) == nil else { return }
+            if order.count < capacity {
+                order.append(identity)
+            } else {
+                keys[order[oldest]] = nil
+                order[oldest] = identity
+                oldest = (oldest + 1) % capacity
+            }
+        }
+    }
+}
+
+/// A key whose derivation takes long: no shard's thread computes it.
+package struct Derivation: Sendable {
+    let passphrase: DecryptionKey
+    /// As its bytes lie in memory.
+    let salt: UInt64
+    let iterations: Int
+
+    var identity: Identity { Identity(passphrase: passphrase.serial, salt: salt) }
+
+    package struct Identity: Hashable, Sendable {
+        let passphrase: UInt64
+        let salt: UInt64
+    }
+
+    /// Key and initial value.
+    func compute() throws(DecryptFailure) -> SecretBytes {
+        try SecretBytes(count: PassphraseDerivation.count) { (output) throws(DecryptFailure) in
+            guard let start = output.baseAddress else { return }
+            try PassphraseDerivation.iterate(iterations, passphrase.secret, salt, into: start)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import PushmillPayload
+
+/// JSON Web Encryption in its compact form (RFC 7516).
+struct JWEForm {
+    let texts: JWETexts
+    let header: JWEHeader
+    let parts: JWEParts
+
+    /// Decrypts the text. The plaintext is in the scratch, good until that is used again.
+    static func open(
+        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
+        mayNameKey: Bool
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        let form = try JWEForm(text, &scratch)
+        let key = try form.key(ring, choose, mayNameKey: mayNameKey)
+        // The cipher's key may be this key's own bytes.
+        let content = try withExtendedLifetime(key) { () throws(DecryptFailure) in
+            try form.openContent(form.contentKey(key, &scratch), &scratch)
+        }
+        return form.header.isDeflated ? try inflate(content, &scratch) : content
+    }
+
+    private init(_ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch) throws(DecryptFailure) {
+        texts = try JWETexts(text)
+        scratch.buffer.reserve(text.count + 8)
+        header = try scratch.headers.header(texts.header, buffer: scratch.buffer.base)
+        parts = try JWEParts(texts, into: scratch.buffer.base)
+    }
+
+    private func openContent(
+        _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        switch header.encryption {
+        case .gcm128: try openSealed(.aes128GCM, key, &scratch)
+        case .gcm256: try openSealed(.aes256GCM, key, &scratch)
+        case .cbc128: try openBlocks(.aes128CBC, scratch.digests.hmac256, key, &scratch)
+        case .cbc256: try openBlocks(.aes256CBC, scratch.digests.hmac512, key, &scratch)
+        }
+    }
+
+    private func openSealed(
+        _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        guard let nonce = parts.nonce.baseAddress, parts.nonce.count == Cipher.nonceCount,
+            let tag = parts.tag.baseAddress, parts.tag.count == Cipher.tagCount
+        else { throw .malformed }
+        try scratch.ciphers[cipher, key].open(
+            cipher, key, nonce: nonce, additional: texts.header, parts.content, tag: tag)
+        return parts.content
+    }
+
+    /// AES-CBC with HMAC (RFC 7518, 5.2): the key's first half authenticates, the second decrypts.
+    private func openBlocks(
+        _ cipher: Cipher, _ digest: KeyedDigest, _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        guard let iv = parts.nonce.baseAddress, parts.nonce.count == Cipher.blockCount,
+            parts.tag.count == cipher.keyCount
+        else { throw .malformed }
+        let middle = key.bytes.count / 2
+        try digest.begin(UnsafeRawBufferPointer(rebasing: key.bytes[..<middle]))
+        try digest.add(texts.header)
+        try digest.add(UnsafeRawBufferPointer(parts.nonce))
+        try digest.add(UnsafeRawBufferPointer(parts.content))
+        let bits = UInt64(texts.header.count * 8).bigEndian
+        try withUnsafeBytes(of: bits) { (bits) throws(DecryptFailure) in try digest.add(bits) }
+        try digest.end(expecting: parts.tag, room: scratch.secrets[.code])
+        let textKey = CipherKey(UnsafeRawBufferPointer(rebasing: key.bytes[middle...]), serial: key.serial)
+        let (count, isPadded) = try scratch.ciphers[cipher, textKey].openBlocks(
+            cipher, textKey, iv: iv, parts.content)
+        guard isPadded else { throw .authentication }
+        return UnsafeMutableRawBufferPointer(rebasing: parts.content[..<count])
+    }
+
+    private static func inflate(
+        _ content: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        scratch.inflated.reserve(DecryptScratch.plaintextLimit)
+        let output = scratch.inflated[0..<DecryptScratch.plaintextLimit]
+        do throws(InflateFailure) {
+            let count = try scratch.inflater.inflate(content, into: output)
+            return UnsafeMutableRawBufferPointer(rebasing: output[..<count])
+        } catch {
+            throw DecryptFailure(error)
+        }
+    }
+}
+
+/// How a JWE's content key is come by.
+extension JWEForm {
+    private var need: KeyNeed {
+        // Only a key that is the content's own has to have its length.
+        KeyNeed(header.algorithm.use, count: header.algorithm == .direct ? header.encryption.keyCount : nil)
+    }
+
+    func key(_ ring: KeyRing, _ choose: KeyChoice, mayNameKey: Bool) throws(DecryptFailure) -> DecryptionKey {
+        guard mayNameKey, let name = header.keyName else { return try choose(need, ring) }
+        guard let key = name.span.withUnsafeBytes({ ring.key(named: $0, for: need) }) else { throw .noKey }
+        return key
+    }
+
+    func contentKey(
+        _ key: DecryptionKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        switch header.algorithm {
+        case .direct:
+            guard parts.key.isEmpty else { throw .malformed }
+            return key.cipherKey
+        case .wrap(_, let cipher): return try unwrap(cipher, key.cipherKey, &scratch)
+        case .gcmWrap: return try openKey(key.cipherKey, &scratch)
+        case .agreement(let cipher): return try agreedKey(key, cipher, &scratch)
+        }
+    }
+
+    private func unwrap(
+        _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        let count = header.encryption.keyCount
+        guard parts.key.count == count + 8 else { throw .malformed }
+        let room = scratch.secrets[.contentKey]
+        let wrapped = UnsafeRawBufferPointer(parts.key)
+        let written = try scratch.ciphers[cipher, key].unwrap(cipher, key, wrapped, into: room)
+        guard written == count else { throw .malformed }
+        return CipherKey(UnsafeRawBufferPointer(start: room, count: count))
+    }
+
+    private func openKey(
+        _ key: CipherKey, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        guard let wrapping = header.wrapping, parts.key.count == header.encryption.keyCount else { throw .malformed }
+        var tag = wrapping.tag
+        try scratch.ciphers[.aes256GCM, key].open(
+            .aes256GCM, key, nonce: wrapping.nonce, parts.key, tag: &tag)
+        return CipherKey(UnsafeRawBufferPointer(parts.key))
+    }
+
+    private func agreedKey(
+        _ key: DecryptionKey, _ wrap: Cipher?, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        guard let agreement = header.agreement, let pair = key.pair else { throw .noKey }
+        let agreed = try agreement.key(pair, for: header.encryption, header.algorithmName, wrap, &scratch)
+        if let wrap { return try unwrap(wrap, agreed, &scratch) }
+        guard parts.key.isEmpty else { throw .malformed }
+        return agreed
+    }
+}
+
+/// The five parts of a compact JWE, as text.
+struct JWETexts {
+    let header: UnsafeRawBufferPointer
+    let key: UnsafeRawBufferPointer
+    let nonce: UnsafeRawBufferPointer
+    let content: UnsafeRawBufferPointer
+    let tag: UnsafeRawBufferPointer
+
+    init(_ text: UnsafeRawBufferPointer) throws(DecryptFailure) {
+        var rest = text
+        header = try Self.cut(&rest)
+        key = try Self.cut(&rest)
+        nonce = try Self.cut(&rest)
+        content = try Self.cut(&rest)
+        // A further dot is no base64url.
+        tag = rest
+    }
+
+    private static func cut(_ rest: inout UnsafeRawBufferPointer) throws(DecryptFailure) -> UnsafeRawBufferPointer {
+        guard let start = rest.baseAddress, let dot = memchr(start, Int32(UInt8(ascii: ".")), rest.count) else {
+            throw .malformed
+        }
+        let count = UnsafeRawPointer(dot) - start
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...]) }
+        return UnsafeRawBufferPointer(rebasing: rest[..<count])
+    }
+}
+
+/// The parts of a compact JWE, decoded one after the other from a buffer's beginning.
+struct JWEParts {
+    let key: UnsafeMutableRawBufferPointer
+    let nonce: UnsafeMutableRawBufferPointer
+    let content: UnsafeMutableRawBufferPointer
+    let tag: UnsafeMutableRawBufferPointer
+
+    /// The buffer has room for the whole text and 8 bytes more.
+    init(_ texts: JWETexts, into buffer: UnsafeMutableRawPointer) throws(DecryptFailure) {
+        var next = buffer
+        key = try Self.decode(texts.key, &next)
+        nonce = try Self.decode(texts.nonce, &next)
+        content = try Self.decode(texts.content, &next)
+        tag = try Self.decode(texts.tag, &next)
+    }
+
+    private static func decode(
+        _ text: UnsafeRawBufferPointer, _ next: inout UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        let count = try BinaryText.decodeBare(text, into: next)
+        defer { next += count }
+        return UnsafeMutableRawBufferPointer(start: next, count: count)
+    }
+}

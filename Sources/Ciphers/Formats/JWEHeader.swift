@@ -1,0 +1,200 @@
+import PushmillPayload
+
+/// How the content is encrypted (`enc`).
+package enum JWEEncryption: String, CaseIterable, Sendable {
+    case gcm128 = "A128GCM"
+    case gcm256 = "A256GCM"
+    case cbc128 = "A128CBC-HS256"
+    case cbc256 = "A256CBC-HS512"
+
+    package var keyCount: Int {
+        switch self {
+        case .gcm128: 16
+        case .gcm256, .cbc128: 32
+        case .cbc256: 64
+        }
+    }
+}
+
+/// How the content's key is come by (`alg`).
+enum JWEAlgorithm: Equatable {
+    case direct
+    case wrap(KeyUse, Cipher)
+    case gcmWrap
+    /// A key that both sides compute: the content's own, or the one that wraps it.
+    case agreement(Cipher?)
+
+    /// Which keys it takes.
+    var use: KeyUse {
+        switch self {
+        case .direct: .direct
+        case .wrap(let use, _): use
+        case .gcmWrap: .gcmWrap256
+        case .agreement: .agreement
+        }
+    }
+
+    static let named: KeyValuePairs<String, JWEAlgorithm> = [
+        "dir": .direct, "A128KW": .wrap(.wrap128, .aes128Wrap), "A256KW": .wrap(.wrap256, .aes256Wrap),
+        "A256GCMKW": .gcmWrap, "ECDH-ES": .agreement(nil), "ECDH-ES+A128KW": .agreement(.aes128Wrap),
+        "ECDH-ES+A192KW": .agreement(.aes192Wrap), "ECDH-ES+A256KW": .agreement(.aes256Wrap),
+    ]
+
+    init?(_ name: String) {
+        guard let algorithm = Self.named.first(where: { $0.key == name })?.value else { return nil }
+        self = algorithm
+    }
+}
+
+/// The protected header of a JWE in its compact form.
+final class JWEHeader {
+    let algorithm: JWEAlgorithm
+    /// As `alg` has it, because key agreement hashes it.
+    let algorithmName: String
+    let encryption: JWEEncryption
+    let isDeflated: Bool
+    let keyName: [UInt8]?
+    let agreement: Agreement?
+    let wrapping: Wrapping?
+
+    /// What `ECDH-ES` hashes beside the secret.
+    struct Agreement {
+        /// The other side's, uncompressed.
+        let point: [UInt8]
+        let partyU: [UInt8]
+        let partyV: [UInt8]
+    }
+
+    /// What `A256GCMKW` keeps in the header.
+    struct Wrapping {
+        let nonce: [UInt8]
+        let tag: [UInt8]
+    }
+
+    /// True where other messages have the very same header.
+    var isRepeated: Bool { agreement == nil && wrapping == nil }
+
+    init(_ members: JWEHeaderMembers) throws(DecryptFailure) {
+        // Names extensions that a reader must understand. There are none that we do.
+        guard !members.has("crit") else { throw .unsupported }
+        guard let algorithmName = try members.text("alg"), let encryptionName = try members.text("enc") else {
+            throw .malformed
+        }
+        guard let algorithm = JWEAlgorithm(algorithmName), let encryption = JWEEncryption(rawValue: encryptionName)
+        else { throw .unsupported }
+        self.algorithm = algorithm
+        self.algorithmName = algorithmName
+        self.encryption = encryption
+        switch try members.text("zip") {
+        case nil: isDeflated = false
+        case "DEF"?: isDeflated = true
+        default: throw .unsupported
+        }
+        keyName = try members.text("kid").map { Array($0.utf8) }
+        agreement = if case .agreement = algorithm { try members.agreement() } else { nil }
+        wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
+    }
+}
+
+extension JWEHeader.Agreement {
+    /// The key that sender and receiver both compute (RFC 7518, 4.6), in the scratch: the content's own, or the one that
+    /// wraps it.
+    func key(
+        _ pair: EllipticKey, for encryption: JWEEncryption, _ algorithm: String, _ wrap: Cipher?,
+        _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> CipherKey {
+        let shared = scratch.secrets[.shared]
+        try pair.agree(with: point, into: shared)
+        let output = scratch.secrets[.agreed]
+        let count = wrap?.keyCount ?? encryption.keyCount
+        var information: [UInt8] = []
+        for part in [Array((wrap == nil ? encryption.rawValue : algorithm).utf8), partyU, partyV] {
+            information += bigEndian(part.count) + part
+        }
+        information += bigEndian(count * 8)
+        let hash = scratch.digests.sha256
+        for (round, start) in stride(from: 0, to: count, by: hash.count).enumerated() {
+            try hash.begin()
+            try hash.add(bigEndian(round + 1))
+            try hash.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
+            try hash.add(information)
+            try hash.end(into: output + start)
+        }
+        return CipherKey(UnsafeRawBufferPointer(start: output, count: count))
+    }
+
+    private func bigEndian(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}
+
+struct JWEHeaderMembers {
+    private let document: JSONDocument
+    private let object: JSONNode
+
+    init(_ document: JSONDocument) throws(DecryptFailure) {
+        try self.init(document, document.root)
+    }
+
+    private init(_ document: JSONDocument, _ object: JSONNode) throws(DecryptFailure) {
+        guard document.kind(of: object) == .object else { throw .malformed }
+        self.document = document
+        self.object = object
+    }
+
+    func has(_ name: StaticString) -> Bool { document.member(name, of: object) != nil }
+
+    /// Nil if it is not there, an error if it is something else than a string.
+    func text(_ name: StaticString) throws(DecryptFailure) -> String? {
+        guard let node = document.member(name, of: object) else { return nil }
+        guard let text = document.string(of: node) else { throw .malformed }
+        return text
+    }
+
+    func agreement() throws(DecryptFailure) -> JWEHeader.Agreement {
+        guard let node = document.member("epk", of: object) else { throw .malformed }
+        let key = try JWEHeaderMembers(document, node)
+        guard try key.text("kty") == "EC", try key.text("crv") == "P-256" else { throw .unsupported }
+        guard let x = try key.bytes("x", count: 32), let y = try key.bytes("y", count: 32) else { throw .malformed }
+        return JWEHeader.Agreement(
+            point: [4] + x + y, partyU: try bytes("apu") ?? [], partyV: try bytes("apv") ?? [])
+    }
+
+    func wrapping() throws(DecryptFailure) -> JWEHeader.Wrapping {
+        guard let nonce = try bytes("iv", count: Cipher.nonceCount), let tag = try bytes("tag", count: Cipher.tagCount)
+        else { throw .malformed }
+        return JWEHeader.Wrapping(nonce: nonce, tag: tag)
+    }
+
+    private func bytes(_ name: StaticString, count: Int? = nil) throws(DecryptFailure) -> [UInt8]? {
+        guard let text = try text(name) else { return nil }
+        let bytes = try BinaryText.bytes(ofBare: text)
+        guard count == nil || bytes.count == count else { throw .malformed }
+        return bytes
+    }
+}
+
+/// Headers that were read before: a sender's messages all begin with the same one.
+struct JWEHeaders {
+    /// Longer ones are rare, and read each time.
+    private static let longest = 512
+
+    private var known = RecentValues<JWEHeader>(capacity: 64)
+    private var document = JSONDocument()
+
+    /// Reads the header from its base64url text; `buffer` has room for it.
+    mutating func header(
+        _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> JWEHeader {
+        if let header = known[text] { return header }
+        let count = try BinaryText.decodeBare(text, into: buffer)
+        do throws(PayloadError) {
+            try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
+        } catch {
+            throw .malformed
+        }
+        let header = try JWEHeader(JWEHeaderMembers(document))
+        if header.isRepeated, text.count <= Self.longest { known[text] = header }
+        return header
+    }
+}

@@ -1,0 +1,133 @@
+/// Web push: RFC 8291, and the draft before it, whose salt and public key come beside the ciphertext.
+package struct WebPushForm {
+    static let saltCount = 16
+    private static let lengthAt = saltCount + 4
+    private static let pointAt = lengthAt + 1
+    private static let recordAt = pointAt + EllipticKey.pointCount
+
+    private let key: DecryptionKey
+    private let pair: EllipticKey
+
+    /// What the draft's headers say.
+    package struct Draft: Sendable {
+        let point: [UInt8]
+        let salt: [UInt8]
+
+        /// Nil if they are not of the right form, and so mean something else.
+        package init?(point: [UInt8], salt: [UInt8]) {
+            guard point.count == EllipticKey.pointCount, point[0] == 4, salt.count == saltCount else { return nil }
+            self.point = point
+            self.salt = salt
+        }
+    }
+
+    init(_ key: DecryptionKey) throws(DecryptFailure) {
+        guard let pair = key.pair, key.use == .webPush else { throw .noKey }
+        self.key = key
+        self.pair = pair
+    }
+
+    /// True for what begins with a salt, a record size that is not outlandish, and a point of the curve. Random bytes
+    /// look like that once in 2^24 times.
+    static func isLike(_ data: UnsafeMutableRawBufferPointer) -> Bool {
+        data.count > recordAt && data[saltCount] == 0 && data[lengthAt] == EllipticKey.pointCount && data[pointAt] == 4
+    }
+
+    /// Decrypts in place: with a draft's parameters in its form, else in that of the RFC.
+    func open(
+        _ data: UnsafeMutableRawBufferPointer, _ draft: Draft?, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        if let draft { try openDraft(data, draft, &scratch) } else { try openStandard(data, &scratch) }
+    }
+
+    private func openStandard(
+        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        guard Self.isLike(data) else { throw .malformed }
+        let recordSize = data.loadUnaligned(fromByteOffset: Self.saltCount, as: UInt32.self).bigEndian
+        let point = Array(data[Self.pointAt..<Self.recordAt])
+        // A push message is one record.
+        guard data.count - Self.recordAt <= recordSize else { throw .unsupported }
+        let salt = Array(data[..<Self.saltCount])
+        try WebPushAgreement(pair, with: point, isReceiver: true).derive(key.secret, salt, isDraft: false, &scratch)
+        let text = try openRecord(UnsafeMutableRawBufferPointer(rebasing: data[Self.recordAt...]), &scratch)
+        // The text, a 2 because the record is the last, zeros.
+        guard let end = text.lastIndex(where: { $0 != 0 }), text[end] == 2 else { throw .authentication }
+        return UnsafeMutableRawBufferPointer(rebasing: text[..<end])
+    }
+
+    private func openDraft(
+        _ record: UnsafeMutableRawBufferPointer, _ draft: Draft, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        try WebPushAgreement(pair, with: draft.point, isReceiver: true)
+            .derive(key.secret, draft.salt, isDraft: true, &scratch)
+        let text = try openRecord(record, &scratch)
+        // The padding's length, so many zeros, the text.
+        guard text.count >= 2 else { throw .authentication }
+        let start = 2 + (Int(text[0]) << 8 | Int(text[1]))
+        guard start <= text.count, text[2..<start].allSatisfy({ $0 == 0 }) else { throw .authentication }
+        return UnsafeMutableRawBufferPointer(rebasing: text[start...])
+    }
+
+    private func openRecord(
+        _ record: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
+        guard record.count >= Cipher.tagCount, let start = record.baseAddress else { throw .malformed }
+        let end = record.count - Cipher.tagCount
+        let text = UnsafeMutableRawBufferPointer(rebasing: record[..<end])
+        let key = CipherKey(UnsafeRawBufferPointer(start: scratch.secrets[.contentKey], count: 16))
+        try scratch.ciphers[.aes128GCM, key].open(
+            .aes128GCM, key, nonce: scratch.secrets[.nonce], text, tag: start + end)
+        return text
+    }
+}
+
+/// What sender and receiver both compute for a message.
+struct WebPushAgreement {
+    private let pair: EllipticKey
+    private let peer: [UInt8]
+    private let receiver: [UInt8]
+    private let sender: [UInt8]
+
+    /// Of this side's pair and the other's public key.
+    init(_ pair: EllipticKey, with peer: [UInt8], isReceiver: Bool) {
+        self.pair = pair
+        self.peer = peer
+        (receiver, sender) = isReceiver ? (pair.point, peer) : (peer, pair.point)
+    }
+
+    /// Leaves content key and nonce in the scratch's cells.
+    func derive(
+        _ auth: SecretBytes, _ salt: [UInt8], isDraft: Bool, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
+        let context = isDraft ? "P-256\0".utf8 + [0, 65] + receiver + [0, 65] + sender : []
+        let hmac = scratch.digests.hmac256
+        let shared = scratch.secrets[.shared]
+        try pair.agree(with: peer, into: shared)
+        // HKDF with the subscription's `auth` as its salt gives the input of another, with the message's.
+        try withExtendedLifetime(auth) { () throws(DecryptFailure) in try hmac.begin(auth.bytes) }
+        try hmac.add(UnsafeRawBufferPointer(start: shared, count: EllipticKey.secretCount))
+        let agreed = scratch.secrets[.agreed]
+        try hmac.end(into: agreed)
+        try expand(
+            agreed, isDraft ? "Content-Encoding: auth\0".utf8 + [] : "WebPush: info\0".utf8 + receiver + sender,
+            into: agreed, hmac)
+        try salt.span.withUnsafeBytes { (salt) throws(DecryptFailure) in try hmac.begin(salt) }
+        try hmac.add(UnsafeRawBufferPointer(start: agreed, count: 32))
+        let secret = scratch.secrets[.code]
+        try hmac.end(into: secret)
+        let name = isDraft ? "Content-Encoding: aesgcm\0" : "Content-Encoding: aes128gcm\0"
+        try expand(secret, name.utf8 + context, into: scratch.secrets[.contentKey], hmac)
+        try expand(secret, "Content-Encoding: nonce\0".utf8 + context, into: scratch.secrets[.nonce], hmac)
+    }
+
+    /// HKDF's second half, for one hash's length or the beginning of it.
+    private func expand(
+        _ secret: UnsafeMutableRawPointer, _ information: [UInt8], into output: UnsafeMutableRawPointer,
+        _ hmac: KeyedDigest
+    ) throws(DecryptFailure) {
+        try hmac.begin(UnsafeRawBufferPointer(start: secret, count: 32))
+        try hmac.add(information + [1])
+        try hmac.end(into: output)
+    }
+}

@@ -1,0 +1,156 @@
+import PushmillPayload
+import Synchronization
+
+/// A key set in force: immutable, replaced as a whole.
+package final class KeyRing: Sendable {
+    /// The set that another has replaced. Messages on their way may still need it for a while.
+    struct Former {
+        let ring: KeyRing
+        let until: ContinuousClock.Instant
+    }
+
+    /// In the order of the file.
+    package let keys: [DecryptionKey]
+    /// The first key of each use and length.
+    private let standard: [DecryptionKey]
+    /// A hash table of named keys: their positions, counted from 1, with 0 for a free place. At least half is free.
+    private let places: [Int]
+    let former: Former?
+
+    package static let empty = KeyRing([])
+
+    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, former: nil) }
+
+    init(_ keys: [DecryptionKey], former: Former?) {
+        self.keys = keys
+        self.former = former
+        var standard: [DecryptionKey] = []
+        for key in keys
+        where !standard.contains(where: { $0.use == key.use && $0.secret.count == key.secret.count }) {
+            standard.append(key)
+        }
+        self.standard = standard
+        var places = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
+        for (position, key) in keys.enumerated() {
+            guard let name = key.nameBytes else { continue }
+            var place = Self.place(name.withUnsafeBytes(ByteHash.hash), among: places.count)
+            while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+            places[place] = position + 1
+        }
+        self.places = places
+    }
+
+    private static func place(_ hash: UInt64, among count: Int) -> Int { Int(truncatingIfNeeded: hash) & (count - 1) }
+
+    func hasSameKeys(as other: KeyRing) -> Bool {
+        keys.elementsEqual(other.keys) { key, other in
+            key.name == other.name && key.use == other.use && key.pair?.point == other.pair?.point
+                && key.secret.bytes.elementsEqual(other.secret.bytes)
+        }
+    }
+
+    /// The first key that fits, whatever its name.
+    package func key(for need: KeyNeed) -> DecryptionKey? {
+        standard.first { need.fits($0) }
+    }
+
+    /// The first key of this name that fits.
+    package func key(named name: UnsafeRawBufferPointer, for need: KeyNeed) -> DecryptionKey? {
+        var place = Self.place(ByteHash.hash(name), among: places.count)
+        while places[place] != 0 {
+            let key = keys[places[place] - 1]
+            if need.fits(key), key.isNamed(name) { return key }
+            place = (place + 1) & (places.count - 1)
+        }
+        return nil
+    }
+}
+
+/// A key of a key set.
+package final class DecryptionKey: Sendable {
+    /// No other key of this process has the same, so that what was made of a key is not taken for another's.
+    let serial: UInt64
+    package let name: String?
+    let nameBytes: [UInt8]?
+    package let use: KeyUse
+    /// An `oct` key's own bytes; the `auth` secret of a web push key; nothing for key agreement.
+    let secret: SecretBytes
+    let pair: EllipticKey?
+
+    init(name: String?, use: KeyUse, secret: SecretBytes, pair: EllipticKey? = nil) {
+        serial = Self.serials.add(1, ordering: .relaxed).newValue
+        self.name = name
+        nameBytes = name.map { Array($0.utf8) }
+        self.use = use
+        self.secret = secret
+        self.pair = pair
+    }
+
+    private static let serials = Atomic<UInt64>(0)
+
+    /// Good for as long as this object is.
+    var cipherKey: CipherKey { CipherKey(secret.bytes, serial: serial) }
+
+    func isNamed(_ bytes: UnsafeRawBufferPointer) -> Bool { nameBytes?.withUnsafeBytes(bytes.hasBytes) ?? false }
+}
+
+package enum KeyUse: UInt16, CaseIterable, Sendable {
+    case direct, wrap128, wrap256, gcmWrap256
+    case gcm128, gcm256, chacha20
+    case passphrase
+    case agreement, webPush
+
+    /// The `alg` of a key of this use.
+    package var name: String { traits.name }
+
+    /// How many bytes an `oct` key of this use may have; nil for a passphrase, whose length is its owner's affair.
+    var counts: [Int]? { traits.counts }
+
+    private var traits: (name: String, counts: [Int]?) {
+        switch self {
+        case .direct: ("dir", [16, 32, 64])
+        case .wrap128: ("A128KW", [16])
+        case .wrap256: ("A256KW", [32])
+        case .gcmWrap256: ("A256GCMKW", [32])
+        case .gcm128: ("A128GCM", [16])
+        case .gcm256: ("A256GCM", [32])
+        case .chacha20: ("C20P", [32])
+        case .passphrase: ("openssl", nil)
+        case .agreement: ("ECDH-ES", nil)
+        case .webPush: ("webpush", nil)
+        }
+    }
+
+    var isElliptic: Bool { self == .agreement || self == .webPush }
+}
+
+struct KeyUses: OptionSet {
+    let rawValue: UInt16
+
+    init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    init(_ uses: [KeyUse]) { rawValue = uses.reduce(0) { $0 | 1 << $1.rawValue } }
+
+    init(_ use: KeyUse) { rawValue = 1 << use.rawValue }
+}
+
+/// Which keys can open a ciphertext.
+package struct KeyNeed {
+    let uses: KeyUses
+    /// In bytes; any, if nil.
+    let count: Int?
+
+    init(_ uses: KeyUses) {
+        self.uses = uses
+        count = nil
+    }
+
+    init(_ use: KeyUse, count: Int? = nil) {
+        uses = KeyUses(use)
+        self.count = count
+    }
+
+    func fits(_ key: DecryptionKey) -> Bool {
+        uses.contains(KeyUses(key.use)) && (count == nil || count == key.secret.count)
+    }
+}

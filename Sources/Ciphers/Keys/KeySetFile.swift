@@ -1,0 +1,257 @@
+import Glibc
+import PushmillPayload
+
+/// The file of a key set.
+package enum KeySetFile {
+    /// How long a replaced set still serves messages that were encrypted before the change, unless it is set.
+    package static let grace = Duration.seconds(300)
+
+    /// Reads a set once. Throws what the file system says, or a `KeySetError`.
+    package static func read(_ path: String, warn: (String) -> Void) throws -> KeyRing {
+        KeyRing(try set(path, warn).keys)
+    }
+
+    /// Reads a set that is to be in force, and keeps the one before for a while. Keys of examples may be refused.
+    package static func read(
+        _ path: String, replacing before: KeyRing?, grace: Duration, refusesSamples: Bool, warn: (String) -> Void
+    ) throws -> KeyRing {
+        let reader = try set(path, warn)
+        if refusesSamples, let position = reader.keys.firstIndex(where: SampleKeys.contains) {
+            throw KeySetError.sample("key \(reader.keys[position].name ?? "\(position + 1)")")
+        }
+        return KeyRing.of(
+            reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
+    }
+
+    /// The ids may be recipients': two keys of one use have one each, as after a rotation, too. False for a file that cannot
+    /// be read, and for a pipe, which can be read but once.
+    package static func mayHaveOwners(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let keys = try? set(path, { _ in }).keys
+        else { return false }
+        let uses = keys.filter { $0.name != nil }.map(\.use)
+        return Set(uses).count < uses.count
+    }
+
+    private static func set(_ path: String, _ warn: (String) -> Void) throws -> KeySetReader {
+        var file = try FileBytes(path: path)
+        defer { file.wipe() }
+        if file.isReadableByOthers { warn("\(path) holds keys and can be read by others than its owner") }
+        let reader = try KeySetReader(file.bytes)
+        for key in reader.passedOver { warn("\(path): \(key)") }
+        return reader
+    }
+}
+
+extension KeyRing {
+    /// Keeps the ring before as the former one, unless it has the same keys; without those that are revoked.
+    static func of(
+        _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant?,
+        revoked: [RevokedKey] = []
+    ) -> KeyRing {
+        let ring = KeyRing(keys)
+        guard let before else { return ring }
+        if ring.hasSameKeys(as: before) {
+            guard let former = before.former, !revoked.isEmpty else { return before }
+            return KeyRing(before.keys, former: Former(ring: former.ring.without(revoked), until: former.until))
+        }
+        guard let until else { return ring }
+        // Only one generation is kept.
+        return KeyRing(keys, former: Former(ring: KeyRing(before.keys).without(revoked), until: until))
+    }
+
+    private func without(_ revoked: [RevokedKey]) -> KeyRing {
+        KeyRing(keys.filter { key in !revoked.contains { $0.covers(key) } })
+    }
+}
+
+/// Reads a JWK Set (RFC 7517).
+package struct KeySetReader {
+    package private(set) var keys: [DecryptionKey] = []
+    /// Keys that are sound but not for us, and why.
+    package private(set) var passedOver: [String] = []
+    /// Keys that are not to open anything any more.
+    private(set) var revoked: [RevokedKey] = []
+
+    package init(_ json: [UInt8]) throws(KeySetError) {
+        var document = JSONDocument()
+        defer { document.wipe() }
+        do throws(PayloadError) {
+            try json.span.withUnsafeBytes { (json) throws(PayloadError) in try document.read(json) }
+        } catch {
+            throw .notAKeySet("\(error)")
+        }
+        guard let list = document.member("keys", of: document.root), document.kind(of: list) == .array else {
+            throw .notAKeySet("there is no array `keys`")
+        }
+        var position = 0
+        try document.forEachChild(of: list) { (node) throws(KeySetError) in
+            position += 1
+            try read(KeyMembers(document: document, node: node, position: position))
+        }
+        guard !keys.isEmpty || !revoked.isEmpty else {
+            let why = passedOver.isEmpty ? "it is empty" : passedOver.joined(separator: "; ")
+            throw .notAKeySet("no key in it can be used: \(why)")
+        }
+    }
+
+    private mutating func read(_ members: KeyMembers) throws(KeySetError) {
+        if try members.isTrue("revoked") {
+            return revoked.append(try revokedKey(members))
+        }
+        let key: DecryptionKey
+        switch try members.text("kty") {
+        case "oct"?:
+            guard let octets = try octetKey(members) else { return }
+            key = octets
+        case "EC"?:
+            guard let elliptic = try ellipticKey(members) else { return }
+            key = elliptic
+        case let type?:
+            return passedOver.append("\(members.label): keys of type \(type) are not used here")
+        case nil:
+            throw members.error("`kty` is missing")
+        }
+        if let name = key.name, keys.contains(where: { $0.name == name && $0.use == key.use }) {
+            throw members.error("another key for \(key.use.name) has the same `kid`")
+        }
+        keys.append(key)
+    }
+
+    private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
+        let (name, secret) = (try members.text("kid"), try members.secret("k"))
+        let pair = try members.secret("d").flatMap { EllipticKey(secret: $0.bytes) }
+        guard name != nil || secret != nil || pair != nil else {
+            throw members.error("`revoked` needs `kid`, `k` or `d`")
+        }
+        return RevokedKey(name: name, secret: secret, point: pair?.point)
+    }
+
+    private mutating func octetKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
+        let uses = KeyUse.allCases.filter { !$0.isElliptic }
+        guard let algorithm = try members.text("alg") else {
+            let names = uses.map(\.name).joined(separator: ", ")
+            throw members.error("`alg` is missing, which says what the key is for: \(names)")
+        }
+        guard let use = uses.first(where: { $0.name == algorithm }) else {
+            passedOver.append("\(members.label): alg \(algorithm) is not used here")
+            return nil
+        }
+        guard let secret = try members.secret("k") else { throw members.error("`k` is missing") }
+        guard use.counts?.contains(secret.count) ?? (secret.count > 0) else {
+            throw members.error("\(secret.count) bytes are not a key for \(algorithm)")
+        }
+        return DecryptionKey(name: try members.text("kid"), use: use, secret: secret)
+    }
+
+    private mutating func ellipticKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
+        guard try members.text("crv") == "P-256" else {
+            passedOver.append("\(members.label): only the curve P-256 is used here")
+            return nil
+        }
+        guard let number = try members.secret("d") else {
+            passedOver.append("\(members.label): a public key opens nothing")
+            return nil
+        }
+        guard let pair = EllipticKey(secret: number.bytes) else { throw members.error("`d` is not a key of P-256") }
+        for (name, range): (StaticString, Range) in [("x", 1..<33), ("y", 33..<65)] {
+            guard let coordinate = try members.secret(name) else { continue }
+            guard coordinate.bytes.elementsEqual(pair.point[range]) else {
+                throw members.error("`\(name)` does not belong to `d`")
+            }
+        }
+        let auth = try members.secret("auth")
+        if let auth, auth.count != WebPushForm.saltCount { throw members.error("`auth` is not 16 bytes long") }
+        return DecryptionKey(
+            name: try members.text("kid"), use: auth == nil ? .agreement : .webPush,
+            secret: auth ?? SecretBytes([]), pair: pair)
+    }
+}
+
+/// A key that is marked `"revoked": true`: all of its name, or of its bytes.
+struct RevokedKey {
+    let name: String?
+    let secret: SecretBytes?
+    /// Of a pair.
+    let point: [UInt8]?
+
+    func covers(_ key: DecryptionKey) -> Bool {
+        if let name, name == key.name { return true }
+        if let point, let pair = key.pair, point == pair.point { return true }
+        guard let secret else { return false }
+        return secret.bytes.elementsEqual(key.secret.bytes)
+    }
+}
+
+private struct KeyMembers {
+    let document: JSONDocument
+    let node: JSONNode
+    let position: Int
+
+    /// How messages call this key.
+    var label: String {
+        guard let name = find("kid").flatMap(document.string) else { return "key \(position)" }
+        return "key \(position) (\(name))"
+    }
+
+    func error(_ why: String) -> KeySetError { .key(label, why) }
+
+    func text(_ name: StaticString) throws(KeySetError) -> String? {
+        guard let member = find(name) else { return nil }
+        guard let text = document.string(of: member) else { throw error("`\(name)` is not a string") }
+        return text
+    }
+
+    /// False where it is missing.
+    func isTrue(_ name: StaticString) throws(KeySetError) -> Bool {
+        guard let member = find(name) else { return false }
+        switch document.kind(of: member) {
+        case .true: return true
+        case .false: return false
+        default: throw error("`\(name)` is neither true nor false")
+        }
+    }
+
+    func secret(_ name: StaticString) throws(KeySetError) -> SecretBytes? {
+        guard let member = find(name) else { return nil }
+        guard document.kind(of: member) == .string else { throw error("`\(name)` is not a string") }
+        let secret = document.withText(of: member) { text in
+            text.withUnsafeBytes { try? SecretBytes(base64URL: $0) }
+        }
+        guard let secret = secret ?? nil else { throw error("`\(name)` is not base64url") }
+        return secret
+    }
+
+    private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
+}
+
+/// Why a key set cannot be used. Says which key and why, never what it is.
+package enum KeySetError: Error, CustomStringConvertible {
+    case notAKeySet(String)
+    /// `key` says which one: its position, and its name if it has one.
+    case key(String, String)
+    case sample(String)
+
+    package var description: String {
+        switch self {
+        case .notAKeySet(let why): "not a JWK Set: \(why)"
+        case .key(let key, let why): "\(key): \(why)"
+        case .sample(let key):
+            "\(key) is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
+        }
+    }
+}
+
+/// The keys of examples, which everybody knows.
+package enum SampleKeys {
+    /// As `k` in a key set: the sample's four, the manifests' and the regression example's.
+    private static let known = [
+        "YSBzYW1wbGUga2V5LCBrbm93biB0byBldmVyeWJvZHk", "YW5vdGhlciBrZXkgdGhhdCBpcyBub3QgYSBzZWNyZXQ",
+        "bmV2ZXIgdXNlIHRoZXNlIG91dHNpZGUgYSBzYW1wbGU", "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZQ",
+        "cmVwbGFjZSBtZTogbm90IGEgc2VjcmV0IGF0IGFsbCE", "b25seS1mb3ItdGhlLWV4YW1wbGU",
+    ]
+
+    private static let secrets = known.compactMap { try? BinaryText.bytes(ofBare: $0) }
+
+    static func contains(_ key: DecryptionKey) -> Bool { secrets.contains { key.secret.bytes.elementsEqual($0) } }
+}

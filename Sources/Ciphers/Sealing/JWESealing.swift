@@ -1,0 +1,88 @@
+import PushmillPayload
+
+struct JWESealing {
+    private let key: DecryptionKey
+    private let context: SealingContext
+    private let algorithmName: String
+    private let algorithm: JWEAlgorithm
+    private let encryption: JWEEncryption
+
+    init(_ key: DecryptionKey, _ choices: Sealer.Choices, _ context: SealingContext) throws(DecryptFailure) {
+        self.key = key
+        self.context = context
+        algorithmName = choices.algorithm ?? key.use.name
+        guard let algorithm = JWEAlgorithm(algorithmName) else { throw .unsupported }
+        self.algorithm = algorithm
+        guard algorithm.use == key.use else { throw .noKey }
+        let standard = key.use == .direct ? JWEEncryption.standard(keyCount: key.secret.count) : .gcm256
+        guard let encryption = choices.encryption.map(JWEEncryption.init) ?? standard else { throw .unsupported }
+        self.encryption = encryption
+        guard key.use != .direct || key.secret.count == encryption.keyCount else { throw .noKey }
+    }
+
+    func seal(_ text: [UInt8]) throws(DecryptFailure) -> SealedText {
+        var members = [("alg", algorithmName), ("enc", encryption.rawValue)]
+        if let name = key.name { members.append(("kid", name)) }
+        var ephemeral = ""
+        var contentKey = try context.random(encryption.keyCount)
+        var wrapped: [UInt8] = []
+        switch algorithm {
+        case .direct: contentKey = Array(key.secret.bytes)
+        case .wrap(_, let cipher): wrapped = try context.wrap(cipher, key: Array(key.secret.bytes), contentKey)
+        case .gcmWrap:
+            let nonce = try context.random(Cipher.nonceCount)
+            let sealed = try context.seal(.aes256GCM, key: Array(key.secret.bytes), nonce: nonce, contentKey)
+            wrapped = sealed.text
+            members += [("iv", Base64.urlText(nonce)), ("tag", Base64.urlText(sealed.tag))]
+        case .agreement(let cipher):
+            guard let receiver = key.pair else { throw .noKey }
+            let pair = try EllipticKey.generate().key
+            ephemeral = ",\"epk\":{" + JSONText.members(pair.publicMembers) + "}"
+            let agreement = JWEHeader.Agreement(point: receiver.point, partyU: [], partyV: [])
+            let agreed = Array(
+                try agreement.key(pair, for: encryption, algorithmName, cipher, &context.scratch).bytes)
+            if let cipher { wrapped = try context.wrap(cipher, key: agreed, contentKey) } else { contentKey = agreed }
+        }
+        let header = Base64.urlText(Array(("{" + JSONText.members(members) + ephemeral + "}").utf8))
+        let content = try sealContent(text, contentKey, Array(header.utf8))
+        let parts = [wrapped, content.nonce, content.text, content.tag].map(Base64.urlText)
+        return SealedText(([header] + parts).joined(separator: "."))
+    }
+
+    private typealias Content = (nonce: [UInt8], text: [UInt8], tag: [UInt8])
+
+    private func sealContent(_ text: [UInt8], _ key: [UInt8], _ header: [UInt8]) throws(DecryptFailure) -> Content {
+        switch encryption {
+        case .gcm128: try sealContent(text, .aes128GCM, key, header)
+        case .gcm256: try sealContent(text, .aes256GCM, key, header)
+        case .cbc128: try sealBlocks(text, .aes128CBC, context.scratch.digests.hmac256, key, header)
+        case .cbc256: try sealBlocks(text, .aes256CBC, context.scratch.digests.hmac512, key, header)
+        }
+    }
+
+    private func sealContent(
+        _ text: [UInt8], _ cipher: Cipher, _ key: [UInt8], _ header: [UInt8]
+    ) throws(DecryptFailure) -> Content {
+        let nonce = try context.random(Cipher.nonceCount)
+        let sealed = try context.seal(cipher, key: key, nonce: nonce, additional: header, text)
+        return (nonce, sealed.text, sealed.tag)
+    }
+
+    private func sealBlocks(
+        _ text: [UInt8], _ cipher: Cipher, _ hash: KeyedDigest, _ key: [UInt8], _ header: [UInt8]
+    ) throws(DecryptFailure) -> Content {
+        let half = key.count / 2
+        let iv = try context.random(Cipher.blockCount)
+        let sealed = try context.sealBlocks(cipher, key: Array(key[half...]), iv: iv, text)
+        let bits = withUnsafeBytes(of: UInt64(header.count * 8).bigEndian) { Array($0) }
+        let code = try context.code(hash, key: Array(key[..<half]), header, iv, sealed, bits)
+        return (iv, sealed, Array(code[..<half]))
+    }
+}
+
+extension JWEEncryption {
+    /// For a key that encrypts the content itself.
+    fileprivate static func standard(keyCount: Int) -> JWEEncryption? {
+        [.gcm256, .gcm128, .cbc256].first { $0.keyCount == keyCount }
+    }
+}

@@ -1,0 +1,246 @@
+import CPushmillOpenSSL
+import PushmillPayload
+
+/// Makes ciphertexts, so that a producer can be tried against what it should have sent.
+package struct Sealer {
+    /// What a form leaves open.
+    package struct Choices: Sendable {
+        package var derivation = PassphraseDerivation.sha256
+        /// A JWE's `alg`, for keys that serve several; else the key's own.
+        package var algorithm: String?
+        /// A JWE's `enc`; else the strongest that goes with the key.
+        package var encryption: String?
+
+        package init() {}
+    }
+
+    /// A JWE's `alg`, and its `enc`.
+    package static let algorithms = JWEAlgorithm.named.map(\.key)
+    package static let encryptions = JWEEncryption.allCases.map(\.rawValue)
+    /// The longest text, in bytes, that the stage shows.
+    package static let textLimit = DecryptScratch.plaintextLimit
+
+    private let context: SealingContext
+    private let choices: Choices
+
+    package init(_ choices: Choices = Choices()) throws(DecryptFailure) {
+        context = try SealingContext()
+        self.choices = choices
+    }
+
+    /// The key is the ring's first that serves the form, or the one of that name.
+    package func seal(
+        _ text: [UInt8], as form: SealingForm, _ ring: KeyRing, keyName: String? = nil
+    ) throws(DecryptFailure) -> SealedText {
+        guard form != .rot13 else { return rot13(text) }
+        let key = ring.keys.first { form.keyUses.contains($0.use) && (keyName == nil || $0.name == keyName) }
+        guard let key else { throw .noKey }
+        switch form {
+        case .jwe: return try JWESealing(key, choices, context).seal(text)
+        case .openSSL: return try openSSL(text, key)
+        case .aesGCM, .chaCha20: return try combined(text, key)
+        case .webPush: return try webPush(text, key, isDraft: false)
+        case .webPushDraft: return try webPush(text, key, isDraft: true)
+        case .rot13: return rot13(text)
+        }
+    }
+
+    private func rot13(_ text: [UInt8]) -> SealedText {
+        var output = text
+        output.withUnsafeMutableBytes { output in text.withUnsafeBytes { Rot13.turn($0, into: output) } }
+        return SealedText(String(decoding: output, as: UTF8.self))
+    }
+
+    private func combined(_ text: [UInt8], _ key: DecryptionKey) throws(DecryptFailure) -> SealedText {
+        let nonce = try context.random(Cipher.nonceCount)
+        let sealed = try context.seal(
+            CombinedForm.cipher(key.use), key: Array(key.secret.bytes), nonce: nonce, text)
+        return SealedText(nonce + sealed.text + sealed.tag)
+    }
+
+    private func openSSL(_ text: [UInt8], _ key: DecryptionKey) throws(DecryptFailure) -> SealedText {
+        let salt = try context.random(PassphraseDerivation.saltCount)
+        let number = salt.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        let room = context.scratch.secrets[.contentKey]
+        try choices.derivation.derive(key.secret, salt: number, into: room, context.scratch)
+        let derived = Array(UnsafeRawBufferPointer(start: room, count: PassphraseDerivation.count))
+        let blocks = try context.sealBlocks(
+            .aes256CBC, key: Array(derived[..<PassphraseDerivation.keyCount]),
+            iv: Array(derived[PassphraseDerivation.keyCount...]), text)
+        return SealedText(Array("Salted__".utf8) + salt + blocks)
+    }
+
+    private func webPush(_ text: [UInt8], _ key: DecryptionKey, isDraft: Bool) throws(DecryptFailure) -> SealedText {
+        guard let receiver = key.pair else { throw .noKey }
+        let pair = try EllipticKey.generate().key
+        let salt = try context.random(WebPushForm.saltCount)
+        try WebPushAgreement(pair, with: receiver.point, isReceiver: false)
+            .derive(key.secret, salt, isDraft: isDraft, &context.scratch)
+        let contentKey = UnsafeRawBufferPointer(start: context.scratch.secrets[.contentKey], count: 16)
+        let nonce = UnsafeRawBufferPointer(start: context.scratch.secrets[.nonce], count: Cipher.nonceCount)
+        let (content, tag) = try context.seal(
+            .aes128GCM, key: Array(contentKey), nonce: Array(nonce), isDraft ? [0, 0] + text : text + [2])
+        if isDraft {
+            var sealed = SealedText(content + tag)
+            sealed.draft = (Base64.urlText(pair.point), Base64.urlText(salt))
+            return sealed
+        }
+        // A record of at least 4,096 bytes is what receivers expect.
+        let size = withUnsafeBytes(of: UInt32(clamping: max(4096, content.count + tag.count)).bigEndian) { Array($0) }
+        return SealedText(salt + size + [UInt8(EllipticKey.pointCount)] + pair.point + content + tag)
+    }
+}
+
+/// The forms in which samples are made.
+package enum SealingForm: String, CaseIterable, Sendable {
+    case jwe
+    case openSSL = "openssl"
+    case aesGCM = "aes-gcm"
+    case chaCha20 = "chacha20-poly1305"
+    case webPush = "webpush"
+    /// The draft before the RFC.
+    case webPushDraft = "webpush-aesgcm"
+    case rot13
+
+    /// Which keys serve it, the usual one first.
+    package var keyUses: [KeyUse] {
+        switch self {
+        case .jwe: [.direct, .wrap128, .wrap256, .gcmWrap256, .agreement]
+        case .openSSL: [.passphrase]
+        case .aesGCM: [.gcm256, .gcm128]
+        case .chaCha20: [.chacha20]
+        case .webPush, .webPushDraft: [.webPush]
+        case .rot13: []
+        }
+    }
+}
+
+/// A ciphertext as a producer sends it.
+package struct SealedText: Sendable {
+    package let text: String
+    /// The sender's public key and the salt, which web push's older form sends beside it.
+    package var draft: (point: String, salt: String)?
+
+    init(_ text: String) { self.text = text }
+
+    /// In base64.
+    init(_ bytes: [UInt8]) {
+        var text: [UInt8] = []
+        bytes.withUnsafeBytes { Base64.encode($0, into: &text) }
+        self.text = String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// The ciphers in the other direction, for samples and tests: over arrays, and no faster than need be.
+final class SealingContext {
+    var scratch: DecryptScratch
+    private let context: OpaquePointer
+
+    init() throws(DecryptFailure) {
+        scratch = try DecryptScratch()
+        guard let context = EVP_CIPHER_CTX_new() else { throw .unsupported }
+        self.context = context
+        EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
+    }
+
+    deinit { EVP_CIPHER_CTX_free(context) }
+
+    func random(_ count: Int) throws(DecryptFailure) -> [UInt8] {
+        withExtendedLifetime(try SecretBytes.random(count)) { Array($0.bytes) }
+    }
+
+    func seal(
+        _ cipher: Cipher, key: [UInt8], nonce: [UInt8], additional: [UInt8] = [], _ text: [UInt8]
+    ) throws(DecryptFailure) -> (text: [UInt8], tag: [UInt8]) {
+        try start(cipher, key, nonce)
+        var count: Int32 = 0
+        if !additional.isEmpty {
+            try check(EVP_CipherUpdate(context, nil, &count, additional, Int32(additional.count)))
+        }
+        let sealed = try encrypt(text)
+        var tag = [UInt8](repeating: 0, count: Cipher.tagCount)
+        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag))
+        return (sealed, tag)
+    }
+
+    /// Adds the padding.
+    func sealBlocks(
+        _ cipher: Cipher, key: [UInt8], iv: [UInt8], _ text: [UInt8]
+    ) throws(DecryptFailure) -> [UInt8] {
+        try start(cipher, key, iv)
+        return try encrypt(text)
+    }
+
+    func wrap(_ cipher: Cipher, key: [UInt8], _ content: [UInt8]) throws(DecryptFailure) -> [UInt8] {
+        // RFC 3394, 2.2.3.1.
+        try start(cipher, key, [UInt8](repeating: 0xA6, count: 8))
+        return try encrypt(content)
+    }
+
+    private func start(_ cipher: Cipher, _ key: [UInt8], _ nonce: [UInt8]) throws(DecryptFailure) {
+        guard let algorithm = cipher.algorithm else { throw .unsupported }
+        guard key.count == cipher.keyCount else { throw .noKey }
+        try check(EVP_CipherInit_ex2(context, algorithm, key, nonce, 1, nil))
+    }
+
+    private func encrypt(_ text: [UInt8]) throws(DecryptFailure) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: text.count + Cipher.blockCount)
+        var end = [UInt8](repeating: 0, count: Cipher.blockCount)
+        var (count, rest): (Int32, Int32) = (0, 0)
+        if !text.isEmpty { try check(EVP_CipherUpdate(context, &output, &count, text, Int32(text.count))) }
+        try check(EVP_CipherFinal_ex(context, &end, &rest))
+        return Array(output.prefix(Int(count)) + end.prefix(Int(rest)))
+    }
+
+    private func check(_ status: Int32) throws(DecryptFailure) {
+        guard status > 0 else {
+            ERR_clear_error()
+            throw .unsupported
+        }
+    }
+
+    func code(_ hash: KeyedDigest, key: [UInt8], _ parts: [UInt8]...) throws(DecryptFailure) -> [UInt8] {
+        try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in try hash.begin(key) }
+        for part in parts { try hash.add(part) }
+        let output = scratch.secrets[.code]
+        try hash.end(into: output)
+        return Array(UnsafeRawBufferPointer(start: output, count: hash.count))
+    }
+}
+
+/// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's.
+package struct Opener: Sendable {
+    package typealias Draft = WebPushForm.Draft
+
+    private let decryptor: Decryptor
+
+    package init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
+        decryptor = Decryptor(formats, derivation)
+    }
+
+    /// Gives the plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that
+    /// fits. May take as long as a derivation does.
+    package func open(
+        _ text: [UInt8], as encoding: BinaryEncoding = .auto, _ ring: KeyRing, keyName: String? = nil,
+        draft: Draft? = nil
+    ) throws(DecryptFailure) -> [UInt8] {
+        let name = keyName.map { Array($0.utf8) }
+        var scratch = try DecryptScratch()
+        var derived: [Decryptor.DerivedKey] = []
+        while true {
+            let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring, derived) { (need, ring) throws(DecryptFailure) in
+                    let key = name.map { $0.withUnsafeBytes { ring.key(named: $0, for: need) } } ?? ring.key(for: need)
+                    guard let key else { throw .noKey }
+                    return key
+                } draft: {
+                    draft
+                }
+            }
+            switch opened {
+            case .text(let plaintext, _): return Array(plaintext)
+            case .underived(let derivation): derived.append((derivation.identity, try derivation.compute()))
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CPushmillOpenSSL
+
+/// Key material: never shown, and cleared when it is let go of.
+package final class SecretBytes: @unchecked Sendable {
+    // Unchecked for the pointer's sake only: what it points to is written before anyone else sees it, and never again.
+    private let storage: UnsafeMutableRawBufferPointer
+
+    /// `fill` writes the bytes, which are zero before.
+    package init<E: Error>(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void) throws(E) {
+        storage = .allocate(byteCount: count, alignment: 16)
+        storage.initializeMemory(as: UInt8.self, repeating: 0)
+        try fill(storage)
+    }
+
+    package convenience init(_ bytes: some Collection<UInt8>) {
+        self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
+    }
+
+    /// What nobody can foretell.
+    static func random(_ count: Int) throws(DecryptFailure) -> SecretBytes {
+        try SecretBytes(count: count) { (bytes) throws(DecryptFailure) in
+            let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard RAND_bytes(start, Int32(bytes.count)) == 1 else { throw .unsupported }
+        }
+    }
+
+    /// Reads base64url without padding.
+    convenience init(base64URL text: UnsafeRawBufferPointer) throws(DecryptFailure) {
+        var buffer = ScratchBuffer()
+        buffer.reserve(text.count + 4)
+        let count = try BinaryText.decodeBare(text, into: buffer.base)
+        let bytes = buffer[0..<count]
+        self.init(count: count) { $0.copyMemory(from: UnsafeRawBufferPointer(bytes)) }
+    }
+
+    deinit {
+        OPENSSL_cleanse(storage.baseAddress, storage.count)
+        storage.deallocate()
+    }
+
+    package var count: Int { storage.count }
+
+    /// Good for as long as this object is.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(storage) }
+}
+
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
+    package var description: String { "(hidden)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Memory for one ciphertext and what becomes of it; grows as needed, and is cleared after every use.
+struct ScratchBuffer: ~Copyable {
+    private(set) var base: UnsafeMutableRawPointer
+    private var capacity = 4096
+    private var used = 0
+
+    init() { base = .allocate(byteCount: capacity, alignment: 16) }
+
+    deinit {
+        OPENSSL_cleanse(base, used)
+        base.deallocate()
+    }
+
+    /// Makes room. What was there is lost.
+    mutating func reserve(_ count: Int) {
+        clear()
+        if count > capacity {
+            base.deallocate()
+            base = .allocate(byteCount: count, alignment: 16)
+            capacity = count
+        }
+        used = count
+    }
+
+    mutating func clear() {
+        guard used > 0 else { return }
+        OPENSSL_cleanse(base, used)
+        used = 0
+    }
+
+    subscript(range: Range<Int>) -> UnsafeMutableRawBufferPointer {
+        precondition(range.upperBound <= used)
+        return UnsafeMutableRawBufferPointer(start: base + range.lowerBound, count: range.count)
+    }
+}
+
+/// Memory for the keys that are computed on the way to a plaintext, 64 bytes for each.
+struct SecretCells: ~Copyable {
+    enum Cell: Int, CaseIterable {
+        /// What a key agreement gives.
+        case shared
+        /// What is made of that.
+        case agreed
+        case contentKey
+        case nonce
+        case code
+    }
+
+    private static let cellCount = 64
+    private static let count = Cell.allCases.count * cellCount
+    private let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
+    private var isUsed = false
+
+    deinit {
+        OPENSSL_cleanse(start, Self.count)
+        start.deallocate()
+    }
+
+    subscript(cell: Cell) -> UnsafeMutableRawPointer {
+        mutating get {
+            isUsed = true
+            return start + cell.rawValue * Self.cellCount
+        }
+    }
+
+    mutating func clear() {
+        guard isUsed else { return }
+        OPENSSL_cleanse(start, Self.count)
+        isUsed = false
+    }
+}

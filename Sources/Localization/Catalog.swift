@@ -1,0 +1,97 @@
+import CPushmillAllocations
+
+/// The translations of an app, one table for each locale. Immutable: a reload makes a new one.
+package final class Catalog: Sendable {
+    let tables: [LocaleTable]
+    private let matcher: LocaleMatcher
+    /// For each table those to ask in turn: itself, its truncations, the default.
+    private let searches: [[Search]]
+    private let defaultTable: Int
+    package let warnings: [CatalogProblem]
+
+    private struct Search {
+        let table: LocaleTable
+        let isOfItsLanguage: Bool
+    }
+
+    /// Reads a folder; throws everything that is wrong with it.
+    package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
+        let read = CatalogReader.read(folder: folder, base: defaultLocale)
+        guard read.problems.isEmpty else { throw CatalogError(problems: read.problems) }
+        try self.init(read.tables, of: folder, defaultLocale: defaultLocale, warnings: read.warnings)
+    }
+
+    package init(
+        _ tables: [LocaleTable], of folder: String, defaultLocale: LocaleName, warnings: [CatalogProblem] = []
+    ) throws(CatalogError) {
+        guard let defaultTable = tables.firstIndex(where: { $0.locale == defaultLocale }) else {
+            let message = "nothing in the default locale \(defaultLocale)"
+            throw CatalogError(problems: [CatalogProblem(file: folder, message: message)])
+        }
+        self.tables = tables
+        self.warnings = warnings
+        self.defaultTable = defaultTable
+        matcher = LocaleMatcher(tables.map(\.locale))
+        searches = tables.map { table in
+            let truncations = table.locale.truncations.compactMap { name in tables.first { $0.locale == name } }
+            let ownLanguage = [table] + truncations
+            let last = tables[defaultTable]
+            let all = ownLanguage.contains { $0 === last } ? ownLanguage : ownLanguage + [last]
+            return all.map { Search(table: $0, isOfItsLanguage: $0.locale.language == table.locale.language) }
+        }
+        // Reading took twice the memory of what was read.
+        pushmill_allocations_give_back()
+    }
+
+    /// What whose wishes cannot be served gets.
+    package var defaultChoice: LocaleChoice { LocaleChoice(catalog: self, table: defaultTable) }
+
+    /// What serves a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` remembers it.
+    package func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
+        // No person's list is longer.
+        guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {
+            return defaultChoice
+        }
+        let wish = match.wish
+        let isRegional = !wish.region.isEmpty && wish.language == tables[match.index].locale.language
+        return LocaleChoice(
+            catalog: self, table: match.index, numbers: isRegional ? NumberSymbols(locale: wish) : nil)
+    }
+
+    /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
+    package func localize(
+        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
+        for choice: LocaleChoice, to output: inout FormatOutput
+    ) -> Localization {
+        let hash = KeyIndex.hash(key)
+        for search in searches[choice.table] {
+            guard let entry = search.table.entry(key, hash: hash) else { continue }
+            let numbers = search.isOfItsLanguage ? choice.numbers : nil
+            return search.table.append(entry, arguments, numbers, to: &output) ? .ok : .wrongArguments
+        }
+        return .missing
+    }
+}
+
+/// What serves a recipient's list of locales. One object, so that a message holds on to one.
+package final class LocaleChoice: Sendable {
+    package let catalog: Catalog
+    /// Of the catalog.
+    let table: Int
+    /// How the recipient's region writes the numbers in texts of the table's language; nil for the texts' own way.
+    let numbers: NumberSymbols?
+
+    init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
+        self.catalog = catalog
+        self.table = table
+        self.numbers = numbers
+    }
+}
+
+package enum Localization {
+    case ok
+    /// No locale that counts here has the key.
+    case missing
+    /// Too few, or not the numbers that the translation needs.
+    case wrongArguments
+}

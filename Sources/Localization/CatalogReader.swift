@@ -1,0 +1,229 @@
+import FoundationEssentials
+import PushmillPayload
+
+/// Makes tables of catalog files, and goes on after what is wrong.
+package struct CatalogReader {
+    /// Of all files, where a whole folder was read.
+    private(set) var tables: [LocaleTable] = []
+    private(set) var problems: [CatalogProblem] = []
+    /// What is not as it should be, and serves all the same.
+    private(set) var warnings: [CatalogProblem] = []
+    /// Keys that no language but their own has to have.
+    private(set) var untranslated: Set<ArraySlice<UInt8>> = []
+    private var builders: [LocaleName: TableBuilder] = [:]
+    private var locales: [String: LocaleName] = [:]
+    private var fileCount = 0
+
+    package init() {}
+
+    /// What `Base.lproj` holds is in the base language.
+    static func read(folder: String, base: LocaleName) -> CatalogReader {
+        var reader = CatalogReader()
+        for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) { reader.read(file) }
+        reader.tables = reader.finish(folder)
+        return reader
+    }
+
+    /// The first file that has a key counts.
+    private mutating func read(_ file: CatalogFile) {
+        do throws(FileUnreadable) {
+            read(try FileBytes(path: file.path).bytes, of: file.path, locale: file.locale)
+        } catch {
+            problems.append(CatalogProblem(file: file.path, message: "\(error)"))
+        }
+    }
+
+    /// A file without a locale is a String Catalog.
+    package mutating func read(_ contents: [UInt8], of path: String, locale: LocaleName?) {
+        fileCount += 1
+        do throws(CatalogProblem) {
+            let source = try SourceText(file: path, contents: contents)
+            if let locale {
+                try readProperties(source, locale)
+            } else {
+                try readCatalog(source)
+            }
+        } catch {
+            problems.append(error)
+        }
+    }
+
+    /// The tables of all that was read, sorted by locale.
+    package mutating func finish(_ folder: String) -> [LocaleTable] {
+        var tables: [LocaleTable] = []
+        for (locale, builder) in builders.sorted(by: { $0.key.description < $1.key.description }) {
+            if let table = builder.finish(locale) {
+                tables.append(table)
+            } else {
+                problems.append(CatalogProblem(file: folder, message: "ICU has no data for \(locale)"))
+            }
+        }
+        builders = [:]
+        return tables
+    }
+
+    private mutating func readProperties(_ source: SourceText, _ locale: LocaleName) throws(CatalogProblem) {
+        var templates = PropertyTemplates(source: source)
+        defer { warnings += templates.warnings }
+        let root = try PropertyTemplates.tree(source).root
+        guard root.kind == .dictionary else { throw source.problem(at: root.offset, "expected a dictionary") }
+        for (key, value) in root.members {
+            noting { (reader) throws(CatalogProblem) in
+                try reader.add(templates.template(of: value), key, locale, source)
+            }
+        }
+    }
+
+    private mutating func readCatalog(_ source: SourceText) throws(CatalogProblem) {
+        let catalog = try StringCatalog(source)
+        let sourceLocale = try locale(catalog.sourceLanguage, source)
+        untranslated.formUnion(catalog.untranslatedKeys)
+        catalog.forEachKey { key, localizations in
+            var isInSourceLanguage = false
+            for (language, localization) in localizations {
+                noting { (reader) throws(CatalogProblem) in
+                    let locale = try reader.locale(language, source)
+                    guard let template = try catalog.template(of: localization) else { return }
+                    if locale == sourceLocale { isInSourceLanguage = true }
+                    let key = SourceString(bytes: key.bytes, offset: language.offset)
+                    try reader.add(template, key, locale, source)
+                }
+            }
+            guard !isInSourceLanguage else { return }
+            noting { (reader) throws(CatalogProblem) in
+                try reader.add(Template(text: .plain(key)), key, sourceLocale, source)
+            }
+        }
+    }
+
+    private mutating func noting(_ body: (inout CatalogReader) throws(CatalogProblem) -> Void) {
+        do throws(CatalogProblem) {
+            try body(&self)
+        } catch {
+            problems.append(error)
+        }
+    }
+
+    private mutating func add(
+        _ template: Template, _ key: SourceString, _ locale: LocaleName, _ source: SourceText
+    ) throws(CatalogProblem) {
+        let isAgain = try builders[locale, default: TableBuilder()]
+            .add(template, for: key, from: source, number: fileCount)
+        if isAgain {
+            warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" comes twice; the last counts"))
+        }
+    }
+
+    /// A large catalog names each of its languages thousands of times.
+    private mutating func locale(_ tag: SourceString, _ source: SourceText) throws(CatalogProblem) -> LocaleName {
+        let text = tag.string
+        if let known = locales[text] { return known }
+        guard let locale = LocaleName(text) else {
+            throw source.problem(at: tag.offset, "\(text) is no language tag")
+        }
+        locales[text] = locale
+        return locale
+    }
+}
+
+/// A file of a catalog's folder as an iOS team has it: `*.lproj/*.strings`, `*.lproj/*.stringsdict`, `*.xcstrings`.
+struct CatalogFile {
+    /// Where two of a table have a key, the first kind counts.
+    enum Kind: String, CaseIterable { case stringsdict, xcstrings, strings }
+
+    let path: String
+    /// Nil for a String Catalog, which has many.
+    let locale: LocaleName?
+    private let table: String
+    private let kind: Kind
+
+    private init?(_ name: String, in folder: String, locale: LocaleName?) {
+        guard let dot = name.lastIndex(of: "."), let kind = Kind(rawValue: String(name[name.index(after: dot)...])),
+            (locale == nil) == (kind == .xcstrings)
+        else { return nil }
+        path = "\(folder)/\(name)"
+        table = String(name[..<dot])
+        self.kind = kind
+        self.locale = locale
+    }
+
+    /// All files of a folder, those that count first in front. What cannot be looked at is a problem.
+    static func files(
+        in folder: String, base: LocaleName, problems: inout [CatalogProblem]
+    ) -> [CatalogFile] {
+        var files: [CatalogFile] = []
+        var baseFiles: [CatalogFile] = []
+        for name in names(in: folder, &problems) {
+            if let file = CatalogFile(name, in: folder, locale: nil) { files.append(file) }
+            guard name.hasSuffix(".lproj") else { continue }
+            let path = "\(folder)/\(name)"
+            let tag = String(name.dropLast(".lproj".count))
+            let isBase = tag == "Base"
+            guard let locale = isBase ? base : LocaleName(formerNames[tag.lowercased()] ?? tag) else {
+                problems.append(CatalogProblem(file: path, message: "the folder's name is no language tag"))
+                continue
+            }
+            let found = names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
+            if isBase { baseFiles += found } else { files += found }
+        }
+        // Where the language has files of its own, Base.lproj holds interfaces.
+        if !files.contains(where: { $0.locale == nil || $0.locale == base }) { files += baseFiles }
+        return files.sorted { $0.rank < $1.rank }
+    }
+
+    /// What folders of old projects are called.
+    private static let formerNames = [
+        "arabic": "ar", "chinese": "zh-Hans", "danish": "da", "dutch": "nl", "english": "en", "finnish": "fi",
+        "french": "fr", "german": "de", "italian": "it", "japanese": "ja", "korean": "ko", "norwegian": "nb",
+        "polish": "pl", "portuguese": "pt", "russian": "ru", "spanish": "es", "swedish": "sv", "thai": "th",
+        "turkish": "tr",
+    ]
+
+    /// The table that a loc-key means comes first, the others by name.
+    private var rank: (String, Int) {
+        (table == "Localizable" ? "" : table, Kind.allCases.firstIndex(of: kind) ?? 0)
+    }
+
+    private static func names(in folder: String, _ problems: inout [CatalogProblem]) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        } catch {
+            problems.append(CatalogProblem(file: folder, message: "the folder cannot be read"))
+            return []
+        }
+    }
+}
+
+/// One thing that is wrong with a catalog, and where. Lines and columns (in characters) count from 1; a problem of a
+/// whole file has none.
+package struct CatalogProblem: Error, Sendable, Equatable {
+    package let file: String
+    package let place: SourcePlace?
+    package let message: String
+
+    init(file: String, place: SourcePlace? = nil, message: String) {
+        self.file = file
+        self.place = place
+        self.message = message
+    }
+}
+
+/// A line and a column, both from 1.
+package struct SourcePlace: Sendable, Equatable {
+    package let line: Int
+    package let column: Int
+}
+
+extension CatalogProblem: CustomStringConvertible {
+    package var description: String {
+        guard let place else { return "\(file): \(message)" }
+        return "\(file):\(place.line):\(place.column): \(message)"
+    }
+}
+
+/// Why a catalog was not loaded: everything found, in the order of the files.
+package struct CatalogError: Error, Sendable, CustomStringConvertible {
+    package let problems: [CatalogProblem]
+
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,152 @@
+extension LocaleTable {
+    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
+    /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
+    func append(
+        program: UInt32, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
+        to output: inout FormatOutput
+    ) -> Bool {
+        var at = Int(program)
+        while true {
+            let piece = programs.pieces[at]
+            at += 1
+            switch piece.kind {
+            case .end:
+                return true
+            case .literal:
+                programs.text.withUnsafeBufferPointer { text in
+                    let start = Int(piece.start)
+                    output.append(UnsafeBufferPointer(rebasing: text[start..<start + Int(piece.count)]))
+                }
+            case .text:
+                append(arguments[Int(piece.argument)].bytes, piece.layout, to: &output)
+            case .integer:
+                guard case .integer(let magnitude, let isNegative)? = arguments[Int(piece.argument)].number
+                else { return false }
+                (regional ?? numbers).append(magnitude, isNegative: isNegative, piece.layout, to: &output)
+            case .float:
+                guard let number = arguments[Int(piece.argument)].number else { return false }
+                (regional ?? numbers).append(number.value, piece.layout, to: &output)
+            case .plural:
+                let form = form(for: arguments[Int(piece.argument)].number, from: Int(piece.start))
+                guard append(program: form, arguments, regional, to: &output) else { return false }
+            case .unservable:
+                return false
+            }
+        }
+    }
+
+    /// A form for zero serves 0 in every language; what has no form of its own, or is no number, takes `other`.
+    private func form(for number: FormatNumber?, from start: Int) -> UInt32 {
+        let other = programs.choices[start + Int(PluralCategory.other.rawValue)]
+        guard let number else { return other }
+        let zero = programs.choices[start + Int(PluralCategory.zero.rawValue)]
+        if zero != FormatPrograms.absent, number.isZero { return zero }
+        let form = programs.choices[start + Int(number.category(by: rules).rawValue)]
+        return form != FormatPrograms.absent ? form : other
+    }
+
+    private func append(_ text: UnsafeBufferPointer<UInt8>, _ layout: FormatLayout, to output: inout FormatOutput) {
+        guard layout.width > 0 || layout.precision != nil else {
+            return output.append(text)
+        }
+        let scalars = String(decoding: text, as: UTF8.self).unicodeScalars.prefix(Int(layout.precision ?? .max))
+        let padding = max(0, Int(layout.width) - scalars.count)
+        if !layout.isLeft { output.appendSpaces(padding) }
+        output.append(Array(String(scalars).utf8))
+        if layout.isLeft { output.appendSpaces(padding) }
+    }
+}
+
+/// An argument of a localization, as UTF-8: a number is one by how it is spelled, in quotes or not.
+package struct FormatArgument {
+    /// The highest position.
+    static let maximumCount = 32
+
+    let bytes: UnsafeBufferPointer<UInt8>
+
+    var number: FormatNumber? { FormatNumber(bytes) }
+}
+
+/// A number out of a text such as `-12`, `1.5` or `1e3`.
+enum FormatNumber {
+    case integer(magnitude: UInt64, isNegative: Bool)
+    case fraction(Double)
+
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
+        var magnitude: UInt64 = 0
+        let signs = text.first == UInt8(ascii: "-") || text.first == UInt8(ascii: "+") ? 1 : 0
+        let digits = UnsafeBufferPointer(rebasing: text[signs...])
+        for byte in digits {
+            let digit = UInt64(byte) &- 0x30
+            let (tens, overflow) = magnitude.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(digit)
+            guard digit < 10, !overflow, !carry else {
+                guard let value = Self.fraction(text) else { return nil }
+                self = value
+                return
+            }
+            magnitude = sum
+        }
+        guard !digits.isEmpty else { return nil }
+        self = .integer(magnitude: magnitude, isNegative: text[0] == UInt8(ascii: "-") && magnitude > 0)
+    }
+
+    /// Whole ones as integers, as far as a double is exact.
+    private static func fraction(_ text: UnsafeBufferPointer<UInt8>) -> FormatNumber? {
+        // `Double` would read `inf`, `nan` and hexadecimal as well.
+        guard text.count < 400, text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
+            let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
+        else { return nil }
+        guard value == value.rounded(), abs(value) < 0x1p53 else { return .fraction(value) }
+        return .integer(magnitude: UInt64(abs(value)), isNegative: value < 0)
+    }
+
+    var value: Double {
+        switch self {
+        case .integer(let magnitude, let isNegative): isNegative ? -Double(magnitude) : Double(magnitude)
+        case .fraction(let value): value
+        }
+    }
+
+    /// Zero, which is not only a category but has a form of its own in every language.
+    var isZero: Bool { value == 0 }
+
+    func category(by rules: PluralRules) -> PluralCategory {
+        switch self {
+        case .integer(let magnitude, _): rules.category(ofMagnitude: magnitude)
+        case .fraction(let value): rules.category(ofMagnitude: abs(value))
+        }
+    }
+}
+
+/// Text being put together in borrowed memory. What does not fit is not written, only noticed.
+package struct FormatOutput: ~Copyable {
+    private let memory: UnsafeMutableBufferPointer<UInt8>
+    private var count = 0
+    /// The text is cut: more memory is needed.
+    package private(set) var isFull = false
+
+    package init(_ memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
+
+    /// Lives as long as the memory.
+    package var text: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: memory[..<count]) }
+
+    mutating func append(_ byte: UInt8) {
+        guard count < memory.count else { return isFull = true }
+        memory[count] = byte
+        count += 1
+    }
+
+    package mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count <= memory.count - count else { return isFull = true }
+        guard let source = bytes.baseAddress, let base = memory.baseAddress else { return }
+        (base + count).update(from: source, count: bytes.count)
+        count += bytes.count
+    }
+
+    package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
+
+    mutating func appendSpaces(_ number: Int) {
+        for _ in 0..<number { append(UInt8(ascii: " ")) }
+    }
+}

@@ -1,0 +1,172 @@
+import PushmillPayload
+
+/// The translations of one locale, compiled. Immutable, and shared by all shards.
+package final class LocaleTable: Sendable {
+    let locale: LocaleName
+    let programs: FormatPrograms
+    let rules: PluralRules
+    let numbers: NumberSymbols
+    private let index: KeyIndex
+
+    /// Nil only if ICU does not work.
+    fileprivate init?(_ locale: LocaleName, _ index: KeyIndex, _ programs: FormatPrograms) {
+        guard let rules = PluralRules(locale: locale), let numbers = NumberSymbols(locale: locale) else { return nil }
+        self.locale = locale
+        self.index = index
+        self.programs = programs
+        self.rules = rules
+        self.numbers = numbers
+    }
+
+    var count: Int { index.entries.count }
+
+    /// `hash` is the key's by `KeyIndex.hash`.
+    func entry(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64) -> KeyIndex.Entry? {
+        index.find(key, hash: hash, in: programs.text).map { index.entries[$0] }
+    }
+
+    /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where the
+    /// arguments are not what the translation needs. What it does not need is ignored: translations of one key use
+    /// different numbers of them.
+    func append(
+        _ entry: KeyIndex.Entry, _ arguments: UnsafeBufferPointer<FormatArgument>, _ regional: NumberSymbols?,
+        to output: inout FormatOutput
+    ) -> Bool {
+        arguments.count >= entry.signature.count
+            && append(program: entry.program, arguments, regional, to: &output)
+    }
+
+    func entry(_ key: ArraySlice<UInt8>) -> KeyIndex.Entry? {
+        key.withUnsafeBufferPointer { entry($0, hash: KeyIndex.hash($0)) }
+    }
+
+    var keys: some Sequence<(key: ArraySlice<UInt8>, entry: KeyIndex.Entry)> {
+        index.entries.lazy.map { [index, text = programs.text] in (index.key(of: $0, in: text), $0) }
+    }
+
+    /// The categories that each plural of a translation has forms for.
+    func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
+        pieces(of: entry).filter { $0.kind == .plural }.map { Set(programs.forms(of: $0).map(\.category)) }
+    }
+
+    /// The arguments that a translation uses in this way, from 0.
+    func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
+        Set(pieces(of: entry).filter { $0.kind == kind }.map(\.argument))
+    }
+
+    private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
+        programs.allPieces(from: entry.program)
+    }
+}
+
+/// A locale's table in the making.
+struct TableBuilder {
+    private var programs = FormatPrograms()
+    private var index = KeyIndex()
+    /// Which file each entry is from.
+    private var origins: [Int] = []
+
+    /// Compiles a translation. An earlier file's comes first; where a file has a key twice, the last counts, and the
+    /// answer is true.
+    mutating func add(
+        _ template: Template, for key: SourceString, from source: SourceText, number file: Int
+    ) throws(CatalogProblem) -> Bool {
+        let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
+        let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
+        if let place, origins[place] != file { return false }
+        let (program, signature) = try FormatCompiler.compile(template, from: source, into: &programs)
+        guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
+            throw CatalogProblem(file: source.file, message: "more text than a locale may have")
+        }
+        if let place {
+            index.replace(place, program: program, signature: signature)
+            return true
+        }
+        let start = programs.append(key.bytes)
+        let entry = KeyIndex.Entry(
+            keyStart: start, keyCount: UInt32(key.bytes.count), program: program, signature: signature)
+        index.insert(entry, hash: hash, in: programs.text)
+        origins.append(file)
+        return false
+    }
+
+    /// Nil only if ICU does not work.
+    consuming func finish(_ locale: LocaleName) -> LocaleTable? {
+        programs.trim()
+        index.trim()
+        return LocaleTable(locale, index, programs)
+    }
+}
+
+/// Finds a table's translations by the bytes of their keys. Open addressing, at most half full.
+struct KeyIndex {
+    struct Entry {
+        /// In the text of the table.
+        let keyStart: UInt32
+        let keyCount: UInt32
+        var program: UInt32
+        var signature: FormatSignature
+    }
+
+    private(set) var entries: [Entry] = []
+    /// One more than the place in `entries`; 0 is free.
+    private var slots = [UInt32](repeating: 0, count: 8)
+
+    static func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 { ByteHash.hash(UnsafeRawBufferPointer(key)) }
+
+    /// The place in `entries` of a key with this hash.
+    func find(_ key: UnsafeBufferPointer<UInt8>, hash: UInt64, in text: [UInt8]) -> Int? {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 {
+            let place = Int(slots[slot] - 1)
+            if isKey(entries[place], key, text) { return place }
+            slot = (slot + 1) & mask
+        }
+        return nil
+    }
+
+    /// Adds an entry whose key is not there yet.
+    mutating func insert(_ entry: Entry, hash: UInt64, in text: [UInt8]) {
+        entries.append(entry)
+        if entries.count * 2 > slots.count {
+            grow(in: text)
+        } else {
+            place(entries.count, hash: hash)
+        }
+    }
+
+    mutating func replace(_ place: Int, program: UInt32, signature: FormatSignature) {
+        entries[place].program = program
+        entries[place].signature = signature
+    }
+
+    /// Gives back what growing has set aside.
+    mutating func trim() { entries = entries.withUnsafeBufferPointer { Array($0) } }
+
+    func key(of entry: Entry, in text: [UInt8]) -> ArraySlice<UInt8> {
+        text[Int(entry.keyStart)..<Int(entry.keyStart + entry.keyCount)]
+    }
+
+    private func isKey(_ entry: Entry, _ key: UnsafeBufferPointer<UInt8>, _ text: [UInt8]) -> Bool {
+        guard Int(entry.keyCount) == key.count else { return false }
+        let start = Int(entry.keyStart)
+        for position in 0..<key.count where text[start + position] != key[position] { return false }
+        return true
+    }
+
+    private mutating func grow(in text: [UInt8]) {
+        slots = [UInt32](repeating: 0, count: slots.count * 2)
+        for (place, entry) in entries.enumerated() {
+            let hash = key(of: entry, in: text).withUnsafeBufferPointer(Self.hash)
+            self.place(place + 1, hash: hash)
+        }
+    }
+
+    private mutating func place(_ number: Int, hash: UInt64) {
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 { slot = (slot + 1) & mask }
+        slots[slot] = UInt32(number)
+    }
+}

@@ -1,0 +1,143 @@
+import PushmillPayload
+
+/// Understands `.xcstrings` files: String Catalogs.
+struct StringCatalog {
+    private let source: SourceText
+    private let document: JSONDocument
+    let sourceLanguage: SourceString
+    private let strings: JSONNode
+
+    init(_ source: SourceText) throws(CatalogProblem) {
+        self.source = source
+        var document = JSONDocument()
+        do throws(PayloadError) {
+            try source.bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
+                try document.read(UnsafeRawBufferPointer(bytes))
+            }
+        } catch {
+            switch error {
+            case .notJSON(let offset, let fault): throw source.problem(at: offset, "not JSON: \(fault.rawValue)")
+            case .tooDeep(let offset): throw source.problem(at: offset, "nested too deep")
+            case .notAnObject, .withoutAps, .tooManyAttributes: throw source.problem(at: 0, "not a JSON object")
+            }
+        }
+        self.document = document
+        guard let language = document.member("sourceLanguage", of: document.root),
+            let sourceLanguage = Self.text(of: language, in: document)
+        else { throw source.problem(at: 0, "no sourceLanguage") }
+        guard let strings = document.member("strings", of: document.root), document.kind(of: strings) == .object
+        else { throw source.problem(at: 0, "no strings") }
+        self.sourceLanguage = sourceLanguage
+        self.strings = strings
+    }
+
+    /// The keys that are marked as not to be translated.
+    var untranslatedKeys: Set<ArraySlice<UInt8>> {
+        var keys: Set<ArraySlice<UInt8>> = []
+        document.forEachChild(of: strings) { key in
+            let mark = document.member("shouldTranslate", of: key)
+            if let mark, scalar(mark) == "false" { keys.insert(name(of: key).bytes) }
+        }
+        return keys
+    }
+
+    /// Each key with its localizations by language.
+    func forEachKey(_ body: (_ key: SourceString, _ localizations: [(SourceString, JSONNode)]) -> Void) {
+        document.forEachChild(of: strings) { key in
+            let localizations = document.member("localizations", of: key).map { document.children(of: $0) } ?? []
+            body(name(of: key), localizations.map { (name(of: $0), $0) })
+        }
+    }
+
+    /// Nil for a localization that nobody has written yet.
+    func template(of localization: JSONNode) throws(CatalogProblem) -> Template? {
+        guard let text = try text(of: localization) else { return nil }
+        guard let substitutions = document.member("substitutions", of: localization) else {
+            return Template(text: text)
+        }
+        let variables = try document.children(of: substitutions).map { (node) throws(CatalogProblem) in
+            try variable(node)
+        }
+        return Template(text: text, variables: variables)
+    }
+
+    private func variable(_ substitution: JSONNode) throws(CatalogProblem) -> Template.Variable {
+        let name = name(of: substitution)
+        var position: Int?
+        if let argument = document.member("argNum", of: substitution) {
+            position = Int(scalar(argument))
+            guard let position, position > 0 else { throw problem(argument, "argNum counts from 1") }
+        }
+        let specifier = document.member("formatSpecifier", of: substitution).flatMap(string)
+        switch try text(of: substitution) {
+        case .plain(let text):
+            return .init(name: name, argument: position, specifier: specifier, forms: PluralForms([:], other: text))
+        case .plural(let forms): return .init(name: name, argument: position, specifier: specifier, forms: forms)
+        case nil: throw problem(substitution, "the substitution \(name.string) has no text")
+        }
+    }
+
+    /// Of what has a string unit or variations.
+    private func text(of node: JSONNode) throws(CatalogProblem) -> Template.Text? {
+        if let unit = document.member("stringUnit", of: node) { return try value(of: unit).map { .plain($0) } }
+        guard let variations = document.member("variations", of: node) else { return nil }
+        if let devices = document.member("device", of: variations) {
+            let choices = document.children(of: devices).map { (name: name(of: $0).string, value: $0) }
+            guard let chosen = DeviceChoice.preferred(of: choices) else { throw problem(devices, "no device") }
+            return try text(of: chosen)
+        }
+        guard let plural = document.member("plural", of: variations) else {
+            throw problem(variations, "variations are by plural or by device")
+        }
+        return try forms(of: plural).map { .plural($0) }
+    }
+
+    private func forms(of plural: JSONNode) throws(CatalogProblem) -> PluralForms? {
+        var forms: [PluralCategory: SourceString] = [:]
+        for node in document.children(of: plural) {
+            let name = name(of: node)
+            guard let category = PluralCategory(name) else { throw problem(node, "\(name.string) is no plural form") }
+            switch try text(of: node) {
+            case .plain(let text): forms[category] = text
+            case .plural: throw problem(node, "a plural within a plural")
+            case nil: break
+            }
+        }
+        if forms.isEmpty { return nil }
+        guard let other = forms[.other] else { throw problem(plural, "the plural has no form \"other\"") }
+        return PluralForms(forms, other: other)
+    }
+
+    /// Nil for a unit without a text that is marked as new.
+    private func value(of unit: JSONNode) throws(CatalogProblem) -> SourceString? {
+        let isNew = document.member("state", of: unit).flatMap(string).map { $0 == "new" } ?? false
+        let value = document.member("value", of: unit).flatMap(string)
+        if isNew, value?.bytes.isEmpty ?? true { return nil }
+        guard let value else { throw problem(unit, "the string unit has no value") }
+        return value
+    }
+
+    // MARK: - JSON
+
+    private func string(_ node: JSONNode) -> SourceString? { Self.text(of: node, in: document) }
+
+    private static func text(of node: JSONNode, in document: JSONDocument) -> SourceString? {
+        let bytes = document.withText(of: node) { text in text.withUnsafeBufferPointer { Array($0) } }
+        return bytes.map { SourceString(bytes: $0[...], offset: document.start(of: node)) }
+    }
+
+    private func name(of node: JSONNode) -> SourceString {
+        let bytes = document.withName(of: node) { name in name.withUnsafeBufferPointer { Array($0) } }
+        return SourceString(bytes: (bytes ?? [])[...], offset: document.start(of: node))
+    }
+
+    private func scalar(_ node: JSONNode) -> String {
+        var text: [UInt8] = []
+        document.render(node, into: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private func problem(_ node: JSONNode, _ message: String) -> CatalogProblem {
+        source.problem(at: document.start(of: node), message)
+    }
+}

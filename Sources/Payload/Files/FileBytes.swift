@@ -1,0 +1,61 @@
+import Glibc
+
+/// A file that was read at once, with its permissions.
+package struct FileBytes: Sendable {
+    package private(set) var bytes: [UInt8]
+    /// Anyone may read it, or a group that this process is not of: by their own group containers are lent their secrets.
+    package let isReadableByOthers: Bool
+
+    /// Refuses what is larger than `limit` bytes, which no configuration file of ours is.
+    package init(path: String, limit: Int = 256 << 20) throws(FileUnreadable) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileUnreadable(path: path, errorNumber: errno) }
+        isReadableByOthers =
+            status.st_mode & S_IROTH != 0 || status.st_mode & S_IRGRP != 0 && !Self.isOwnGroup(status.st_gid)
+        var all: [UInt8] = []
+        all.reserveCapacity(min(max(Int(status.st_size), 0), limit))
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        // It may have held a secret.
+        defer { chunk.wipe() }
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count == 0 { break }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileUnreadable(path: path, errorNumber: errno)
+            }
+            all += chunk[..<count]
+            guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
+        }
+        bytes = all
+    }
+
+    /// Overwrites what was read, for files of secrets.
+    package mutating func wipe() { bytes.wipe() }
+
+    private static func isOwnGroup(_ group: gid_t) -> Bool {
+        if group == getegid() { return true }
+        var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(max(0, Int(count))).contains(group)
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites what nobody else holds.
+    package mutating func wipe() {
+        withUnsafeMutableBytes { bytes in
+            if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
+        }
+    }
+}
+
+package struct FileUnreadable: Error, CustomStringConvertible {
+    package let path: String
+    package let errorNumber: Int32
+
+    package var description: String { "cannot read \(path): \(String(cString: strerror(errorNumber)))" }
+}

@@ -1,0 +1,76 @@
+/// A place in a document, by RFC 6901, taken apart once.
+public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
+    struct Token: Sendable, Hashable {
+        /// In `names`.
+        let start: Int
+        let end: Int
+        /// Which element it means in an array.
+        let position: Int?
+    }
+
+    /// `/aps/alert/body`, say.
+    public let description: String
+    /// The text of the alert that this pointer means, also where the alert is a string.
+    package let alertText: AlertText?
+    private(set) var tokens: [Token] = []
+    private var names: [UInt8] = []
+
+    /// Nil if it does not begin with a slash, if a `~` is followed by neither 0 nor 1, or if no document is that deep.
+    public init?(_ text: String) {
+        description = text
+        alertText = AlertText.allCases.first { "/aps/alert/\($0.member)" == text }
+        var isTilde = false
+        var start: Int?
+        for byte in text.utf8 {
+            if isTilde {
+                guard byte == UInt8(ascii: "0") || byte == UInt8(ascii: "1") else { return nil }
+                names.append(byte == UInt8(ascii: "0") ? UInt8(ascii: "~") : UInt8(ascii: "/"))
+                isTilde = false
+            } else if byte == UInt8(ascii: "/") {
+                if let start { endToken(start) }
+                start = names.count
+            } else if start == nil {
+                return nil
+            } else if byte == UInt8(ascii: "~") {
+                isTilde = true
+            } else {
+                names.append(byte)
+            }
+        }
+        if let start { endToken(start) }
+        if isTilde || tokens.count > JSONDocument.maximumDepth { return nil }
+    }
+
+    /// A member of the root, whose name is not escaped.
+    public init(member name: String) {
+        description = "/" + name.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+        alertText = nil
+        names = Array(name.utf8)
+        endToken(0)
+    }
+
+    public init(_ text: AlertText) {
+        description = "/aps/alert/\(text.member)"
+        alertText = text
+        for name in ["aps", "alert", "\(text.member)"] {
+            let start = names.count
+            names += Array(name.utf8)
+            endToken(start)
+        }
+    }
+
+    private mutating func endToken(_ start: Int) {
+        let name = String(decoding: names[start...], as: UTF8.self)
+        let isPosition = name == "0" || !name.hasPrefix("0") && name.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        tokens.append(Token(start: start, end: names.count, position: isPosition ? Int(name) : nil))
+    }
+
+    /// `-` means the element after an array's last.
+    func appends(_ token: Token) -> Bool {
+        token.end == token.start + 1 && names[token.start] == UInt8(ascii: "-")
+    }
+
+    func withName<R>(of token: Token, _ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        names.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[token.start..<token.end])) }
+    }
+}

@@ -1,0 +1,173 @@
+/// Strings between their two forms: UTF-8 text, and what stands between the quotes of a JSON document.
+@usableFromInline
+package enum JSONText {
+    package static func hexadecimalValue(_ digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(digit - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(digit - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    /// Appends the text in quotes, escaping only what RFC 8259 demands. What is not UTF-8 becomes U+FFFD.
+    package static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        if let base = text.baseAddress { appendEscaped(base, count: text.count, to: &output) }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// How many bytes the text takes between its quotes.
+    static func escapedCount(_ text: some Sequence<UInt8>) -> Int {
+        text.reduce(0) { count, byte in
+            switch byte {
+            case 0x08, 0x09, 0x0A, 0x0C, 0x0D, UInt8(ascii: "\""), UInt8(ascii: "\\"): count + 2
+            case ..<0x20: count + 6
+            default: count + 1
+            }
+        }
+    }
+
+    private static func appendEscaped(_ base: UnsafePointer<UInt8>, count: Int, to output: inout [UInt8]) {
+        var copied = 0
+        var at = 0
+        while at < count {
+            if count - at >= TextBlock.count {
+                let plain = TextBlock.plainPrefix(base + at)
+                guard plain < TextBlock.count else {
+                    at += TextBlock.count
+                    continue
+                }
+                at += plain
+            }
+            let byte = base[at]
+            if byte >= 0x80 {
+                let length = UTF8Scalar.length(base + at, available: count - at)
+                if length > 0 {
+                    at += length
+                    continue
+                }
+            } else if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                at += 1
+                continue
+            }
+            output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: at - copied))
+            appendReplacement(of: byte, to: &output)
+            at += 1
+            copied = at
+        }
+        output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: count - copied))
+    }
+
+    private static func appendReplacement(of byte: UInt8, to output: inout [UInt8]) {
+        let letter: UInt8
+        switch byte {
+        case 0x80...:
+            output.append(contentsOf: "\u{FFFD}".utf8)
+            return
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): letter = byte
+        case 0x08: letter = UInt8(ascii: "b")
+        case 0x09: letter = UInt8(ascii: "t")
+        case 0x0A: letter = UInt8(ascii: "n")
+        case 0x0C: letter = UInt8(ascii: "f")
+        case 0x0D: letter = UInt8(ascii: "r")
+        default:
+            output.append(contentsOf: "\\u00".utf8)
+            output.append(UInt8(ascii: "0") + byte >> 4)
+            letter = byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") - 10 + byte & 15
+            output.append(letter)
+            return
+        }
+        output.append(UInt8(ascii: "\\"))
+        output.append(letter)
+    }
+}
+
+extension [UInt8] {
+    /// Appends the text as a JSON string, quotes included.
+    package mutating func append(quoted text: String) {
+        var text = text
+        text.withUTF8 { JSONText.appendQuoted($0, to: &self) }
+    }
+}
+
+extension JSONText {
+    /// Gives the text of a string's escaped bytes (without the quotes; read and found sound before). A surrogate that is
+    /// not half of a pair becomes U+FFFD.
+    @inlinable
+    static func withUnescaped<R, E: Error>(
+        _ escaped: UnsafeBufferPointer<UInt8>, _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        // A closure of typed throws cannot pass through the allocation's rethrows.
+        let result: Result<R, E> = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: escaped.count) { scratch in
+            let count = unescape(escaped, into: scratch)
+            let text = UnsafeBufferPointer(rebasing: scratch[..<count])
+            do throws(E) {
+                return .success(try body(text.span))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Writes at most as many bytes as it reads.
+    @usableFromInline
+    static func unescape(
+        _ escaped: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        var from = 0
+        var to = 0
+        while from < escaped.count {
+            let byte = escaped[from]
+            guard byte == UInt8(ascii: "\\"), from + 1 < escaped.count else {
+                output[to] = byte
+                from += 1
+                to += 1
+                continue
+            }
+            let letter = escaped[from + 1]
+            if letter == UInt8(ascii: "u") {
+                var scalar = codeUnit(escaped, from)
+                from += 6
+                if scalar & 0xFC00 == 0xD800 {
+                    let low = codeUnit(escaped, from)
+                    if low & 0xFC00 == 0xDC00 {
+                        scalar = 0x10000 + (scalar & 0x3FF) << 10 + (low & 0x3FF)
+                        from += 6
+                    }
+                }
+                let valid = Unicode.Scalar(scalar) ?? "\u{FFFD}"
+                for unit in valid.utf8 {
+                    output[to] = unit
+                    to += 1
+                }
+            } else {
+                output[to] = unescaped(letter)
+                from += 2
+                to += 1
+            }
+        }
+        return to
+    }
+
+    /// The UTF-16 code unit of the `\uXXXX` that begins here, or 0 where none does.
+    private static func codeUnit(_ escaped: UnsafeBufferPointer<UInt8>, _ start: Int) -> UInt32 {
+        guard start + 6 <= escaped.count, escaped[start] == UInt8(ascii: "\\"), escaped[start + 1] == UInt8(ascii: "u")
+        else { return 0 }
+        var unit: UInt32 = 0
+        for digit in start + 2..<start + 6 { unit = unit << 4 | (hexadecimalValue(escaped[digit]) ?? 0) }
+        return unit
+    }
+
+    private static func unescaped(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: letter
+        }
+    }
+}

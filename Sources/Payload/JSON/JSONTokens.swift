@@ -1,0 +1,176 @@
+/// The tokens of the grammar: each function takes the offset where one begins and gives the offset after it.
+/// `JSONDocument.padding` zero bytes must follow the text, so that no look-ahead needs a bounds check: no rule of the
+/// grammar passes a zero.
+struct JSONTokens {
+    let bytes: UnsafePointer<UInt8>
+    /// The offset after the text's last byte.
+    let end: Int
+
+    @inline(__always)
+    func skipWhitespace(_ start: Int) -> Int {
+        var at = start
+        while bytes[at] <= 0x20 {
+            switch bytes[at] {
+            case 0x20, 0x0A, 0x0D, 0x09: at += 1
+            default: return at
+            }
+        }
+        return at
+    }
+
+    /// Takes the offset after the opening quote; gives that of the closing one.
+    func skipString(_ start: Int) throws(PayloadError) -> (close: Int, isEscaped: Bool) {
+        var isEscaped = false
+        var at = start
+        while true {
+            let plain = TextBlock.plainPrefix(bytes + at)
+            guard plain < TextBlock.count else {
+                at &+= TextBlock.count
+                continue
+            }
+            at += plain
+            switch bytes[at] {
+            case UInt8(ascii: "\""):
+                return (at, isEscaped)
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                at = try skipEscape(at)
+            case 0x80...:
+                repeat {
+                    let length = UTF8Scalar.length(bytes + at, available: end - at)
+                    guard length > 0 else { throw fault(.invalidUTF8, at) }
+                    at += length
+                } while bytes[at] >= 0x80
+            default:
+                throw fault(.controlCharacter, at)
+            }
+        }
+    }
+
+    private func skipEscape(_ start: Int) throws(PayloadError) -> Int {
+        switch bytes[start + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return start + 2
+        case UInt8(ascii: "u"):
+            for digit in start + 2..<start + 6 where JSONText.hexadecimalValue(bytes[digit]) == nil {
+                throw fault(.invalidEscape, digit)
+            }
+            return start + 6
+        default:
+            throw fault(.invalidEscape, start + 1)
+        }
+    }
+
+    func skipNumber(_ start: Int) throws(PayloadError) -> Int {
+        var at = start
+        if bytes[at] == UInt8(ascii: "-") { at += 1 }
+        if bytes[at] == UInt8(ascii: "0") {
+            at += 1
+        } else {
+            at = try skipDigits(at)
+        }
+        if bytes[at] == UInt8(ascii: ".") { at = try skipDigits(at + 1) }
+        if bytes[at] | 0x20 == UInt8(ascii: "e") {
+            at += 1
+            if bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") { at += 1 }
+            at = try skipDigits(at)
+        }
+        return at
+    }
+
+    private func skipDigits(_ start: Int) throws(PayloadError) -> Int {
+        var at = start
+        while bytes[at] &- UInt8(ascii: "0") < 10 { at += 1 }
+        guard at > start else { throw fault(.invalidNumber, at) }
+        return at
+    }
+
+    func skipLiteral(_ literal: StaticString, _ start: Int) throws(PayloadError) -> Int {
+        for position in 0..<literal.utf8CodeUnitCount where bytes[start + position] != literal.utf8Start[position] {
+            throw fault(.unexpectedByte, start + position)
+        }
+        return start + literal.utf8CodeUnitCount
+    }
+
+    func fault(_ fault: JSONFault, _ at: Int) -> PayloadError {
+        .notJSON(offset: at, fault: at >= end ? .unexpectedEnd : fault)
+    }
+}
+
+/// Sixteen bytes of text at once, as two words.
+enum TextBlock {
+    static let count = 16
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highs: UInt64 = 0x8080_8080_8080_8080
+
+    /// How many bytes from the first are plain: ASCII, no control character, no quote, no backslash. 16 if all are; what
+    /// follows then is looked at without waiting for a number.
+    @inline(__always)
+    static func plainPrefix(_ bytes: UnsafePointer<UInt8>) -> Int {
+        let first = stops(word(bytes))
+        let second = stops(word(bytes + 8))
+        if first | second == 0 { return count }
+        return first != 0 ? first.trailingZeroBitCount >> 3 : 8 + second.trailingZeroBitCount >> 3
+    }
+
+    @inline(__always)
+    static func isASCII(_ bytes: UnsafePointer<UInt8>) -> Bool { (word(bytes) | word(bytes + 8)) & highs == 0 }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
+    }
+
+    /// Marks each byte that is not plain; behind the first of them, others too.
+    @inline(__always)
+    private static func stops(_ word: UInt64) -> UInt64 {
+        let controls = (word &- 0x20 &* ones) & ~word
+        let quotes = word ^ (0x22 &* ones)
+        let backslashes = word ^ (0x5C &* ones)
+        return (controls | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes | word) & highs
+    }
+}
+
+/// UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+package enum UTF8Scalar {
+    /// The number of bytes (2 to 4) of the scalar that begins here with a byte from 0x80 up, or 0 if there is none.
+    static func length(_ bytes: UnsafePointer<UInt8>, available: Int) -> Int {
+        let first = bytes[0]
+        if first < 0xE0 {
+            return first >= 0xC2 && available > 1 && bytes[1] & 0xC0 == 0x80 ? 2 : 0
+        }
+        guard available > 2 else { return 0 }
+        let second = bytes[1]
+        guard second & 0xC0 == 0x80, bytes[2] & 0xC0 == 0x80 else { return 0 }
+        if first < 0xF0 {
+            let isOverlong = first == 0xE0 && second < 0xA0
+            let isSurrogate = first == 0xED && second >= 0xA0
+            return isOverlong || isSurrogate ? 0 : 3
+        }
+        guard first < 0xF5, available > 3, bytes[3] & 0xC0 == 0x80 else { return 0 }
+        let isOverlong = first == 0xF0 && second < 0x90
+        let isBeyond = first == 0xF4 && second >= 0x90
+        return isOverlong || isBeyond ? 0 : 4
+    }
+}
+
+extension UTF8Scalar {
+    /// True for well-formed UTF-8 from beginning to end.
+    package static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+        var index = 0
+        while index < bytes.count {
+            if index &+ TextBlock.count <= bytes.count, TextBlock.isASCII(base + index) {
+                index &+= TextBlock.count
+            } else if base[index] < 0x80 {
+                index &+= 1
+            } else {
+                let length = length(base + index, available: bytes.count - index)
+                guard length > 0 else { return false }
+                index &+= length
+            }
+        }
+        return true
+    }
+}

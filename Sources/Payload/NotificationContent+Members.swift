@@ -1,0 +1,159 @@
+/// The members of `aps` beside the alert, and any place by pointer.
+extension NotificationContent {
+    /// What `aps.badge` says, if that is an integer.
+    public var badge: Int? {
+        get { apsMember("badge").flatMap(document.integer) }
+        set { setAps("badge", newValue.map { document.append($0) }) }
+    }
+
+    public var category: String? {
+        get { apsMember("category").flatMap(document.string) }
+        set { setAps("category", newValue.map { document.append($0) }) }
+    }
+
+    public var threadIdentifier: String? {
+        get { apsMember("thread-id").flatMap(document.string) }
+        set { setAps("thread-id", newValue.map { document.append($0) }) }
+    }
+
+    public func apsMember(_ name: StaticString) -> JSONNode? {
+        guard let aps else { return nil }
+        return document.member(name, of: aps)
+    }
+
+    /// Puts a text in the place of a value, and leaves everything beside it.
+    package mutating func replace(_ node: JSONNode, by text: UnsafeBufferPointer<UInt8>) {
+        document.replace(node, by: document.append(text))
+    }
+
+    // MARK: - By pointer
+    // A pointer to the alert's title, subtitle or body means that text, also where the alert is a string, and setting or
+    // removing it is `setText` or `removeText`.
+
+    public func node(at pointer: JSONPointer) -> JSONNode? {
+        if let text = pointer.alertText { return node(of: text) }
+        return document.node(at: pointer)
+    }
+
+    public func kind(at pointer: JSONPointer) -> JSONKind? { node(at: pointer).map(document.kind) }
+
+    public func string(at pointer: JSONPointer) -> String? { node(at: pointer).flatMap(document.string) }
+
+    public func integer(at pointer: JSONPointer) -> Int? { node(at: pointer).flatMap(document.integer) }
+
+    @inlinable
+    public func withText<R, E: Error>(
+        at pointer: JSONPointer, _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R? {
+        guard let node = node(at: pointer) else { return nil }
+        return try document.withText(of: node, body)
+    }
+
+    /// Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way.
+    @discardableResult
+    public mutating func set(_ text: String, at pointer: JSONPointer) -> Bool {
+        guard let alertText = pointer.alertText else { return document.set(text, at: pointer) }
+        setText(alertText, to: text)
+        return true
+    }
+
+    @discardableResult
+    public mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
+        guard let alertText = pointer.alertText else { return document.set(text, at: pointer) }
+        setText(alertText, to: text)
+        return true
+    }
+
+    @discardableResult
+    public mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool { document.set(number, at: pointer) }
+
+    /// False also if the bytes are not JSON or would make the payload too deep.
+    @discardableResult
+    public mutating func set(json: Span<UInt8>, at pointer: JSONPointer) -> Bool {
+        document.set(json: json, at: pointer)
+    }
+
+    /// Sets the top-level member of the same name to a member of another document, as it is spelled there. False if it
+    /// would make the payload too deep.
+    @discardableResult
+    public mutating func copyMember(_ member: JSONNode, of other: JSONDocument) -> Bool {
+        document.copyMember(member, of: other)
+    }
+
+    /// Removes the member, each time that it comes, or the element. False if there is none.
+    @discardableResult
+    public mutating func remove(_ pointer: JSONPointer) -> Bool {
+        guard let alertText = pointer.alertText else { return document.remove(pointer) }
+        guard node(of: alertText) != nil else { return false }
+        removeText(alertText)
+        return true
+    }
+
+    // MARK: - Nodes
+
+    private mutating func setAps(_ name: StaticString, _ value: JSONNode?) {
+        if let value {
+            putIntoAps(value, named: name)
+        } else if let aps {
+            document.removeMembers(name, of: aps)
+        }
+    }
+
+    mutating func putIntoAps(_ value: JSONNode, named name: StaticString) {
+        let aps: JSONNode
+        if let existing = self.aps {
+            aps = existing
+        } else {
+            aps = document.appendObject()
+            document.put(aps, named: "aps", into: document.root)
+        }
+        document.put(value, named: name, into: aps)
+    }
+}
+
+/// Which values came out of a ciphertext: their sender has worded them, and no backend has seen them.
+extension NotificationContent {
+    /// True for a value that was marked, or is part of one. Whatever replaces such a value is not marked.
+    public func isDecrypted(_ node: JSONNode) -> Bool {
+        var value = document.value(of: node.index)
+        while value != 0 {
+            if document.records[value].flags.contains(.decrypted) { return true }
+            value = Int(document.records[value].parent)
+        }
+        return false
+    }
+
+    public mutating func markDecrypted(_ node: JSONNode) { document.mark(node, .decrypted) }
+
+    public mutating func markDecrypted(at pointer: JSONPointer) {
+        if let node = node(at: pointer) { markDecrypted(node) }
+    }
+
+    /// Sets a text, marked. What is not UTF-8 becomes U+FFFD.
+    package mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) { set(text, to: value, .decrypted) }
+
+    /// Sets a text that the app's own words make, marked as such; perhaps around a decrypted one.
+    package mutating func setLocalized(_ text: AlertText, to value: Span<UInt8>, isDecrypted: Bool) {
+        set(text, to: value, isDecrypted ? [.localized, .decrypted] : .localized)
+    }
+
+    /// True for a text that `setLocalized` has set, and nobody since.
+    package func isLocalized(_ node: JSONNode) -> Bool {
+        document.records[document.value(of: node.index)].flags.contains(.localized)
+    }
+
+    /// Sets a text and marks where it came from.
+    private mutating func set(_ text: AlertText, to value: Span<UInt8>, _ origin: JSONRecord.Flags) {
+        let node = value.withUnsafeBufferPointer { document.append($0) }
+        document.records[Int(node.index)].flags.formUnion(origin)
+        put(node, as: text)
+    }
+
+    /// Marks the top-level member of the same name.
+    package mutating func markDecrypted(_ member: JSONNode, of other: JSONDocument) {
+        let own = other.withName(of: member) { name in
+            name.withUnsafeBufferPointer { document.member($0, of: document.root) }
+        }
+        if let own = own ?? nil { markDecrypted(own) }
+    }
+}

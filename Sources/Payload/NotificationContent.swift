@@ -1,0 +1,188 @@
+/// The payload of one notification, as stages see and change it: an APNs payload whose untouched bytes stay as they
+/// came. A value type: a copy is a snapshot, and may go to another thread. Reading the next payload into the same
+/// content reuses its storage.
+public struct NotificationContent: Sendable {
+    /// The payload as a JSON document, edits included.
+    public internal(set) var document = JSONDocument()
+    /// What the notification does to its recipient's count once it is published.
+    public var badgeOperation: BadgeOperation?
+    /// Where the payload as read had them: where they are looked for first.
+    private var apsAsRead: JSONNode?
+    private var alertAsRead: JSONNode?
+
+    /// An empty payload, to be read into.
+    public init() {}
+
+    public init(_ json: String) throws(PayloadError) {
+        document = try JSONDocument(json)
+        try check()
+    }
+
+    /// Copies and reads a payload. After an error the content must be read anew.
+    public mutating func read(_ payload: UnsafeRawBufferPointer) throws(PayloadError) {
+        badgeOperation = nil
+        apsAsRead = nil
+        alertAsRead = nil
+        try document.read(payload)
+        try check()
+    }
+
+    private mutating func check() throws(PayloadError) {
+        guard document.kind(of: document.root) == .object else { throw .notAnObject }
+        apsAsRead = document.member("aps", of: document.root)
+        guard let aps = apsAsRead, document.kind(of: aps) == .object else { throw .withoutAps }
+        alertAsRead = document.member("alert", of: aps)
+    }
+
+    var aps: JSONNode? {
+        let aps = document.remains(apsAsRead, in: document.root) ? apsAsRead : document.member("aps", of: document.root)
+        guard let aps, document.kind(of: aps) == .object else { return nil }
+        return aps
+    }
+
+    package var alert: JSONNode? {
+        guard let aps else { return nil }
+        return document.remains(alertAsRead, in: aps) ? alertAsRead : document.member("alert", of: aps)
+    }
+
+    // MARK: - The gate
+
+    /// True where `mutable-content` is 1: the sender lets an extension change this notification.
+    public var isMutable: Bool {
+        guard let node = apsMember("mutable-content") else { return false }
+        return document.integer(of: node) == 1
+    }
+
+    /// True where the alert would show text: a string that is not empty, or a dictionary with a title, subtitle or body,
+    /// or a key for one of them, that is not empty.
+    public var hasAlertText: Bool {
+        guard let alert else { return false }
+        if document.kind(of: alert) == .string { return document.hasText(alert) }
+        for text in AlertText.allCases {
+            if let node = document.member(text.member, of: alert), document.hasText(node) { return true }
+            if let node = document.member(text.keyMember, of: alert), document.hasText(node) { return true }
+        }
+        return false
+    }
+
+    // MARK: - Undoing and rendering
+
+    @inlinable
+    public var isEdited: Bool { document.isEdited }
+
+    @inlinable
+    public func mark() -> JSONDocument.Mark { document.mark() }
+
+    /// Undoes every edit since the mark, which must have been made since the last `read`.
+    public mutating func rollback(to mark: JSONDocument.Mark) { document.rollback(to: mark) }
+
+    /// Appends the payload as it stands: byte for byte as it came where nothing was edited.
+    public func render(into output: inout [UInt8]) { document.render(into: &output) }
+
+    public var renderedByteCount: Int { document.renderedByteCount }
+}
+
+/// What is done with a payload that has become too large.
+extension NotificationContent {
+    /// Shortens the longest of body, subtitle and title, at the end of a character and with "…", until the payload takes
+    /// at most `limit` bytes; where that one is not enough, the next longest too. False, and nothing changed, if even
+    /// that cannot help.
+    public mutating func shorten(toFit limit: Int) -> Bool {
+        let mark = mark()
+        var texts: [AlertText] = [.body, .subtitle, .title]
+        while renderedByteCount > limit {
+            guard let longest = texts.max(by: { size(of: $0) < size(of: $1) }) else {
+                rollback(to: mark)
+                return false
+            }
+            texts.removeAll { $0 == longest }
+            if let node = node(of: longest) { shorten(node, by: renderedByteCount - limit) }
+        }
+        return true
+    }
+
+    private func size(of text: AlertText) -> Int {
+        node(of: text).map { document.kind(of: $0) == .string ? document.renderedByteCount(of: $0) : 0 } ?? 0
+    }
+
+    private mutating func shorten(_ node: JSONNode, by excess: Int) {
+        guard let text = document.string(of: node) else { return }
+        let size = document.renderedByteCount(of: node)
+        let quotes = 2
+        // Escapes that nobody needs may have taken what was too much.
+        var shortened = text
+        if quotes + JSONText.escapedCount(text.utf8) > size - excess {
+            shortened = Self.prefix(of: text, takingAtMost: size - excess - quotes)
+        }
+        guard quotes + JSONText.escapedCount(shortened.utf8) < size else { return }
+        document.replace(node, by: document.append(shortened))
+    }
+
+    private static func prefix(of text: String, takingAtMost limit: Int) -> String {
+        let ellipsis = "…"
+        var count = ellipsis.utf8.count
+        var end = text.startIndex
+        while end < text.endIndex {
+            let next = text.index(after: end)
+            count += JSONText.escapedCount(text[end..<next].utf8)
+            if count > limit { break }
+            end = next
+        }
+        return text[..<end] + ellipsis
+    }
+}
+
+/// What one event does to its recipient's count in its app.
+public enum BadgeOperation: Sendable, Equatable {
+    case add(Int32)
+    case set(Int32)
+
+    /// A count goes from 0 to 2^31-1 and stays at its end.
+    public func applied(to count: Int32) -> Int32 {
+        switch self {
+        case .add(let increment):
+            let (sum, overflow) = count.addingReportingOverflow(increment)
+            return overflow ? .max : max(0, sum)
+        case .set(let count): return max(0, count)
+        }
+    }
+}
+
+/// Why bytes cannot be a notification. Each case but the first two is about a document that is sound JSON.
+public enum PayloadError: Error, Equatable {
+    case notJSON(offset: Int, fault: JSONFault)
+    /// More than `JSONDocument.maximumDepth` containers inside one another; the offset is that of the first too many.
+    case tooDeep(offset: Int)
+    case notAnObject
+    /// There is no `aps`, or it is not an object.
+    case withoutAps
+    /// More attributes than any event has: each is looked for among all.
+    case tooManyAttributes
+}
+
+/// What RFC 8259 does not allow.
+public enum JSONFault: String, Sendable {
+    case unexpectedEnd = "unexpected end"
+    case unexpectedByte = "unexpected byte"
+    case missingName = "expected a member name"
+    case missingColon = "expected a colon"
+    case missingSeparator = "expected a comma or the closing bracket"
+    case trailingBytes = "bytes after the value"
+    case controlCharacter = "control character in a string"
+    case invalidEscape = "invalid escape"
+    case invalidUTF8 = "invalid UTF-8"
+    case invalidNumber = "invalid number"
+    case tooLong = "longer than a gibibyte"
+}
+
+extension PayloadError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notJSON(let offset, let fault): "not JSON: \(fault.rawValue) at byte \(offset)"
+        case .tooDeep(let offset): "nested deeper than \(JSONDocument.maximumDepth) at byte \(offset)"
+        case .notAnObject: "not a JSON object"
+        case .withoutAps: "no aps dictionary"
+        case .tooManyAttributes: "more than \(CloudEvent.maximumAttributes) attributes"
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// A CloudEvent in structured mode: a JSON object that holds the payload as its data, and the event's attributes.
+package struct CloudEvent {
+    static let maximumAttributes = 256
+
+    private var document = JSONDocument()
+    private var data: [UInt8] = []
+
+    package init() {}
+
+    /// True for `application/cloudevents`, `application/cloudevents+json; charset=UTF-8` and the like.
+    package static func isStructured(contentType: UnsafeRawBufferPointer) -> Bool {
+        let prefix = ("application/cloudevents" as StaticString).bytes
+        guard contentType.count >= prefix.count else { return false }
+        return zip(contentType, prefix).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    }
+
+    /// False if the event has no data.
+    package mutating func read(_ event: UnsafeRawBufferPointer) throws(PayloadError) -> Bool {
+        data.removeAll(keepingCapacity: true)
+        try document.read(event)
+        guard document.kind(of: document.root) == .object else { throw .notAnObject }
+        guard document.hasAtMost(Self.maximumAttributes, in: document.root) else { throw .tooManyAttributes }
+        if let node = document.member("data", of: document.root), document.kind(of: node) != .null {
+            document.render(node, into: &data)
+            return true
+        }
+        guard let node = document.member("data_base64", of: document.root) else { return false }
+        return document.withText(of: node) { Base64.decode($0, into: &data) } ?? false
+    }
+
+    package func readData(into content: inout NotificationContent) throws(PayloadError) {
+        // A closure of typed throws cannot pass through the array's rethrows.
+        let result: Result<Void, PayloadError> = data.withUnsafeBytes { bytes in
+            do throws(PayloadError) {
+                return .success(try content.read(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    /// The type of the data, for the header `content-type`.
+    package func appendContentType(to text: inout [UInt8]) {
+        if let type = document.member("datacontenttype", of: document.root), document.kind(of: type) == .string {
+            write(type, to: &text)
+        } else {
+            text.append("application/json")
+        }
+    }
+
+    /// The other attributes; their names are of lower-case letters and digits only, as the standard demands.
+    package func forEachAttribute(_ body: (_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) -> Void) {
+        document.forEachChild(of: document.root) { node in
+            _ = document.withName(of: node) { name in
+                name.withUnsafeBytes { name in
+                    guard isAttribute(node, named: name), isLast(node, of: name) else { return }
+                    body(name) { write(node, to: &$0) }
+                }
+            }
+        }
+    }
+
+    private func isAttribute(_ node: JSONNode, named name: UnsafeRawBufferPointer) -> Bool {
+        switch document.kind(of: node) {
+        case .object, .array, .null: return false
+        case .string, .number, .true, .false: break
+        }
+        if name.hasBytes("data") || name.hasBytes("datacontenttype") { return false }
+        return !name.isEmpty && name.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+    }
+
+    private func isLast(_ node: JSONNode, of name: UnsafeRawBufferPointer) -> Bool {
+        document.member(name.assumingMemoryBound(to: UInt8.self), of: document.root) == node
+    }
+
+    private func write(_ node: JSONNode, to text: inout [UInt8]) {
+        guard document.kind(of: node) == .string else { return document.render(node, into: &text) }
+        document.withText(of: node) { string in string.withUnsafeBytes { text.append(contentsOf: $0) } }
+    }
+}

@@ -1,0 +1,205 @@
+import Glibc
+
+/// The record a notification came in. Its bytes are lent by the caller of `fill`, until `own` copies them.
+///
+/// Unchecked because of its pointers: a record is filled while one delivery alone holds it, and from the first stage on
+/// that may suspend its bytes are its own, which stay as they are until nobody else holds it.
+public final class InputRecord: @unchecked Sendable {
+    public var source: Source {
+        get { lent.source }
+        set { lent.source = newValue }
+    }
+    /// Milliseconds since 1970.
+    @exclusivity(unchecked) public var timestamp: Int64 = 0
+    public var key: UnsafeRawBufferPointer? {
+        get { lent.key }
+        set { lent.key = newValue }
+    }
+    public var value: UnsafeRawBufferPointer? {
+        get { lent.value }
+        set { lent.value = newValue }
+    }
+    /// Who is notified: the `recipient` header, else the key.
+    public var recipient: UnsafeRawBufferPointer? {
+        get { lent.recipient }
+        set { lent.recipient = newValue }
+    }
+    @exclusivity(unchecked) public private(set) var headers: [RecordHeader] = []
+
+    /// What the chain reads, in another module: there, each access to a public member that is stored would be checked for
+    /// exclusion.
+    private struct Lent {
+        var source = Source.nowhere
+        var key: UnsafeRawBufferPointer?
+        var value: UnsafeRawBufferPointer?
+        var recipient: UnsafeRawBufferPointer?
+    }
+
+    @exclusivity(unchecked) private var lent = Lent()
+    /// The position in `headers` of each known header, or -1.
+    @exclusivity(unchecked) private var known = InlineArray<13, Int>(repeating: -1)
+    private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var isOwned = false
+
+    package init() {}
+
+    deinit { storage.deallocate() }
+
+    /// Keeps the source, which the next record replaces.
+    package func clear() {
+        timestamp = 0
+        key = nil
+        value = nil
+        recipient = nil
+        headers.removeAll(keepingCapacity: true)
+        known = InlineArray(repeating: -1)
+        isOwned = false
+    }
+
+    /// Whose badge is counted: the app of `apns-topic`.
+    public var app: UnsafeRawBufferPointer? { value(of: .apnsTopic) }
+
+    /// The W3C trace context.
+    public var traceparent: UnsafeRawBufferPointer? { value(of: .traceparent) }
+
+    /// As the header `pushmill-source` has it.
+    package func appendSource(to text: inout [UInt8]) { text.append(lent.source) }
+
+    package func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
+
+    /// Nil also for a header without a value.
+    package func value(of header: KnownHeader) -> UnsafeRawBufferPointer? {
+        let position = known[header.rawValue]
+        return position < 0 ? nil : headers[position].value
+    }
+
+    package func value(of name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes(name) }?.value
+    }
+
+    /// Copies the bytes, so that they stay when the lender takes his back.
+    package func own() {
+        guard !isOwned else { return }
+        var count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
+        for header in headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        key = key.map { Self.copy($0, into: &free) }
+        value = value.map { Self.copy($0, into: &free) }
+        recipient = recipient.map { Self.copy($0, into: &free) }
+        for position in headers.indices {
+            headers[position].name = Self.copy(headers[position].name, into: &free)
+            headers[position].value = headers[position].value.map { Self.copy($0, into: &free) }
+        }
+    }
+
+    /// Lends the record's bytes; `header` gives each of them in turn. Not inlined: where another module sets them, every
+    /// one of these members would be checked for exclusive access.
+    @inline(never)
+    public func fill(
+        _ source: Source, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers count: Int, header: (Int) -> RecordHeader?
+    ) {
+        self.source = source
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        recipient = key
+        for index in 0..<count {
+            guard let header = header(index) else { return }
+            add(header)
+            if header.name.hasBytes("recipient") { recipient = header.value ?? key }
+        }
+    }
+
+    /// Fills the record with a copy of another that came as a line.
+    package func fill(_ envelope: RecordEnvelope, topic: SourceTopic) {
+        source = Source(topic: topic, partition: envelope.partition, offset: envelope.offset)
+        timestamp = envelope.timestamp
+        var count = (envelope.key?.count ?? 0) + (envelope.payload?.count ?? 0)
+        for header in envelope.headers { count += header.name.count + (header.value?.count ?? 0) }
+        var free = storage(of: count)
+        func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { Self.copy($0, into: &free) } }
+        key = envelope.key.map(copy)
+        value = envelope.payload.map(copy)
+        headers.removeAll(keepingCapacity: true)
+        known = InlineArray(repeating: -1)
+        for header in envelope.headers { add(RecordHeader(name: copy(header.name), value: header.value.map(copy))) }
+        recipient = Self.recipient(key: key, headers: headers)
+    }
+
+    private func add(_ header: RecordHeader) {
+        if let known = KnownHeader(header.name) { self.known[known.rawValue] = headers.count }
+        headers.append(header)
+    }
+
+    /// The `recipient` header, else the key.
+    public static func recipient(key: UnsafeRawBufferPointer?, headers: [RecordHeader]) -> UnsafeRawBufferPointer? {
+        headers.last { $0.name.hasBytes("recipient") }?.value ?? key
+    }
+
+    /// Room for the record's own bytes, which it is going to have.
+    private func storage(of count: Int) -> UnsafeMutableRawBufferPointer {
+        isOwned = true
+        if storage.count < count {
+            storage.deallocate()
+            storage = .allocate(byteCount: count, alignment: 1)
+        }
+        return storage
+    }
+
+    private static func copy(
+        _ bytes: UnsafeRawBufferPointer, into free: inout UnsafeMutableRawBufferPointer
+    ) -> UnsafeRawBufferPointer {
+        let place = UnsafeMutableRawBufferPointer(rebasing: free[..<bytes.count])
+        place.copyMemory(from: bytes)
+        free = UnsafeMutableRawBufferPointer(rebasing: free[bytes.count...])
+        return UnsafeRawBufferPointer(place)
+    }
+}
+
+/// An input topic, made once and shared by all of its records.
+public final class SourceTopic: Sendable {
+    public let name: String
+    /// Tells topics apart in derived identifiers; the same in every process.
+    package let digest: UInt64
+    /// The name and a slash.
+    let prefix: [UInt8]
+
+    public init(_ name: String) {
+        self.name = name
+        prefix = Array("\(name)/".utf8)
+        // FNV-1a.
+        digest = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}
+
+/// Where a record stands in the input.
+public struct Source: Sendable {
+    public let topic: SourceTopic
+    public let partition: Int32
+    public let offset: Int64
+
+    public init(topic: SourceTopic, partition: Int32, offset: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+
+    static let nowhere = Source(topic: SourceTopic(""), partition: 0, offset: 0)
+}
+
+extension Source: CustomStringConvertible {
+    /// As the header `pushmill-source` has it.
+    public var description: String { "\(topic.name)/\(partition)/\(offset)" }
+}
+
+/// One header of a record. A header may have no value, and records may repeat a name: then the last one counts.
+public struct RecordHeader {
+    public var name: UnsafeRawBufferPointer
+    public var value: UnsafeRawBufferPointer?
+
+    public init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+        self.name = name
+        self.value = value
+    }
+}

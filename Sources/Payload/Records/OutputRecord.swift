@@ -1,0 +1,120 @@
+/// What leaves for a message beside its key and timestamp: a value, and what changes in the input's headers. Good until
+/// the delivery's next message.
+public struct OutputRecord {
+    private enum Value {
+        case none
+        case input(UnsafeRawBufferPointer)
+        case rendered
+    }
+
+    @usableFromInline
+    enum Name {
+        case fixed(StaticString)
+        /// In `text`, with a zero byte behind.
+        case written(Range<Int>)
+    }
+
+    private var value = Value.none
+    private var rendered: [UInt8] = []
+    @usableFromInline
+    struct Added {
+        let name: Name
+        let value: Range<Int>
+
+        @usableFromInline
+        init(name: Name, value: Range<Int>) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    @usableFromInline var removed: [Name] = []
+    @usableFromInline var added: [Added] = []
+    /// The values of added headers, and such names as are no constants.
+    @usableFromInline var text: [UInt8] = []
+
+    package init() {}
+
+    // MARK: - What leaves
+
+    /// The value; nil is a null value.
+    public func withValue<R>(_ body: (UnsafeRawBufferPointer?) -> R) -> R {
+        switch value {
+        case .none: body(nil)
+        case .input(let bytes): body(bytes)
+        case .rendered: rendered.withUnsafeBytes { body($0) }
+        }
+    }
+
+    /// Every input header of this name goes; a zero byte follows the name. May give a name that the input does not have.
+    public func forEachRemovedHeader(_ body: (UnsafeRawBufferPointer) -> Void) {
+        guard !removed.isEmpty else { return }
+        text.withUnsafeBytes { text in
+            for name in removed { body(Self.bytes(of: name, text)) }
+        }
+    }
+
+    /// These follow the input headers that stay; a zero byte follows each name.
+    public func forEachAddedHeader(
+        _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+    ) {
+        text.withUnsafeBytes { text in
+            for header in added {
+                body(Self.bytes(of: header.name, text), UnsafeRawBufferPointer(rebasing: text[header.value]))
+            }
+        }
+    }
+
+    // MARK: - Filling
+
+    package mutating func clear() {
+        value = .none
+        text.removeAll(keepingCapacity: true)
+        if !removed.isEmpty { removed.removeAll(keepingCapacity: true) }
+        added.removeAll(keepingCapacity: true)
+    }
+
+    package mutating func setValue(_ input: UnsafeRawBufferPointer?) { value = input.map(Value.input) ?? .none }
+
+    /// Renders anew into the buffer that is kept for it; gives the number of bytes.
+    package mutating func render(_ content: NotificationContent) -> Int {
+        rendered.removeAll(keepingCapacity: true)
+        content.render(into: &rendered)
+        value = .rendered
+        return rendered.count
+    }
+
+    package mutating func remove(_ name: StaticString) { removed.append(.fixed(name)) }
+
+    /// Adds a header whose value `write` appends.
+    @inlinable
+    package mutating func add(_ name: StaticString, _ write: (inout [UInt8]) -> Void) { add(.fixed(name), write) }
+
+    @inlinable
+    package mutating func replace(_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) {
+        let start = text.count
+        text.append(contentsOf: name)
+        text.append(0)
+        let name = Name.written(start..<text.count - 1)
+        removed.append(name)
+        add(name, write)
+    }
+
+    @inlinable
+    mutating func add(_ name: Name, _ write: (inout [UInt8]) -> Void) {
+        let start = text.count
+        write(&text)
+        added.append(Added(name: name, value: start..<text.count))
+    }
+
+    private static func bytes(of name: Name, _ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        switch name {
+        case .fixed(let name): name.bytes
+        case .written(let range): UnsafeRawBufferPointer(rebasing: text[range])
+        }
+    }
+}
+
+extension StaticString {
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
+}

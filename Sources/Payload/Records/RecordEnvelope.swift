@@ -1,0 +1,257 @@
+/// A record as one line of JSON, in the form that `kcat -J` prints.
+package struct RecordEnvelope: Sendable, Equatable {
+    package struct Header: Sendable, Equatable {
+        package var name: [UInt8]
+        package var value: [UInt8]?
+
+        package init(name: [UInt8], value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var topic = ""
+    package var partition: Int32 = 0
+    package var offset: Int64 = 0
+    /// Whose clock made the timestamp: `create`, `logappend` or `unknown`.
+    package var timestampType = "create"
+    /// Milliseconds since 1970.
+    package var timestamp: Int64 = 0
+    package var headers: [Header] = []
+    package var key: [UInt8]?
+    package var payload: [UInt8]?
+
+    package init() {}
+
+    package init(input record: InputRecord) {
+        topic = record.source.topic.name
+        partition = record.source.partition
+        offset = record.source.offset
+        timestamp = record.timestamp
+        headers = record.headers.map { Header(name: Array($0.name), value: $0.value.map(Array.init)) }
+        key = record.key.map(Array.init)
+        payload = record.value.map(Array.init)
+    }
+}
+
+/// Why a line is not an envelope.
+package enum EnvelopeError: Error, Equatable {
+    case notJSON(PayloadError)
+    case notAnObject
+    case withoutPayload
+    case malformed(String)
+    /// A newer release wrote it.
+    case version(Int)
+}
+
+extension EnvelopeError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notJSON(let error): "\(error)"
+        case .notAnObject: "not a record envelope: not a JSON object"
+        case .withoutPayload: "not a record envelope: it has neither `payload` nor `payload_b64`"
+        case .version(let version):
+            "a record of version \(version), which a newer release wrote: this one reads up to \(RecordEnvelope.newest)"
+        case .malformed(let member): "not a record envelope: cannot read its `\(member)`"
+        }
+    }
+}
+
+extension RecordEnvelope {
+    /// The newest version of a line that is read. Lines say none in the first, which is what `kcat` prints and what is
+    /// written; the next may have members that are passed over here.
+    static let newest = 2
+
+    /// Reads a line. What is missing has its default, but there must be a payload, if only null.
+    package init(line: [UInt8]) throws(EnvelopeError) {
+        var reader = EnvelopeReader()
+        do throws(PayloadError) {
+            try reader.read(line)
+        } catch {
+            throw .notJSON(error)
+        }
+        guard reader.isObject else { throw .notAnObject }
+        let version: Int = try reader.integer("version") ?? 1
+        guard (1...Self.newest).contains(version) else { throw .version(version) }
+        try reader.read(.topic) { topic = String(decoding: $0, as: UTF8.self) }
+        try reader.read(.timestampType) { timestampType = String(decoding: $0, as: UTF8.self) }
+        partition = try reader.integer("partition") ?? partition
+        offset = try reader.integer("offset") ?? offset
+        timestamp = try reader.integer("ts") ?? timestamp
+        try reader.read(.key) { key = $0 }
+        headers = try reader.headers()
+        guard reader.has(.payload) else { throw .withoutPayload }
+        try reader.read(.payload) { payload = $0 }
+    }
+}
+
+/// A member whose text may stand in base64, under a name of its own.
+private enum EnvelopeText {
+    case topic, timestampType, key, payload, headers
+
+    var name: StaticString {
+        switch self {
+        case .topic: "topic"
+        case .timestampType: "tstype"
+        case .key: "key"
+        case .payload: "payload"
+        case .headers: "headers"
+        }
+    }
+
+    var encodedName: StaticString {
+        switch self {
+        case .topic: "topic_b64"
+        case .timestampType: "tstype_b64"
+        case .key: "key_b64"
+        case .payload: "payload_b64"
+        case .headers: "headers_b64"
+        }
+    }
+}
+
+/// The members of an envelope; a name with `_b64` comes before the one without.
+private struct EnvelopeReader {
+    private var document = JSONDocument()
+    /// Bytes that are no UTF-8 stand in the line as they are, as `kcat` leaves them: it was read as Latin-1.
+    private var isLatin = false
+
+    mutating func read(_ line: [UInt8]) throws(PayloadError) {
+        isLatin = !isUTF8(line)
+        var text = line
+        if isLatin {
+            text = line.flatMap { Array(UTF8.encode(Unicode.Scalar($0)) ?? UTF8.encodedReplacementCharacter) }
+        }
+        let result: Result<Void, PayloadError> = text.withUnsafeBytes { bytes in
+            do throws(PayloadError) {
+                return .success(try document.read(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    var isObject: Bool { document.kind(of: document.root) == .object }
+
+    func has(_ text: EnvelopeText) -> Bool { encoded(text) != nil || plain(text) != nil }
+
+    /// Gives the bytes of a member, unless it is missing or null.
+    func read(_ text: EnvelopeText, _ body: ([UInt8]) -> Void) throws(EnvelopeError) {
+        let encoded = encoded(text)
+        guard let node = encoded ?? plain(text), document.kind(of: node) != .null else { return }
+        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(text.name)") }
+        body(bytes)
+    }
+
+    func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
+        guard let node = document.member(name, of: document.root), document.kind(of: node) != .null else { return nil }
+        guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else {
+            throw .malformed("\(name)")
+        }
+        return number
+    }
+
+    /// A flat array: a name, its value or null, the next name.
+    func headers() throws(EnvelopeError) -> [RecordEnvelope.Header] {
+        let encoded = encoded(.headers)
+        let isEncoded = encoded != nil
+        guard let node = encoded ?? plain(.headers), document.kind(of: node) != .null else { return [] }
+        var headers: [RecordEnvelope.Header] = []
+        var name: [UInt8]?
+        var isSound = document.kind(of: node) == .array && document.childCount(of: node).isMultiple(of: 2)
+        document.forEachChild(of: node) { item in
+            let bytes = bytes(of: item, isEncoded: isEncoded)
+            if let known = name {
+                if bytes == nil, document.kind(of: item) != .null { isSound = false }
+                headers.append(RecordEnvelope.Header(name: known, value: bytes))
+                name = nil
+            } else {
+                if bytes == nil { isSound = false }
+                name = bytes ?? []
+            }
+        }
+        guard isSound else { throw .malformed("headers") }
+        return headers
+    }
+
+    /// The member of this name with `_b64`, unless it is null.
+    private func encoded(_ text: EnvelopeText) -> JSONNode? {
+        let node = document.member(text.encodedName, of: document.root)
+        return node.flatMap { document.kind(of: $0) == .null ? nil : $0 }
+    }
+
+    private func plain(_ text: EnvelopeText) -> JSONNode? { document.member(text.name, of: document.root) }
+
+    private func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
+        guard document.kind(of: node) == .string else { return nil }
+        var bytes: [UInt8] = []
+        guard isEncoded else {
+            document.withText(of: node) { text in text.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+            return isLatin ? latin(bytes) : bytes
+        }
+        let isSound = document.withText(of: node) { Base64.decode($0, into: &bytes) }
+        return isSound == true ? bytes : nil
+    }
+
+    private func latin(_ bytes: [UInt8]) -> [UInt8]? {
+        var latin: [UInt8] = []
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return nil }
+            latin.append(byte)
+        }
+        return latin
+    }
+}
+
+extension RecordEnvelope {
+    /// Appends the envelope and a line feed. What is no UTF-8 goes into a member with `_b64`.
+    package func append(to line: inout [UInt8]) {
+        line.append("{\"topic\":")
+        Self.append(Array(topic.utf8), isEncoded: false, to: &line)
+        line.append(",\"partition\":")
+        line.append(decimal: partition)
+        line.append(",\"offset\":")
+        line.append(decimal: offset)
+        line.append(",\"tstype\":")
+        Self.append(Array(timestampType.utf8), isEncoded: false, to: &line)
+        line.append(",\"ts\":")
+        line.append(decimal: timestamp)
+        appendHeaders(to: &line)
+        Self.append(key, named: "key", to: &line)
+        Self.append(payload, named: "payload", to: &line)
+        line.append("}\n")
+    }
+
+    private func appendHeaders(to line: inout [UInt8]) {
+        let isEncoded = !headers.allSatisfy { isUTF8($0.name) && isUTF8($0.value ?? []) }
+        line.append(isEncoded ? ",\"headers_b64\":[" : ",\"headers\":[")
+        for (index, header) in headers.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            Self.append(header.name, isEncoded: isEncoded, to: &line)
+            line.append(UInt8(ascii: ","))
+            Self.append(header.value, isEncoded: isEncoded, to: &line)
+        }
+        line.append(UInt8(ascii: "]"))
+    }
+
+    private static func append(_ bytes: [UInt8]?, named name: StaticString, to line: inout [UInt8]) {
+        let isEncoded = !isUTF8(bytes ?? [])
+        line.append(",\"")
+        line.append(name)
+        line.append(isEncoded ? "_b64\":" : "\":")
+        append(bytes, isEncoded: isEncoded, to: &line)
+    }
+
+    private static func append(_ bytes: [UInt8]?, isEncoded: Bool, to line: inout [UInt8]) {
+        guard let bytes else { return line.append("null") }
+        guard isEncoded else {
+            return bytes.withUnsafeBufferPointer { JSONText.appendQuoted($0, to: &line) }
+        }
+        line.append(UInt8(ascii: "\""))
+        bytes.withUnsafeBytes { Base64.encode($0, into: &line) }
+        line.append(UInt8(ascii: "\""))
+    }
+}
+
+func isUTF8(_ bytes: [UInt8]) -> Bool { (try? UTF8Span(validating: bytes.span)) != nil }

@@ -1,0 +1,155 @@
+import PushmillLocalization
+package import PushmillPayload
+
+/// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note. A
+/// class, so that its parts are not counted anew with every copy.
+package final class AttachmentStage: Stage {
+    package struct Options: Sendable {
+        package var members: MediaMembers
+        /// Ends in a slash.
+        package var publicBase: String
+        /// A key of the catalog, or the text itself; empty for none.
+        package var note = "📷"
+
+        package init(_ members: MediaMembers, publicBase: String) {
+            self.members = members
+            self.publicBase = publicBase
+        }
+    }
+
+    package let name = "attachment"
+    package let results = [.word("unfetched")] + MediaFailure.allCases.map { StageResult.failed($0.reason) }
+    private let options: Options
+    private let note: [UInt8]
+    package let source: any MediaSource
+    private let texts: SharedTexts
+
+    package init(_ options: Options, source: any MediaSource, texts: SharedTexts) {
+        self.options = options
+        note = Array(options.note.utf8)
+        self.source = source
+        self.texts = texts
+    }
+
+    /// Most messages have no media, and what many are sent is known after the first.
+    package func didReceiveAtOnce(
+        _ content: inout NotificationContent, context: StageContext
+    ) -> StageResult? {
+        guard let node = attachment(in: content) else { return .skipped }
+        do throws(MediaFailure) {
+            guard let media = try source.known(at: try url(at: node, in: content), for: context) else { return nil }
+            attach(media, to: &content)
+            return .ok
+        } catch {
+            addNote(to: &content, context)
+            return .failed(error.reason)
+        }
+    }
+
+    package func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
+        guard let node = attachment(in: content) else { return .skipped }
+        do throws(MediaFailure) {
+            let url = try url(at: node, in: content)
+            guard let media = try await source.media(at: url, for: context) else { return .word("unfetched") }
+            attach(media, to: &content)
+            return .ok
+        } catch {
+            addNote(to: &content, context)
+            return .failed(error.reason)
+        }
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        guard attachment(in: content) != nil else { return .skipped }
+        addNote(to: &content, context)
+        return .expired
+    }
+
+    private func attachment(in content: NotificationContent) -> JSONNode? {
+        content.node(at: options.members.url).flatMap { content.document.kind(of: $0) == .null ? nil : $0 }
+    }
+
+    private func url(at node: JSONNode, in content: NotificationContent) throws(MediaFailure) -> String {
+        guard let url = content.document.string(of: node) else { throw .malformedURL }
+        return url
+    }
+
+    private func attach(_ media: Media, to content: inout NotificationContent) {
+        content.set(options.publicBase + media.name, at: options.members.url)
+        if let member = options.members.type { content.set(media.type.rawValue, at: member) }
+        if let member = options.members.size, let size = media.size { content.set(size, at: member) }
+    }
+
+    /// Behind the first text that is shown; one that the device will find by its key has no room for it.
+    private func addNote(to content: inout NotificationContent, _ context: StageContext) {
+        let note = note
+        let places: [AlertText] = [.body, .subtitle, .title]
+        let place = places.first {
+            !content.hasLocalizationKey(of: $0) && (content.withText($0) { !$0.isEmpty } ?? false)
+        }
+        guard !note.isEmpty, let place,
+            var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } })
+        else { return }
+        text.append(UInt8(ascii: " "))
+        let isTranslated = texts.withText(of: note.span, content, context) { note in
+            note.withUnsafeBufferPointer { text += $0 }
+        }
+        if !isTranslated { text += note }
+        content.setText(place, to: text.span)
+    }
+}
+
+extension AttachmentStage {
+    package static let entry = StageEntry("attachment") { settings in
+        var members = MediaMembers(url: settings.value("from", .pointer, default: JSONPointer(member: "media-url")))
+        members.type = settings.optional("type-to", .pointer)
+        members.size = settings.optional("size-to", .pointer)
+        let base = settings.required("public-base", .webFolder)
+        var options = Options(members, publicBase: base ?? "")
+        options.note = settings.value("note", .text, default: options.note)
+        guard let media = media(members, &settings), base != nil else { return nil }
+        return { [options] resources in
+            AttachmentStage(options, source: try resources.media(media, resources.log), texts: resources.texts)
+        }
+    }
+
+    private static func media(_ members: MediaMembers, _ settings: inout SettingReader) -> MediaSettings? {
+        let folder = settings.required("store", .file)
+        let known = settings.problems.count
+        let hosts = settings.list("allow-hosts", .hostPattern)
+        if hosts.isEmpty, settings.problems.count == known {
+            settings.report("allow-hosts", "name the hosts that media may come from, or \"*\" for any public one")
+        }
+        var media = MediaSettings(members, folder: folder ?? "", hosts: hosts)
+        media.allowsHTTP = settings.value("allow-http", .bool, default: media.allowsHTTP)
+        let hour = Duration.seconds(3600)
+        media.age = settings.value("keep-for", .duration(hour...hour * 87_600), default: media.age)
+        media.capacity = settings.value(
+            "keep-at-most", .byteSize(100_000_000...1_000_000_000_000_000), default: media.capacity)
+        return folder == nil || hosts.isEmpty ? nil : media
+    }
+}
+
+extension SettingFormat where Value == HostPattern {
+    package static var hostPattern: Self {
+        Self(
+            expected: "a host such as cdn.example.com, *.example.com or cdn.example.com:8443", { HostPattern($0) },
+            render: \.description)
+    }
+}
+
+extension SettingFormat where Value == String {
+    /// A URL below which there is more: it ends in a slash, which may be left out.
+    package static var webFolder: Self {
+        Self(
+            expected: "a URL such as https://media.example.com/",
+            { text in
+                let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+                let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\?#@".utf8.contains($0) }
+                guard let scheme, isPlain, !text.dropFirst(scheme.count).drop(while: { $0 == "/" }).isEmpty else {
+                    return nil
+                }
+                return text.hasSuffix("/") ? text : "\(text)/"
+            }, render: { $0 })
+    }
+}

@@ -1,0 +1,206 @@
+package import PushmillPayload
+
+/// Media that is kept, by what it is.
+package struct Media: Sendable, Hashable {
+    /// The file's name: the SHA-256 of its bytes as hex, and the type's extension.
+    package let name: String
+    package let type: MediaType
+    /// In bytes; nil where only its name is known.
+    package let size: Int?
+
+    private static let hashLength = 64
+
+    package init(hash: String, type: MediaType, size: Int) {
+        name = "\(hash).\(type.fileExtension)"
+        self.type = type
+        self.size = size
+    }
+
+    /// Nil for what is no such name.
+    package init?(name: String, size: Int? = nil) {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].count == Self.hashLength,
+            parts[0].allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
+            let type = MediaType.allCases.first(where: { $0.fileExtension.utf8.elementsEqual(parts[1]) })
+        else { return nil }
+        self.name = name
+        self.type = type
+        self.size = size
+    }
+}
+
+/// What a notification can show, by Apple's list.
+package enum MediaType: String, CaseIterable, Sendable {
+    case jpeg = "image/jpeg"
+    case png = "image/png"
+    case gif = "image/gif"
+    case aiff = "audio/aiff"
+    case wav = "audio/wav"
+    case mp3 = "audio/mpeg"
+    case m4a = "audio/mp4"
+    case mpeg = "video/mpeg"
+    case mp4 = "video/mp4"
+    case avi = "video/x-msvideo"
+
+    package var fileExtension: String {
+        switch self {
+        case .jpeg: "jpg"
+        case .png: "png"
+        case .gif: "gif"
+        case .aiff: "aiff"
+        case .wav: "wav"
+        case .mp3: "mp3"
+        case .m4a: "m4a"
+        case .mpeg: "mpg"
+        case .mp4: "mp4"
+        case .avi: "avi"
+        }
+    }
+
+    /// The most bytes of it that a device takes.
+    package var sizeLimit: Int {
+        switch self {
+        case .jpeg, .png, .gif: 10_000_000
+        case .aiff, .wav, .mp3, .m4a: 5_000_000
+        case .mpeg, .mp4, .avi: 50_000_000
+        }
+    }
+}
+
+/// Why there is no media. Its word is the stage's `failed:reason`.
+package enum MediaFailure: Error, CaseIterable {
+    case malformedURL, forbiddenHost, forbiddenAddress, unreachable, certificate, status, redirects, broken, tooLarge
+    case unsupportedType, storage
+    /// The message has left without it.
+    case abandoned
+
+    package var reason: StaticString {
+        switch self {
+        case .malformedURL: "url"
+        case .forbiddenHost: "host"
+        case .forbiddenAddress: "address"
+        case .unreachable: "unreachable"
+        case .certificate: "certificate"
+        case .status: "status"
+        case .redirects: "redirects"
+        case .broken: "broken"
+        case .tooLarge: "too-large"
+        case .unsupportedType: "type"
+        case .storage: "storage"
+        case .abandoned: "abandoned"
+        }
+    }
+}
+
+/// Which media is fetched, and where and how long it is kept.
+package struct MediaSettings: Sendable, Equatable {
+    package var members: MediaMembers
+    /// Files of it are named by `Media.name`; others in it are left alone.
+    package var folder: String
+    package var hosts: [HostPattern]
+    package var allowsHTTP = false
+    /// Since its last use.
+    package var age = Duration.seconds(168 * 3600)
+    /// In bytes, of all of it together.
+    package var capacity = 10_000_000_000
+
+    package init(_ members: MediaMembers, folder: String, hosts: [HostPattern]) {
+        self.members = members
+        self.folder = folder
+        self.hosts = hosts
+    }
+}
+
+/// Where media comes from. Used by all shards at once.
+package protocol MediaSource: AnyObject, Sendable {
+    /// What is behind the URL where that can be said without waiting; nil where `media` has to be asked.
+    func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media?
+
+    /// Gives what is behind the URL, once it is kept; without suspending where that is known. Listens to cancellation.
+    /// Nil where nothing is fetched and nobody knows.
+    func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media?
+}
+
+extension MediaSource {
+    package func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? { nil }
+}
+
+/// The places in a payload that tell of media.
+package struct MediaMembers: Sendable, Equatable {
+    package var url: JSONPointer
+    /// The type by its MIME name.
+    package var type: JSONPointer?
+    /// The number of bytes.
+    package var size: JSONPointer?
+
+    package init(url: JSONPointer) { self.url = url }
+}
+
+/// Hosts that media may come from: one by its name or address, `*.example.com` for those below a name, `*` for any. Behind a
+/// colon a port; without one the scheme's own, 443 for https.
+package struct HostPattern: Sendable, Hashable {
+    private enum Kind: Hashable {
+        case any
+        case host(String)
+        /// With the dot before it.
+        case below(String)
+    }
+
+    private let kind: Kind
+    private let port: UInt16?
+
+    /// Nil for what is none of these; a path is no part of it.
+    package init?(_ text: String) {
+        let (name, port) = Self.split(text.lowercased())
+        self.port = port
+        if name == "*" {
+            kind = .any
+            return
+        }
+        let isBelow = name.hasPrefix("*.")
+        let host = isBelow ? String(name.dropFirst(2)) : name
+        let isAddress = host.hasPrefix("[") && host.hasSuffix("]") && !isBelow
+        let isLegal = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+            case UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"): isAddress
+            default: false
+            }
+        }
+        guard isLegal, !host.isEmpty, !host.hasPrefix("."), !host.hasSuffix("."), !host.contains("..") else {
+            return nil
+        }
+        kind = isBelow ? .below(".\(host)") : .host(host)
+    }
+
+    /// A port that is none stays with the name, where it is no part of one.
+    private static func split(_ text: String) -> (name: String, port: UInt16?) {
+        guard let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") else { return (text, nil) }
+        let digits = text[text.index(after: colon)...]
+        guard let port = UInt16(digits), port > 0, "\(port)" == digits else { return (text, nil) }
+        return (String(text[..<colon]), port)
+    }
+
+    /// `host` is in lower case; `isUsual`: the port is the scheme's own.
+    package func admits(_ host: String, port: Int, isUsual: Bool) -> Bool {
+        guard self.port.map({ Int($0) == port }) ?? isUsual else { return false }
+        return switch kind {
+        case .any: true
+        case .host(let name): host == name
+        case .below(let suffix): host.hasSuffix(suffix) && host.utf8.count > suffix.utf8.count
+        }
+    }
+}
+
+extension HostPattern: CustomStringConvertible {
+    package var description: String {
+        let name =
+            switch kind {
+            case .any: "*"
+            case .host(let name): name
+            case .below(let suffix): "*\(suffix)"
+            }
+        return port.map { "\(name):\($0)" } ?? name
+    }
+}

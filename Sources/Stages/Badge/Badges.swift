@@ -1,0 +1,70 @@
+public import PushmillPayload
+
+/// Counts in memory, of a recipient in an app.
+package struct BadgeCounts: Sendable {
+    private struct Key: Hashable {
+        let recipient: [UInt8]
+        let app: [UInt8]
+    }
+
+    private var counts: [Key: Int32] = [:]
+    private let start: Start
+
+    /// What the count is taken to be before a record, where nothing has counted before.
+    package typealias Start = @Sendable (InputRecord) -> Int32
+
+    package init(start: @escaping Start = { _ in 0 }) { self.start = start }
+
+    /// The count of the record's recipient in the app of its `apns-topic`.
+    subscript(record: InputRecord) -> Int32 { counts[Self.key(record)] ?? start(record) }
+
+    mutating func apply(_ operation: BadgeOperation, _ record: InputRecord) {
+        let key = Self.key(record)
+        counts[key] = operation.applied(to: counts[key] ?? start(record))
+    }
+
+    private static func key(_ record: InputRecord) -> Key {
+        Key(recipient: record.recipient.map(Array.init) ?? [], app: record.app.map(Array.init) ?? [])
+    }
+}
+
+// MARK: - As text
+
+extension BadgeCounts {
+    /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`.
+    package init(lines: [UInt8]) throws(BadgeCountsError) {
+        self.init()
+        for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            guard line.contains(where: { $0 > 0x20 }) else { continue }
+            guard let (key, count) = Self.entry(line) else { throw BadgeCountsError(line: index + 1) }
+            counts[key] = count
+        }
+    }
+
+    private static func entry(_ line: ArraySlice<UInt8>) -> (Key, Int32)? {
+        guard let document = try? JSONDocument(String(decoding: line, as: UTF8.self)),
+            let recipient = document.member("recipient", of: document.root).flatMap(document.string),
+            let count = document.member("count", of: document.root).flatMap(document.integer),
+            let number = Int32(exactly: count), number >= 0
+        else { return nil }
+        let app = document.member("app", of: document.root).flatMap(document.string) ?? ""
+        return (Key(recipient: Array(recipient.utf8), app: Array(app.utf8)), number)
+    }
+}
+
+package struct BadgeCountsError: Error, CustomStringConvertible {
+    let line: Int
+
+    package var description: String {
+        "line \(line): expected an object with `recipient`, `app` and `count` (0 to 2147483647)"
+    }
+}
+
+/// The stage that keeps a count for each recipient and app. It reads the count before the message in its context, and
+/// leaves what the message does to it in `NotificationContent.badgeOperation`, which is carried out once the content is
+/// published. Its edits need no I/O, so `timeWillExpire` counts as `didReceive` does; the chain calls that one alone for
+/// a message that had expired before its turn.
+public protocol CountingStage: Stage {
+    /// A clearing push, of badge 0 and without an alert, passes untouched. Tells the operation and what to report.
+    func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult)
+}

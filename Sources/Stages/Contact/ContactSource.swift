@@ -1,0 +1,111 @@
+public import PushmillLocalization
+
+/// Where a configuration keeps contacts.
+public enum ContactSource: Sendable, Hashable {
+    /// The embedded store.
+    case state
+    /// JSON Lines.
+    case file(String)
+    /// Compacted.
+    case topic(String)
+
+    package var isFile: Bool {
+        if case .file = self { true } else { false }
+    }
+}
+
+extension ContactSource: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .state: "state"
+        case .file(let path): path
+        case .topic(let name): "topic:\(name)"
+        }
+    }
+}
+
+extension ConfiguredStage {
+    /// Nil for a stage without contacts.
+    package var contactSource: ContactSource? {
+        contactSetting("source").flatMap { try? SettingFormat.contactSource.parse($0, "") }
+    }
+
+    /// A recipient's contacts lie in the topic's partition of the number that the recipient's events have.
+    package var hasCoPartitionedContacts: Bool {
+        contactSetting("co-partitioned").flatMap { try? SettingFormat.bool.parse($0, "") } ?? false
+    }
+
+    private func contactSetting(_ key: String) -> String? {
+        guard name == "contact", case .map(let members) = settings.value,
+            case .scalar(let text)? = members.first(where: { $0.key == key })?.value.value
+        else { return nil }
+        return text
+    }
+}
+
+extension SettingFormat where Value == ContactSource {
+    /// `state`, `topic:NAME` or a file.
+    package static var contactSource: Self {
+        Self(
+            isSecret: false,
+            parse: { text, folder throws(SettingMismatch) in
+                if text == "state" { return .state }
+                guard text.hasPrefix("topic:") else { return .file(try SettingFormat<String>.file.parse(text, folder)) }
+                let name = String(text.dropFirst("topic:".count))
+                return .topic(try SettingFormat<String>.topic.parse(name, folder))
+            }, render: \.description)
+    }
+}
+
+/// The names under which recipients know others. Every shard uses it at once.
+public protocol ContactBook: AnyObject, Sendable {
+    /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
+    /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
+    /// not call the book.
+    func find(
+        _ id: RawSpan, of owner: RawSpan, _ body: (_ name: Span<UInt8>, TextDirection) -> Void
+    ) throws(ContactsUnavailable) -> Bool
+}
+
+/// The names cannot be read now.
+public struct ContactsUnavailable: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) { self.description = description }
+}
+
+/// Whose contacts are everyone's: the shared directory.
+public enum ContactDirectory {
+    public static let owner = "*"
+}
+
+/// A name as it may stand in somebody else's text.
+public enum ContactName {
+    /// Without control characters, and without what would turn the direction of the text around it. White space of any
+    /// kind becomes a space. Empty for a name of which nothing is left to see.
+    public static func clean(_ name: RawSpan) -> [UInt8] {
+        let cleaned = name.withUnsafeBytes { name in
+            // Printable ASCII is as it should be.
+            name.allSatisfy { (0x20..<0x7F).contains($0) } ? Array(name) : clean(String(decoding: name, as: UTF8.self))
+        }
+        return cleaned.allSatisfy { $0 == UInt8(ascii: " ") } ? [] : cleaned
+    }
+
+    private static func clean(_ name: String) -> [UInt8] {
+        var cleaned: [UInt8] = []
+        for scalar in name.unicodeScalars {
+            if let scalar = shown(scalar), let encoded = UTF8.encode(scalar) { cleaned.append(contentsOf: encoded) }
+        }
+        return cleaned
+    }
+
+    private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+        switch scalar.value {
+        case 0x09...0x0D, 0x85, 0x2028, 0x2029: " "
+        case 0x00...0x1F, 0x7F...0x9F: nil
+        // Embeddings and overrides; isolates.
+        case 0x202A...0x202E, 0x2066...0x2069: nil
+        default: scalar
+        }
+    }
+}

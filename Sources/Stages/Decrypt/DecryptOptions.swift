@@ -1,0 +1,261 @@
+package import PushmillCiphers
+package import PushmillPayload
+
+package struct DecryptOptions: Sendable {
+    package final class Field: Sendable {
+        package enum Target: Sendable {
+            case member(JSONPointer)
+            /// The plaintext is an object, of which the listed members go into the alert and the payload.
+            case merge
+        }
+
+        package static let standardMembers = AlertText.allCases.map { "\($0.member)" }
+
+        package let from: JSONPointer
+        package let target: Target
+        /// What is taken of an object that is merged, in UTF-8. What else it holds may be no one's to read.
+        let members: [[UInt8]]
+        /// Of the ciphertext.
+        let encoding: BinaryEncoding
+        /// The texts are written as in HTML.
+        let hasEntities: Bool
+        /// The text of the alert that the target is.
+        let text: AlertText?
+        /// The ciphertext gives its place to the plaintext.
+        let isInPlace: Bool
+
+        package init(
+            from: JSONPointer = JSONPointer(member: "ENCRYPTED_DATA"), to target: Target = .member(JSONPointer(.body)),
+            members: [String] = standardMembers, encoding: BinaryEncoding = .auto, hasEntities: Bool = false
+        ) {
+            self.from = from
+            self.target = target
+            self.members = members.map { Array($0.utf8) }
+            self.encoding = encoding
+            self.hasEntities = hasEntities
+            switch target {
+            case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
+            case .merge: (text, isInPlace) = (nil, false)
+            }
+        }
+    }
+
+    /// What nothing authenticates is read only where it is named.
+    package var formats: [CiphertextFormat] = [.jwe, .aesGCM, .chaCha20, .webPush]
+    package var derivation = PassphraseDerivation.sha256
+    /// Where web push's older form keeps the sender's public key and the salt.
+    package var draft = (point: DraftValue("dh", member: "k"), salt: DraftValue("salt", member: "s"))
+    package var keyNames = [
+        ValueSource.member(JSONPointer(member: "ENCRYPTION_KEY_ID")), .header(Array("encryption-key-id".utf8)),
+        .recipient,
+    ]
+    /// The key that has the recipient's name is the only one, whatever the message and the ciphertext say.
+    package var bindsKeys = false
+    /// How long keys that were replaced open what was on its way.
+    package var keyGrace = KeySetFile.grace
+    package var fields = [Field()]
+    /// What is shown of a text that cannot be read: the catalog's text of this key, or else the words themselves. Nil
+    /// leaves the alert as it came.
+    package var placeholder: String? = "(Encrypted)"
+    /// A message without the ciphertext is not to be taken for one that had it.
+    package var isRequired = false
+
+    package init() {}
+}
+
+/// One of the two values that come beside the ciphertext in web push's older form.
+package struct DraftValue: Sendable {
+    var from: ValueSource
+    package var encoding = BinaryEncoding.auto
+    /// What it is called in the draft's headers, `Crypto-Key` and `Encryption`.
+    let parameter: StaticString
+    /// The text is such a header as it came.
+    package var isInHeader = false
+
+    init(_ parameter: StaticString, member: String) {
+        self.parameter = parameter
+        from = .member(JSONPointer(member: member))
+    }
+
+    /// Nil where there is none.
+    func bytes(_ content: NotificationContent, _ context: StageContext) -> [UInt8]? {
+        from.withBytes(content, context) { bytes(in: $0) } ?? nil
+    }
+
+    /// Nil for a header without it.
+    func bytes(in text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }
+        return Self.value(of: parameter, in: text).map { BinaryText.bytes($0.span, as: encoding) }
+    }
+
+    /// The value in a line such as `keyid=p256dh;dh="BN…",p256ecdsa=…`; the first, where there are several.
+    private static func value(
+        of parameter: StaticString, in line: UnsafeBufferPointer<UInt8>
+    ) -> UnsafeBufferPointer<UInt8>? {
+        let name = UnsafeBufferPointer(start: parameter.utf8Start, count: parameter.utf8CodeUnitCount)
+        for part in line.split(whereSeparator: { ";,".utf8.contains($0) }) {
+            guard let end = part.firstIndex(of: UInt8(ascii: "=")),
+                trim(part[..<end], " \t").elementsEqual(name, by: { $0 | 0x20 == $1 })
+            else { continue }
+            return UnsafeBufferPointer(rebasing: trim(trim(part[(end + 1)...], " \t"), "\""))
+        }
+        return nil
+    }
+
+    private static func trim(
+        _ text: Slice<UnsafeBufferPointer<UInt8>>, _ bytes: String
+    ) -> Slice<UnsafeBufferPointer<UInt8>> {
+        var text = text.drop { bytes.utf8.contains($0) }
+        while let last = text.last, bytes.utf8.contains(last) { text.removeLast() }
+        return text
+    }
+}
+
+extension WebPushForm.Draft {
+    /// Nil if they are no point of the curve and no salt, as `values` has them written.
+    package init?(point: String, salt: String, as values: (point: DraftValue, salt: DraftValue)) {
+        guard let point = Array(point.utf8).withUnsafeBufferPointer(values.point.bytes),
+            let salt = Array(salt.utf8).withUnsafeBufferPointer(values.salt.bytes)
+        else { return nil }
+        self.init(point: point, salt: salt)
+    }
+}
+
+extension DecryptStage {
+    static let entry = StageEntry("decrypt") { settings in
+        guard let (options, keys) = read(&settings) else { return nil }
+        return { resources in
+            DecryptStage(
+                options, keys: try keys.map { try KeySetFile.open($0, resources, grace: options.keyGrace) },
+                texts: resources.texts)
+        }
+    }
+
+    /// The options, and the file of the keys if the formats need any; nil after a problem.
+    private static func read(_ settings: inout SettingReader) -> (DecryptOptions, keys: String?)? {
+        var options = DecryptOptions()
+        options.formats = settings.list("formats", .choice(CiphertextFormat.self), default: options.formats)
+        let isKeyless = options.formats == [.rot13]
+        if options.formats.contains(.rot13), !isKeyless {
+            settings.report("formats", "rot13 cannot be told from the other forms and has to stand alone")
+        }
+        if options.formats.isEmpty, settings.problems.isEmpty {
+            settings.report("formats", "no form of ciphertext is allowed")
+        }
+        let keys = isKeyless ? settings.optional("keys", .file) : settings.required("keys", .file)
+        options.keyGrace = settings.value("key-grace", .duration(.zero ... .seconds(86_400)), default: options.keyGrace)
+        options.derivation = settings.map("openssl", PassphraseDerivation.init)
+        options.draft = settings.map("webpush") { settings in
+            let areInHeaders = settings.value("header-lines", .bool, default: false)
+            return (
+                DraftValue(&settings, "dh", areInHeaders, default: options.draft.point),
+                DraftValue(&settings, "salt", areInHeaders, default: options.draft.salt)
+            )
+        }
+        let standard = options.keyNames
+        options.keyNames = settings.list("key-id-from", .source, default: standard)
+        options.bindsKeys = settings.value("key-binding", .binding, default: false)
+        // The default names recipients too, and says nothing of how keys are named: only the set's ids can. Where its file
+        // is not there to be looked at nothing is said.
+        if let keys, !options.bindsKeys, options.keyNames.contains(where: \.isOfTheRecord),
+            options.keyNames != standard || KeySetFile.mayHaveOwners(keys)
+        {
+            settings.warn(
+                "key-binding",
+                """
+                keys are named after recipients, and a ciphertext may name another's: `recipient` binds them; where they \
+                are not, name `key-id-from` without recipient
+                """)
+        }
+        options.isRequired = settings.value("required", .bool, default: options.isRequired)
+        options.fields = settings.maps("fields", implied: 1) { settings in
+            let standard = DecryptOptions.Field()
+            let from = settings.value("from", .pointer, default: standard.from)
+            let target = settings.value("to", .target, default: standard.target)
+            return DecryptOptions.Field(
+                from: from, to: target, members: members(of: target, &settings),
+                encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding),
+                hasEntities: settings.value("html-entities", .bool, default: standard.hasEntities))
+        }
+        if options.fields.isEmpty { settings.report("fields", "there is nothing to decrypt") }
+        let placeholder = settings.value("placeholder", .name, default: "(Encrypted)")
+        options.placeholder = placeholder == "none" ? nil : placeholder
+        return (options, keys)
+    }
+
+    private static func members(of target: DecryptOptions.Field.Target, _ settings: inout SettingReader) -> [String] {
+        guard case .merge = target else {
+            let members = settings.list("members", .name)
+            if !members.isEmpty { settings.report("members", "goes with `to: merge` alone") }
+            return []
+        }
+        let members = settings.list("members", .name, default: DecryptOptions.Field.standardMembers)
+        if members.isEmpty { settings.report("members", "nothing of the object is taken") }
+        if members.contains("aps") {
+            settings.report("members", "`aps` is never taken: an object that has it is refused")
+        }
+        return members
+    }
+}
+
+extension DraftValue {
+    fileprivate init(
+        _ settings: inout SettingReader, _ name: String, _ isInHeader: Bool, default standard: DraftValue
+    ) {
+        self = standard
+        self.isInHeader = isInHeader
+        from = settings.value("\(name)-from", .source, default: from)
+        encoding = settings.value("\(name)-encoding", .choice(BinaryEncoding.self), default: encoding)
+    }
+}
+
+extension PassphraseDerivation {
+    fileprivate init(_ settings: inout SettingReader) {
+        let digest = settings.value("digest", .choice(Digest.self), default: .sha256)
+        let iterations = settings.optional("iterations", .integer(Self.iterationLimits))
+        if let derivation = PassphraseDerivation(digest, iterations: iterations) {
+            self = derivation
+        } else {
+            settings.report("digest", "PBKDF2 (iterations) goes with sha256 only")
+            self = .sha256
+        }
+    }
+}
+
+extension KeySetFile {
+    /// The keys in force, read again when the file changes.
+    static func open(
+        _ path: String, _ resources: StageResources, grace: Duration = KeySetFile.grace
+    ) throws -> ReloadableFile<KeyRing> {
+        let (log, refusesSamples) = (resources.log, resources.refusesSamples)
+        let file = try ReloadableFile<KeyRing>(path: path) { path, before in
+            try KeySetFile.read(path, replacing: before, grace: grace, refusesSamples: refusesSamples) {
+                log(.warning, $0)
+            }
+        }
+        resources.watch(file)
+        return file
+    }
+}
+
+extension SettingFormat where Value == Bool {
+    /// `none`, or whose name the key has to have.
+    fileprivate static var binding: Self { .choice([false, true]) { $0 ? "recipient" : "none" } }
+}
+
+extension SettingFormat where Value == DecryptOptions.Field.Target {
+    fileprivate static var target: Self {
+        Self(
+            expected: "a JSON Pointer such as /aps/alert/body, or merge", candidates: ["merge"],
+            { text in
+                if text == "merge" { return .merge }
+                return text.isEmpty ? nil : JSONPointer(text).map { .member($0) }
+            },
+            render: { target in
+                switch target {
+                case .merge: "merge"
+                case .member(let pointer): pointer.description
+                }
+            })
+    }
+}

@@ -1,0 +1,186 @@
+package import PushmillCiphers
+package import PushmillPayload
+
+/// Puts the plaintext in the place of what came encrypted. Where it cannot, "(Encrypted)" is shown and the ciphertext
+/// stays for the device to try.
+package final class DecryptStage: Stage {
+    package let name = "decrypt"
+    package let results = DecryptFailure.allCases.map { StageResult.failed($0.reason) }
+    let options: DecryptOptions
+    private let decryptor: Decryptor
+    /// Nil for a cipher without keys.
+    private let keys: ReloadableFile<KeyRing>?
+    private let texts: SharedTexts
+    private let pool = ScratchPool()
+
+    /// `texts` may have the placeholder in the recipient's language.
+    package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?, texts: SharedTexts = SharedTexts()) {
+        self.options = options
+        self.keys = keys
+        self.texts = texts
+        decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
+    }
+
+    /// Only PBKDF2 takes so long that it is waited for.
+    package var isImmediate: Bool { !decryptor.needsTime }
+
+    /// Nil where a key must be derived first.
+    package func didReceiveAtOnce(
+        _ content: inout NotificationContent, context: StageContext
+    ) -> StageResult? {
+        var turn = DecryptTurn()
+        return advance(&turn, &content, context) == nil ? turn.result : nil
+    }
+
+    package func didReceive(
+        _ content: inout NotificationContent, context: StageContext
+    ) async throws -> StageResult {
+        var turn = DecryptTurn()
+        while let derivation = advance(&turn, &content, context) {
+            turn.derived.append(try await decryptor.derive(derivation))
+        }
+        return turn.result
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        if options.isRequired || options.fields.contains(where: { content.node(at: $0.from) != nil }) {
+            if showPlaceholder(in: [.subtitle], of: &content, context) { content.setText(.body, to: "") }
+        }
+        return .expired
+    }
+
+    /// Goes on with the fields until all are done, or until a key must be derived.
+    func advance(
+        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
+    ) -> Derivation? {
+        while turn.position < options.fields.count {
+            if let derivation = open(options.fields[turn.position], &turn, &content, context) { return derivation }
+            turn.position += 1
+        }
+        showPlaceholder(in: turn.missingTexts, of: &content, context)
+        return nil
+    }
+
+    /// False where none is wanted, and the alert stays as it came.
+    @discardableResult
+    private func showPlaceholder(
+        in missing: [AlertText], of content: inout NotificationContent, _ context: StageContext
+    ) -> Bool {
+        guard let placeholder = options.placeholder else { return false }
+        guard !missing.isEmpty else { return true }
+        var shown = Array(placeholder.utf8)
+        _ = texts.withText(of: Array(placeholder.utf8).span, content, context) { text in
+            shown = text.withUnsafeBufferPointer { Array($0) }
+        }
+        for text in missing { content.setText(text, to: shown.span) }
+        return true
+    }
+
+    private func open(
+        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
+        _ context: StageContext
+    ) -> Derivation? {
+        guard let node = content.node(at: field.from) else {
+            if options.isRequired { turn.failed(field, .malformed) }
+            return nil
+        }
+        do throws(DecryptFailure) {
+            return try pool.with { (scratch) throws(DecryptFailure) in
+                let ring =
+                    try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys.version, keys.value) }
+                    ?? .empty
+                let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
+                    try text.withUnsafeBytes { (text) throws(DecryptFailure) in
+                        try decryptor.open(text, as: field.encoding, &scratch, ring, turn.derived) {
+                            (need, ring) throws(DecryptFailure) in
+                            try key(for: need, in: ring, content, context)
+                        } draft: {
+                            draft(content, context)
+                        }
+                    }
+                }
+                switch opened {
+                case .underived(let derivation)?: return derivation
+                case .text(let plaintext, let isAuthenticated)?:
+                    do throws(DecryptFailure) {
+                        try field.put(plaintext, into: &content, &scratch)
+                    } catch {
+                        throw isAuthenticated ? error : .authentication
+                    }
+                case nil: throw .malformed
+                }
+                turn.opened(field)
+                return nil
+            }
+        } catch {
+            turn.failed(field, error)
+            return nil
+        }
+    }
+
+    /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
+    private func key(
+        for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
+    ) throws(DecryptFailure) -> DecryptionKey {
+        if options.bindsKeys {
+            let own = ValueSource.recipient.withBytes(content, context) {
+                ring.key(named: UnsafeRawBufferPointer($0), for: need)
+            }
+            guard let key = own ?? nil else { throw .noKey }
+            return key
+        }
+        for name in options.keyNames {
+            let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
+            guard let named else { continue }
+            if let key = named { return key }
+            guard name.isOfTheRecord else { throw .noKey }
+        }
+        guard let key = ring.key(for: need) else { throw .noKey }
+        return key
+    }
+
+    private func draft(_ content: NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
+        guard let point = options.draft.point.bytes(content, context),
+            let salt = options.draft.salt.bytes(content, context)
+        else { return nil }
+        return WebPushForm.Draft(point: point, salt: salt)
+    }
+}
+
+extension ValueSource {
+    /// True for what says whose the message is and nothing about keys.
+    var isOfTheRecord: Bool { self == .recipient || self == .key }
+}
+
+/// One message on its way through the fields, which may have to wait for keys in between.
+struct DecryptTurn {
+    /// The field that is next.
+    var position = 0
+    /// What was waited for.
+    var derived: [Decryptor.DerivedKey] = []
+
+    private var failure: DecryptFailure?
+    private var hasOpened = false
+    private var isBodyOpened = false
+    private var missing: [DecryptOptions.Field] = []
+
+    mutating func opened(_ field: DecryptOptions.Field) {
+        hasOpened = true
+        if field.text == .body { isBodyOpened = true }
+    }
+
+    mutating func failed(_ field: DecryptOptions.Field, _ failure: DecryptFailure) {
+        self.failure = self.failure ?? failure
+        missing.append(field)
+    }
+
+    var result: StageResult {
+        if let failure { return .failed(failure.reason) }
+        return hasOpened ? .ok : .skipped
+    }
+
+    /// The texts that are missing. What is missing elsewhere is told in the body, unless that has its text.
+    var missingTexts: [AlertText] {
+        missing.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
+    }
+}

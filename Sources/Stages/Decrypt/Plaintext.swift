@@ -1,0 +1,137 @@
+import PushmillCiphers
+import PushmillPayload
+
+/// Where a plaintext goes.
+extension DecryptOptions.Field {
+    /// Of an object that is merged: each is looked for among the payload's.
+    private static let maximumMembers = 256
+
+    /// Puts it into the content and removes the ciphertext; changes nothing if it fails.
+    func put(
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
+        _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
+        switch target {
+        case .member(let pointer):
+            let bytes = plaintext.bindMemory(to: UInt8.self)
+            let text = hasEntities ? HTMLText.unescape(bytes) : bytes
+            if let alertText = self.text {
+                content.setDecrypted(alertText, to: text.span)
+            } else {
+                // A number or a string may stand where the pointer goes through.
+                guard content.set(text.span, at: pointer) else { throw .malformed }
+                content.markDecrypted(at: pointer)
+            }
+        case .merge:
+            try merge(plaintext, into: &content, &scratch)
+        }
+        if !isInPlace { content.remove(from) }
+    }
+
+    private func merge(
+        _ plaintext: UnsafeMutableRawBufferPointer, into content: inout NotificationContent,
+        _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
+        let object: JSONDocument
+        do throws(PayloadError) {
+            object = try scratch.read(plaintext)
+        } catch {
+            throw .notObject
+        }
+        guard object.kind(of: object.root) == .object else { throw .notObject }
+        guard object.hasAtMost(Self.maximumMembers, in: object.root) else { throw .tooLarge }
+        let mark = content.mark()
+        do throws(DecryptFailure) {
+            try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
+                try merge(member, of: object, into: &content)
+            }
+        } catch {
+            content.rollback(to: mark)
+            throw error
+        }
+    }
+
+    private func merge(
+        _ member: JSONNode, of object: JSONDocument, into content: inout NotificationContent
+    ) throws(DecryptFailure) {
+        guard !object.isNamed("aps", member) else { throw .protectedMember }
+        let isListed = object.withName(of: member) { name in
+            name.withUnsafeBytes { name in members.contains { $0.withUnsafeBytes(name.hasBytes) } }
+        }
+        guard isListed == true else { return }
+        if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
+            let isSet: Void? = object.withText(of: member) { value in
+                guard hasEntities else { return content.setDecrypted(text, to: value) }
+                withUnsafeTemporaryAllocation(of: UInt8.self, capacity: value.count) { copy in
+                    _ = value.withUnsafeBufferPointer { copy.initialize(from: $0) }
+                    content.setDecrypted(text, to: HTMLText.unescape(copy).span)
+                }
+            }
+            guard isSet != nil else { throw .malformed }
+        } else {
+            guard content.copyMember(member, of: object) else { throw .malformed }
+            content.markDecrypted(member, of: object)
+        }
+    }
+}
+
+enum HTMLText {
+    /// The longest entity without its ampersand, and the most digits of a number.
+    private static let longest = 10
+
+    /// Puts characters in the place of their entities (`&amp;`, `&#39;`, `&#x27;`); what is none of those stays. Works in
+    /// place, since no entity is shorter than its character, and returns the bytes that are left.
+    static func unescape(_ text: UnsafeMutableBufferPointer<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
+        var count = 0
+        var index = 0
+        while index < text.count {
+            if text[index] == UInt8(ascii: "&"), let (scalar, end) = entity(text[(index + 1)...]) {
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    text[count] = byte
+                    count += 1
+                }
+                index = end
+            } else {
+                text[count] = text[index]
+                count += 1
+                index += 1
+            }
+        }
+        return UnsafeMutableBufferPointer(rebasing: text[..<count])
+    }
+
+    /// What begins after an ampersand, and the index after its semicolon.
+    private static func entity(
+        _ text: Slice<UnsafeMutableBufferPointer<UInt8>>
+    ) -> (scalar: Unicode.Scalar, end: Int)? {
+        guard let end = text.prefix(longest).firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let name = text[..<end]
+        let scalar = name.first == UInt8(ascii: "#") ? numbered(name.dropFirst()) : named(name)
+        return scalar.map { ($0, end + 1) }
+    }
+
+    private static func named(_ name: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
+        let known = names.first { known, _ in
+            name.elementsEqual(UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount))
+        }
+        return known?.scalar
+    }
+
+    /// Nil for what is no number, and for the character zero.
+    private static func numbered(_ digits: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
+        let isHexadecimal = digits.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
+        var code: UInt32 = 0
+        for byte in isHexadecimal ? digits.dropFirst() : digits {
+            guard let digit = JSONText.hexadecimalValue(byte), isHexadecimal || digit < 10 else { return nil }
+            code = code * (isHexadecimal ? 16 : 10) + digit
+            guard code <= 0x10FFFF else { return nil }
+        }
+        return code == 0 ? nil : Unicode.Scalar(code)
+    }
+
+    private static let names: [(name: StaticString, scalar: Unicode.Scalar)] = [
+        ("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", "\""), ("apos", "'"), ("nbsp", "\u{A0}"), ("hellip", "…"),
+        ("ndash", "–"), ("mdash", "—"), ("lsquo", "‘"), ("rsquo", "’"), ("ldquo", "“"), ("rdquo", "”"), ("laquo", "«"),
+        ("raquo", "»"), ("bull", "•"), ("middot", "·"), ("copy", "©"), ("reg", "®"), ("trade", "™"), ("euro", "€"),
+    ]
+}

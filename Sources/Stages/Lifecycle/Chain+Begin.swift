@@ -1,0 +1,119 @@
+public import PushmillPayload
+
+/// A message's turn: what can be said of it before any stage runs.
+extension Chain {
+    /// Bytes of a recipient and the app. What is longer is nobody's: a changelog could not take its count.
+    private static var longestAccount: Int { 4096 }
+
+    /// Whose count the record's message may change: its recipient's, in the app of its `apns-topic`. Nil where nobody's.
+    /// The bytes are the record's.
+    public static func account(
+        of record: InputRecord
+    ) -> (recipient: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer?)? {
+        let app = record.app
+        guard let recipient = record.recipient, isAccount(recipient, app) else { return nil }
+        return (recipient, app)
+    }
+
+    /// Whether a recipient in an app can have a count.
+    public static func isAccount(_ recipient: UnsafeRawBufferPointer, _ app: UnsafeRawBufferPointer?) -> Bool {
+        !recipient.isEmpty && recipient.count + (app?.count ?? 0) <= longestAccount
+    }
+
+    /// The delivery is clear and its record has been filled. `taken` is when that came from the input, `wallClock` the
+    /// milliseconds since 1970 by which it may have expired, `count` its account's before this message, nil where there
+    /// is no account or nothing counts; if the message `isCounted` in it, it is shown and not changed. A message that is
+    /// late for its deadline gets last-chance edits alone.
+    public func begin(
+        _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
+    ) -> Step {
+        guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
+        delivery.phase = .ended
+        delivery.isCounted = isCounted
+        if let verdict = read(delivery, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
+            return .ended(verdict)
+        }
+        return begin(delivery, &delivery.content, now: now)
+    }
+
+    /// From here on the content is passed beside its delivery: a member of a class is copied for each call that reads it.
+    private func begin(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+        if let verdict = gate(delivery, &content, now: now) { return .ended(verdict) }
+        observer?.stagesWillBegin(content)
+        return runStages(delivery, &content, now: now)
+    }
+
+    /// Nil where there is a payload.
+    func read(_ delivery: Delivery, taken: Instant, wallClock: Int64, count: Int32?) -> Verdict? {
+        delivery.prepare(
+            stages: links.count, deadline: taken + settings.deadline, wallClock: wallClock, count: count)
+        guard let value = delivery.record.value else {
+            return deadLetter(delivery, .nullValue, message: "the record has no value")
+        }
+        do throws(PayloadError) {
+            guard try readPayload(value, delivery) else {
+                return deadLetter(delivery, .nullValue, message: "the CloudEvent has no data")
+            }
+        } catch {
+            return deadLetter(delivery, DeadLetterReason(error), message: error.description)
+        }
+        delivery.untouched = delivery.content.mark()
+        return nil
+    }
+
+    /// False for an event without data.
+    private func readPayload(_ value: UnsafeRawBufferPointer, _ delivery: Delivery) throws(PayloadError) -> Bool {
+        let type = delivery.record.value(of: .contentType)
+        delivery.isStructured = type.map(CloudEvent.isStructured) ?? false
+        guard delivery.isStructured else {
+            try delivery.content.read(value)
+            return true
+        }
+        var event = delivery.event.take() ?? CloudEvent()
+        defer { delivery.event = event }
+        guard try event.read(value) else { return false }
+        try event.readData(into: &delivery.content)
+        return true
+    }
+
+    /// Nil where the stages are to run.
+    private func gate(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Verdict? {
+        let isExpired = delivery.record.hasExpired(at: delivery.wallClock)
+        if isExpired, !settings.publishesExpired { return Verdict(.expired, to: .nowhere) }
+
+        let showsText = content.hasAlertText
+        let isOpen = showsText && content.isMutable
+        if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery, &content) }
+        if counts, !showsText, content.badge == 0 { clear(delivery, &content) }
+        if isOpen { countExpired(delivery, &content) }
+        return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
+    }
+
+    private func clear(_ delivery: Delivery, _ content: inout NotificationContent) {
+        forEachCountingStage(delivery, &content) { stage, content, context in
+            let (operation, result) = stage.didPass(clearing: content, context: context)
+            content.badgeOperation = operation
+            return result
+        }
+    }
+
+    private func countExpired(_ delivery: Delivery, _ content: inout NotificationContent) {
+        forEachCountingStage(delivery, &content) { stage, content, context in
+            stage.timeWillExpire(&content, context: context)
+        }
+    }
+
+    private func forEachCountingStage(
+        _ delivery: Delivery, _ content: inout NotificationContent,
+        _ body: (any CountingStage, inout NotificationContent, StageContext) -> StageResult
+    ) {
+        guard counts else { return }
+        var context = context(delivery)
+        for (index, link) in links.enumerated() {
+            guard let stage = link.counting, link.applies(to: content, delivery.record) else { continue }
+            context.stage = index
+            let result = body(stage, &content, context)
+            note(result, of: index, delivery, content)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import PushmillPayload
+
+/// Whether what the chain has made can be shown, and what is published instead.
+extension Chain {
+    func finish(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
+        guard content.hasAlertText else { return original(delivery, &content) }
+        if delivery.write(content) > delivery.sizeLimit {
+            guard content.shorten(toFit: delivery.sizeLimit) else { return original(delivery, &content) }
+            _ = delivery.write(content)
+        }
+        return publish(delivery, content, outcome)
+    }
+
+    /// The input's value, with the badge that the chain has counted.
+    private func original(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
+        let hasCounted = hasCounted(delivery)
+        let badge = content.badge
+        if let untouched = delivery.untouched { content.rollback(to: untouched) }
+        // What says so already keeps its bytes.
+        if hasCounted, content.badge != badge { content.badge = badge }
+        return publishAsItCame(delivery, &content, .original)
+    }
+
+    /// The input's value; at most the badge has been set in it.
+    func publishAsItCame(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
+        if delivery.write(content) > delivery.sizeLimit {
+            // Without its badge it is not longer than it came: an increment must not be shown as a count.
+            if content.isEdited { content.badge = nil }
+            let count = delivery.write(content)
+            guard count <= delivery.sizeLimit else {
+                return deadLetter(
+                    delivery, .tooLarge, message: "\(count) bytes, over \(delivery.sizeLimit), and no text to shorten")
+            }
+        }
+        return publish(delivery, content, outcome)
+    }
+
+    private func hasCounted(_ delivery: Delivery) -> Bool {
+        guard counts else { return false }
+        return links.indices.contains { index in
+            guard links[index].counting != nil, case .ok = delivery.results[index] else { return false }
+            return true
+        }
+    }
+
+    private func publish(_ delivery: Delivery, _ content: NotificationContent, _ outcome: Outcome) -> Verdict {
+        delivery.badgeOperation = content.badgeOperation
+        delivery.output.addHeaders(outcome, delivery, self)
+        return Verdict(outcome)
+    }
+}
+
+extension Chain {
+    /// Makes the delivery's record a dead letter: as it came, with what is wrong in headers that replace earlier ones. At
+    /// any time once the record has been filled. `counted` tells `redrive` that its badge has counted.
+    public func deadLetter(
+        _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
+    ) -> Verdict {
+        let record = delivery.record
+        if !counted { delivery.badgeOperation = nil }
+        delivery.output.clear()
+        delivery.output.setValue(record.value)
+        delivery.output.remove(KnownHeader.stages.name)
+        func put(_ name: StaticString, _ write: (inout [UInt8]) -> Void) {
+            delivery.output.remove(name)
+            delivery.output.add(name, write)
+        }
+        put(KnownHeader.outcome.name) { $0.append(Outcome.deadLetter.name) }
+        put(KnownHeader.source.name) { record.appendSource(to: &$0) }
+        put("pushmill.error.reason") { $0.append(reason.name) }
+        put("pushmill.error.message") {
+            $0.append(contentsOf: String(decoding: message.utf8.prefix(messageLimit), as: UTF8.self).utf8)
+        }
+        put("pushmill.error.stage") { $0.append(reason.step) }
+        put("pushmill.error.topic") { $0.append(contentsOf: record.source.topic.name.utf8) }
+        put("pushmill.error.partition") { $0.append(decimal: record.source.partition) }
+        put("pushmill.error.offset") { $0.append(decimal: record.source.offset) }
+        put("pushmill.error.attempt") { $0.append(decimal: record.attempt.addingReportingOverflow(1).partialValue) }
+        if counted { put(KnownHeader.counted.name) { $0.append("true") } }
+        return Verdict(.deadLetter, to: .deadLetters, reason)
+    }
+}
+
+private let messageLimit = 512
+
+/// Why a record cannot be a notification. The raw value is an index for metrics.
+public enum DeadLetterReason: Int, CaseIterable, Sendable {
+    case nullValue, notJSON, tooDeep, notObject, noAps, tooLarge, publishFailed
+
+    public var name: StaticString {
+        switch self {
+        case .nullValue: "null-value"
+        case .notJSON: "not-json"
+        case .tooDeep: "too-deep"
+        case .notObject: "not-object"
+        case .noAps: "no-aps"
+        case .tooLarge: "too-large"
+        case .publishFailed: "publish-failed"
+        }
+    }
+
+    /// Where in a message's life it was found.
+    var step: StaticString {
+        switch self {
+        case .nullValue, .notJSON, .tooDeep, .notObject, .noAps: "decode"
+        case .tooLarge: "check"
+        case .publishFailed: "publish"
+        }
+    }
+
+    init(_ error: PayloadError) {
+        self =
+            switch error {
+            case .notJSON: .notJSON
+            case .tooDeep: .tooDeep
+            case .notAnObject: .notObject
+            case .tooManyAttributes: .tooLarge
+            case .withoutAps: .noAps
+            }
+    }
+}
+
+/// The headers of what is published.
+extension OutputRecord {
+    mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ chain: Chain) {
+        let record = delivery.record
+        replace(.outcome, of: record) { $0.append(outcome.name) }
+        replace(.source, of: record) { record.appendSource(to: &$0) }
+        replace(.stages, of: record) { text in
+            if delivery.isAllOkay { return text.append(bytesOf: chain.allOkay) }
+            for index in chain.links.indices {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                chain.links[index].append(delivery.results[index], to: &text)
+            }
+        }
+        if record.value(of: .apnsID)?.isEmpty ?? true {
+            replace(.apnsID, of: record) { DerivedIdentifier(record.source).append(to: &$0) }
+        }
+        if let identifier = record.value(of: .apnsCollapseID), identifier.count > CollapseIdentifier.limit {
+            replace(.apnsCollapseID, of: record) { CollapseIdentifier.append(hashOf: identifier, to: &$0) }
+        }
+        if delivery.isStructured, let event = delivery.event { addAttributes(of: event, record) }
+    }
+
+    private mutating func replace(_ header: KnownHeader, of record: InputRecord, _ write: (inout [UInt8]) -> Void) {
+        if record.has(header) { remove(header.name) }
+        add(header.name, write)
+    }
+
+    private mutating func addAttributes(of event: CloudEvent, _ record: InputRecord) {
+        replace(.contentType, of: record) { event.appendContentType(to: &$0) }
+        event.forEachAttribute { attribute, write in
+            var name = [UInt8]("ce_".utf8)
+            name.append(contentsOf: attribute)
+            name.withUnsafeBytes { replace($0, write) }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import PushmillPayload
+
+/// The stages, one after another, and what happens to a message whose time is up. All of it on the thread that has the
+/// delivery.
+extension Chain {
+    /// The stage of a waiting delivery may have ended: takes its result and goes on. Nil where it has not: what ended was
+    /// a stage of an earlier use of the delivery.
+    public func resume(_ delivery: Delivery, now: Instant) -> Step? {
+        guard case .waiting(let work) = delivery.phase, let ended = work.takeEnd() else { return nil }
+        delivery.phase = .ended
+        let result: StageResult
+        switch ended.result {
+        case .success(let value):
+            result = value
+            delivery.content = ended.content
+        case .failure(let error):
+            // The delivery has kept what there was before the stage.
+            result = failure(error, work.context)
+        }
+        return goOn(delivery, &delivery.content, after: result, took: ended.nanoseconds, now: now)
+    }
+
+    private func goOn(
+        _ delivery: Delivery, _ content: inout NotificationContent, after result: StageResult, took: UInt64,
+        now: Instant
+    ) -> Step {
+        end(delivery, content, result, took: took)
+        return runStages(delivery, &content, now: now)
+    }
+
+    /// The time of a waiting delivery has come, `nextWakeUp`. A stage that has ended by now has its say; one that runs is
+    /// abandoned: its task is cancelled, and what it does later is dropped.
+    public func expire(_ delivery: Delivery, now: Instant) -> Step {
+        guard case .waiting(let work) = delivery.phase else { preconditionFailure("no stage of this delivery runs") }
+        if let step = resume(delivery, now: now) { return step }
+        guard now >= delivery.nextWakeUp else { return .waiting(until: delivery.nextWakeUp) }
+        guard work.abandon() else {
+            // It has ended between the two questions.
+            return expire(delivery, now: now)
+        }
+        delivery.phase = .ended
+        observer?.stageAbandoned(delivery.stageIndex, isLate: true)
+        return giveUpStage(delivery, &delivery.content, now: now)
+    }
+
+    private func giveUpStage(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+        guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+        expireStage(delivery, &content, context(delivery))
+        return runStages(delivery, &content, now: now)
+    }
+
+    /// Nothing is to come of the delivery any more. Its stage, if one runs, is cancelled and left to itself.
+    public func abandon(_ delivery: Delivery) {
+        guard case .waiting(let work) = delivery.phase else { return }
+        delivery.phase = .ended
+        if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
+    }
+
+    /// From the stage whose turn it is. `now` may be a little old; it is read anew where stages have taken time since.
+    func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
+        var context = context(delivery)
+        let isMeasured = settings.measuresStages && delivery.isMeasured
+        var now = isMeasured ? time.now : now
+        var isOld = false
+        while delivery.stageIndex < links.count {
+            let link = links[delivery.stageIndex]
+            guard link.applies(to: content, delivery.record) else {
+                end(delivery, content, .skipped, took: 0)
+                continue
+            }
+            context.stage = delivery.stageIndex
+            if !link.isImmediate {
+                if isOld { now = time.now }
+                isOld = false
+                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+            }
+            guard let result = runAtOnce(link, &content, context) else {
+                if isOld { now = time.now }
+                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+                return suspend(link, delivery, content, context, now: now)
+            }
+            var took: UInt64 = 0
+            if isMeasured {
+                let before = now
+                now = time.now
+                took = now.nanoseconds(since: before)
+            } else {
+                isOld = true
+            }
+            end(delivery, content, result, took: took)
+        }
+        return .ended(finish(delivery, &content, .modified))
+    }
+
+    /// Nil where the stage may have to wait.
+    @inline(__always)
+    private func runAtOnce(
+        _ link: ChainLink, _ content: inout NotificationContent, _ context: StageContext
+    ) -> StageResult? {
+        let mark = content.mark()
+        do {
+            if let result = try link.stage.didReceiveAtOnce(&content, context: context) { return result }
+            content.rollback(to: mark)
+            return nil
+        } catch {
+            content.rollback(to: mark)
+            return failure(error, context)
+        }
+    }
+
+    /// The stage gets a copy of the content; the delivery keeps the best attempt, and has its bytes for itself.
+    private func suspend(
+        _ link: ChainLink, _ delivery: Delivery, _ content: NotificationContent, _ context: StageContext, now: Instant
+    ) -> Step {
+        delivery.record.own()
+        delivery.nextWakeUp = min(delivery.deadline, link.budget.map(now.advanced) ?? .never)
+        var context = context
+        context.limit = delivery.nextWakeUp
+        let work = StageWork(delivery.tag, content, context, begin: now)
+        delivery.phase = .waiting(work)
+        return .suspended(until: delivery.nextWakeUp, work)
+    }
+
+    private func end(_ delivery: Delivery, _ content: NotificationContent, _ result: StageResult, took: UInt64) {
+        note(result, of: delivery.stageIndex, delivery, content, took: took)
+        delivery.stageIndex += 1
+    }
+
+    func failure(_ error: any Error, _ context: StageContext) -> StageResult {
+        if let failure = error as? StageFailure { return .failed(failure.reason) }
+        // The error itself may quote the payload.
+        context.log(.warning, "threw \(type(of: error))")
+        return .failed("error")
+    }
+
+    // MARK: - The last chance
+
+    /// The edits of the stages that have not ended, the running one included, and the best attempt that comes of them.
+    func lastChance(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
+        let context = context(delivery)
+        while delivery.stageIndex < links.count { expireStage(delivery, &content, context) }
+        return finish(delivery, &content, .bestAttempt)
+    }
+
+    /// The last-chance edit of the stage whose turn it is.
+    private func expireStage(_ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext) {
+        let link = links[delivery.stageIndex]
+        var context = context
+        context.stage = delivery.stageIndex
+        let applies = link.applies(to: content, delivery.record)
+        let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
+        end(delivery, content, result, took: 0)
+    }
+}

@@ -1,0 +1,180 @@
+public import PushmillPayload
+
+/// Takes messages through the stages: gate, stages, deadline, checks. One chain serves every shard; each calls it on its
+/// own thread with deliveries of its own. A verdict that is returned is to be carried out by the caller, who may then
+/// clear the delivery and use it again.
+public final class Chain: Sendable {
+    public struct Settings: Sendable {
+        /// From the moment a message was taken from the input.
+        public var deadline = Duration.seconds(30)
+        /// Whether messages that had expired before their turn are published.
+        public var publishesExpired = true
+        /// Whether the time that a stage takes is measured, which costs a reading of the clock for each; where it computes,
+        /// for messages that say so.
+        public var measuresStages = false
+
+        public init() {}
+    }
+
+    public enum Step: Sendable {
+        case ended(Verdict)
+        /// A stage may wait: its work is to be started on a pool, `resume` to be called when it has ended there, and at that
+        /// time `expire`. The delivery has its bytes for itself, so that the lender may have his back.
+        case suspended(until: Instant, StageWork)
+        /// `expire` was called early: at that time once more.
+        case waiting(until: Instant)
+    }
+
+    /// A stage's line about one message.
+    public typealias Log =
+        @Sendable (_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) -> Void
+
+    public let links: [ChainLink]
+    let settings: Settings
+    let time: TimeSource
+    let observer: (any ChainObserver)?
+    let log: Log
+    /// Whether a stage counts, so that `begin` wants the counts of accounts.
+    public let counts: Bool
+
+    /// What stands in `pushmill-stages` where every stage ends well.
+    let allOkay: [UInt8]
+
+    /// The name of the first that does.
+    package var countingStage: String? { links.first { $0.counting != nil }?.stage.name }
+
+    public init(
+        _ links: [ChainLink], settings: Settings = Settings(), time: TimeSource = .system,
+        observer: (any ChainObserver)? = nil, log: @escaping Log = { _, _, _, _ in }
+    ) {
+        self.links = links
+        self.settings = settings
+        self.time = time
+        self.observer = observer
+        self.log = log
+        counts = links.contains { $0.counting != nil }
+        allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
+    }
+
+    package func context(_ delivery: Delivery) -> StageContext {
+        StageContext(
+            deadline: delivery.deadline, limit: delivery.deadline, wallClock: delivery.wallClock, count: delivery.count,
+            record: delivery.record, chain: self, isCounted: delivery.isCounted)
+    }
+
+    func note(
+        _ result: StageResult, of stage: Int, _ delivery: Delivery, _ content: NotificationContent, took: UInt64 = 0
+    ) {
+        delivery.results[stage] = result
+        delivery.times[stage] = took
+        observer?.stageEnded(stage, result, nanoseconds: took, content: content)
+    }
+}
+
+/// A stage in its place in the chain.
+public final class ChainLink: Sendable {
+    public let stage: any Stage
+    /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
+    let budget: UInt64?
+    let condition: LinkCondition?
+    /// Whether it may run without a look at the clock.
+    let isImmediate: Bool
+    /// The stage, if it counts.
+    let counting: (any CountingStage)?
+    /// What stands in `pushmill-stages`: `decrypt=`, `decrypt=ok`.
+    private let label: [UInt8]
+    let okay: [UInt8]
+
+    public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
+        self.stage = stage
+        self.budget = budget?.wholeNanoseconds
+        self.condition = condition.flatMap(LinkCondition.init)
+        isImmediate = stage.isImmediate
+        counting = stage as? any CountingStage
+        label = Array("\(stage.name)=".utf8)
+        okay = label + Array("ok".utf8)
+    }
+
+    func append(_ result: StageResult, to text: inout [UInt8]) {
+        if case .ok = result { return text.append(contentsOf: okay) }
+        text.append(contentsOf: label)
+        text.append(result)
+    }
+
+    func applies(to content: NotificationContent, _ record: InputRecord) -> Bool {
+        condition?.holds(for: content, record) ?? true
+    }
+}
+
+extension [UInt8] {
+    mutating func append(_ result: StageResult) {
+        switch result {
+        case .ok: append("ok")
+        case .skipped: append("skipped")
+        case .expired: append("expired")
+        case .word(let word): append(word)
+        case .failed(let reason):
+            append("failed:")
+            append(reason)
+        }
+    }
+}
+
+/// A stage's `when:`, made ready for many messages.
+struct LinkCondition: Sendable {
+    private let categories: [[UInt8]]
+    private let topics: [[UInt8]]
+    private let pushTypes: [[UInt8]]
+    private let member: JSONPointer?
+
+    /// Nil if it asks for nothing.
+    init?(_ condition: StageCondition) {
+        categories = condition.categories.map { Array($0.utf8) }
+        topics = condition.topics.map { Array($0.utf8) }
+        pushTypes = condition.pushTypes.map { Array($0.utf8) }
+        member = condition.member
+        if categories.isEmpty, topics.isEmpty, pushTypes.isEmpty, member == nil { return nil }
+    }
+
+    func holds(for content: NotificationContent, _ record: InputRecord) -> Bool {
+        if let member, content.node(at: member) == nil { return false }
+        if !topics.isEmpty, !names(topics, record.value(of: .apnsTopic)) { return false }
+        if !pushTypes.isEmpty, !names(pushTypes, record.value(of: .apnsPushType)) { return false }
+        return categories.isEmpty || namesCategory(of: content)
+    }
+
+    private func names(_ values: [[UInt8]], _ value: UnsafeRawBufferPointer?) -> Bool {
+        guard let value else { return false }
+        return values.contains { $0.withUnsafeBytes(value.hasBytes) }
+    }
+
+    private func namesCategory(of content: NotificationContent) -> Bool {
+        guard let category = content.apsMember("category") else { return false }
+        return content.document.withText(of: category) { text in
+            text.withUnsafeBytes { names(categories, $0) }
+        } ?? false
+    }
+}
+
+/// Follows the stages. Called on the thread that has the message, so it has to be quick. Stages are known by their index
+/// in the chain.
+public protocol ChainObserver: AnyObject, Sendable {
+    /// The stages of a message are going to run.
+    func stagesWillBegin(_ content: NotificationContent)
+
+    /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.
+    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent)
+
+    /// The stage goes on without its message: the deadline or its budget has come while it ran, or else the message
+    /// was given up.
+    func stageAbandoned(_ stage: Int, isLate: Bool)
+
+    /// An abandoned stage has ended; its result is dropped. Called on a thread of the pool.
+    func abandonedStageEnded(_ stage: Int)
+}
+
+extension ChainObserver {
+    public func stagesWillBegin(_ content: NotificationContent) {}
+
+    public func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {}
+}

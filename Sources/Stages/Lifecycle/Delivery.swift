@@ -1,0 +1,140 @@
+public import PushmillPayload
+
+/// One message on its way through the chain; reused for the next when its verdict has been carried out. It belongs to one
+/// thread: a stage that may wait works on a copy.
+public final class Delivery {
+    enum Phase {
+        case clear
+        /// A stage runs on the pool.
+        case waiting(StageWork)
+        case ended
+    }
+
+    // With one owner there is no access to exclude at run time, which every message would pay for.
+
+    /// To be filled before `Chain.begin`.
+    @exclusivity(unchecked) public private(set) var record = InputRecord()
+    /// By which the owner knows it when a stage has ended on the pool.
+    @exclusivity(unchecked) public var tag = 0
+    /// Where the chain measures stages: whether it reads the clock for those of this message that compute.
+    @exclusivity(unchecked) public var isMeasured = true
+    /// What the last verdict publishes.
+    @exclusivity(unchecked) public internal(set) var output = OutputRecord()
+    /// What that does to the recipient's count.
+    @exclusivity(unchecked) public internal(set) var badgeOperation: BadgeOperation?
+    /// How the stages ended, in the order of the chain.
+    @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
+    /// How long they took, in nanoseconds; 0 for those that did not run, or where nothing is measured.
+    @exclusivity(unchecked) public internal(set) var times: [UInt64] = []
+    /// When the message leaves at the latest.
+    @exclusivity(unchecked) public internal(set) var deadline = Instant.never
+    /// The deadline, or the end of the running stage's budget if that is earlier.
+    @exclusivity(unchecked) public internal(set) var nextWakeUp = Instant.never
+
+    @exclusivity(unchecked) var phase = Phase.clear
+    /// The best attempt: while a stage runs on the pool, what there was before it.
+    @exclusivity(unchecked) package internal(set) var content = NotificationContent()
+    /// The content as it came.
+    @exclusivity(unchecked) var untouched: JSONDocument.Mark?
+    /// Whether the record is a CloudEvent, this one, and its data the payload.
+    @exclusivity(unchecked) var isStructured = false
+    @exclusivity(unchecked) var event: CloudEvent?
+    @exclusivity(unchecked) var wallClock: Int64 = 0
+    @exclusivity(unchecked) package var count: Int32?
+    /// The count has this message in it already.
+    @exclusivity(unchecked) var isCounted = false
+    /// The stage that runs or is next.
+    @exclusivity(unchecked) var stageIndex = 0
+
+    public init() {}
+
+    /// Makes the delivery ready for another message. Not inlined for the same reason as `InputRecord.fill`.
+    @inline(never)
+    public func clear() {
+        if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
+        phase = .clear
+        // A stage that is still running, or has kept its context, goes on reading the old record.
+        if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
+    }
+
+    func prepare(stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
+        self.deadline = deadline
+        self.wallClock = wallClock
+        self.count = count
+        nextWakeUp = deadline
+        stageIndex = 0
+        isStructured = false
+        badgeOperation = nil
+        output.clear()
+        if results.count != stages {
+            results = Array(repeating: .skipped, count: stages)
+            times = Array(repeating: 0, count: stages)
+        }
+        for stage in 0..<stages {
+            results[stage] = .skipped
+            times[stage] = 0
+        }
+    }
+
+    /// Every stage has ended well.
+    public var isAllOkay: Bool {
+        results.allSatisfy { if case .ok = $0 { true } else { false } }
+    }
+
+    /// What APNs takes.
+    var sizeLimit: Int { record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096 }
+
+    /// Makes the content the output's value; gives the number of bytes.
+    func write(_ content: NotificationContent) -> Int {
+        guard content.isEdited || isStructured else {
+            output.setValue(record.value)
+            return record.value?.count ?? 0
+        }
+        return output.render(content)
+    }
+}
+
+extension RecordEnvelope {
+    /// What a delivery publishes, under the coordinates of its input.
+    package init(output delivery: Delivery) {
+        self.init(input: delivery.record)
+        delivery.output.forEachRemovedHeader { name in headers.removeAll { $0.name.elementsEqual(name) } }
+        delivery.output.forEachAddedHeader { name, value in
+            headers.append(Header(name: Array(name), value: Array(value)))
+        }
+        payload = delivery.output.withValue { $0.map(Array.init) }
+    }
+}
+
+/// How a message ends. The raw value is an index for metrics.
+public enum Outcome: Int, CaseIterable, Sendable {
+    case modified, passed, bestAttempt, original, expired, deadLetter
+
+    public var name: StaticString {
+        switch self {
+        case .modified: "modified"
+        case .passed: "passed"
+        case .bestAttempt: "best-attempt"
+        case .original: "original"
+        case .expired: "expired"
+        case .deadLetter: "dead-letter"
+        }
+    }
+}
+
+/// What becomes of a message now.
+public struct Verdict: Sendable, Equatable {
+    public enum Destination: Sendable { case output, deadLetters, nowhere }
+
+    public let outcome: Outcome
+    /// Where the delivery's `output` goes. `nowhere`: an expired message that is to be dropped.
+    public let destination: Destination
+    /// For dead letters.
+    public let reason: DeadLetterReason?
+
+    init(_ outcome: Outcome, to destination: Destination = .output, _ reason: DeadLetterReason? = nil) {
+        self.outcome = outcome
+        self.destination = destination
+        self.reason = reason
+    }
+}

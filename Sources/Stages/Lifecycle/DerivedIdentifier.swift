@@ -1,0 +1,75 @@
+import PushmillCiphers
+import PushmillPayload
+
+/// The `apns-id` of a message that came without one: a UUID of version 8 that each repeat of the message gets again.
+struct DerivedIdentifier {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Within a partition no two offsets give the same: of 128 bits, all 64 that depend on the offset are kept.
+    init(_ source: Source) {
+        let place = Self.mixed(source.topic.digest ^ Self.mixed(UInt64(UInt32(bitPattern: source.partition)) &+ 1))
+        let number = Self.mixed(UInt64(bitPattern: source.offset) ^ place)
+        let version: UInt64 = 8 << 12
+        let variant: UInt64 = 2 << 62
+        // The 58 upper bits of the place around the version, then the number's 64 bits around the variant.
+        high = place & 0xFFFF_FFFF_FFFF_0000 | version | (place >> 4 & 0xFFC) | number >> 62
+        low = variant | number & 0x3FFF_FFFF_FFFF_FFFF
+    }
+
+    func append(to text: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { digits in
+            digits[8] = UInt8(ascii: "-")
+            digits[13] = UInt8(ascii: "-")
+            digits[18] = UInt8(ascii: "-")
+            digits[23] = UInt8(ascii: "-")
+            Hex.write(high >> 32, to: digits, 0..<8)
+            Hex.write(high >> 16, to: digits, 9..<13)
+            Hex.write(high, to: digits, 14..<18)
+            Hex.write(low >> 48, to: digits, 19..<23)
+            Hex.write(low, to: digits, 24..<36)
+            text.append(contentsOf: UnsafeBufferPointer(digits))
+        }
+    }
+
+    /// The finalizer of SplitMix64: one to one.
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var mixed = number
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// An `apns-collapse-id` has at most 64 bytes; a longer one is replaced by its SHA-256 hash, which as hex has as many.
+enum CollapseIdentifier {
+    static let limit = 64
+
+    static func append(hashOf identifier: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32 + limit) { scratch in
+            // Fails only where no memory is left; then the hash is all zeros.
+            scratch.initialize(repeating: 0)
+            ContentHash.hash(identifier, into: scratch.baseAddress)
+            for byte in 0..<32 {
+                let start = 32 + byte * 2
+                Hex.write(UInt64(scratch[byte]), to: scratch, start..<start + 2)
+            }
+            text.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[32...]))
+        }
+    }
+}
+
+private enum Hex {
+    private static let digits: StaticString = "0123456789abcdef"
+
+    /// Fills the range with the number's lowest digits.
+    static func write(_ number: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ range: Range<Int>) {
+        var rest = number
+        var position = range.upperBound
+        while position > range.lowerBound {
+            position -= 1
+            text[position] = digits.utf8Start[Int(rest & 15)]
+            rest >>= 4
+        }
+    }
+}

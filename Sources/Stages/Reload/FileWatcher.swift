@@ -1,0 +1,94 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Looks after everything that is reloaded, on one background thread: polls, because mounted configuration and network
+/// file systems tell nothing by themselves.
+package final class FileWatcher: Sendable {
+    private let queue = DispatchQueue(label: "pushmill.reload", qos: .utility)
+    /// What is told of each reload, and of each failure.
+    package typealias Report = @Sendable (_ path: String, _ stage: String?, ReloadOutcome) -> Void
+
+    private let watched = Mutex<[(file: any Reloadable, stage: String?)]>([])
+    private let report: Report
+
+    /// `report` hears of every reload and every failure, on the background thread.
+    package init(report: @escaping Report) { self.report = report }
+
+    /// `stage` is the one that uses it.
+    package func add(_ file: any Reloadable, of stage: String? = nil) {
+        watched.withLock { $0.append((file, stage)) }
+    }
+
+    /// Of everything that is looked after.
+    package var paths: [String] { watched.withLock { $0.map(\.file.path) } }
+
+    /// Starts polling, until the watcher is let go of.
+    package func start(every interval: Duration = .seconds(1)) {
+        let seconds = interval / .seconds(1)
+        queue.asyncAfter(deadline: .now() + seconds) { [weak self] in
+            guard let self else { return }
+            reload(.poll)
+            start(every: interval)
+        }
+    }
+
+    /// Reads everything again soon, changed or not, when that has been done.
+    package func reloadAll(after first: @escaping @Sendable () -> Void = {}) {
+        queue.async {
+            first()
+            self.reload(.request)
+        }
+    }
+
+    private func reload(_ cause: ReloadCause) {
+        for (file, stage) in watched.withLock({ $0 }) {
+            let outcome = file.reload(cause)
+            if outcome != .unchanged { report(file.path, stage, outcome) }
+        }
+    }
+}
+
+/// What tells a changed file from an unchanged one without reading it. A folder's covers all that is in it.
+struct FileFingerprint: Equatable, Sendable {
+    private var entries: [Entry] = []
+
+    private struct Entry: Equatable, Sendable {
+        let name: String
+        let inode: UInt64
+        let size: Int64
+        let modified: Int64
+        let modifiedNanoseconds: Int64
+    }
+
+    /// Follows links, so that a mounted secret that is swapped by its link is seen to change. What is missing or
+    /// unreadable has a fingerprint too: it changes when the file comes back.
+    init(of path: String) { add(path, name: "", depth: 0) }
+
+    private mutating func add(_ path: String, name: String, depth: Int) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        entries.append(
+            Entry(
+                name: name, inode: UInt64(status.st_ino), size: Int64(status.st_size),
+                modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
+        // Links can lead in circles; no catalog is that deep.
+        guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }
+        for child in Self.children(of: path) {
+            add("\(path)/\(child)", name: name.isEmpty ? child : "\(name)/\(child)", depth: depth + 1)
+        }
+    }
+
+    private static func children(of path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,119 @@
+public import PushmillPayload
+
+/// The kinds of stages that a configuration can name.
+public struct StageRegistry: Sendable {
+    /// The stages that come with the library.
+    public static let builtIn: [StageEntry] = [
+        DecryptStage.entry,
+        .localize,
+        ContactStage.entry,
+        BadgeStage.entry,
+        AttachmentStage.entry,
+    ]
+
+    private let entries: [StageEntry]
+
+    /// The built-in stages and a program's own. One of those may take the name, and so the place, of a built-in one.
+    public init(adding own: [StageEntry] = []) {
+        entries = own + Self.builtIn.filter { entry in !own.contains { $0.name == entry.name } }
+    }
+
+    /// Reads a list of stages in the order of the chain, with the keys that every stage has: `when` and `budget`.
+    package func read(_ key: String, from settings: inout SettingReader) -> [ConfiguredStage] {
+        var names: Set<String> = []
+        return settings.namedMaps(key) { name, settings -> ConfiguredStage? in
+            if !names.insert(name).inserted { settings.report("a stage of this name is already in the chain") }
+            guard let entry = entries.first(where: { $0.name == name }) else {
+                settings.report("no such stage" + suggestion(name))
+                settings.ignoreRest()
+                return nil
+            }
+            let condition = settings.map("when", StageCondition.init)
+            let budget = settings.optional("budget", .duration(.milliseconds(1) ... .seconds(3600)))
+            guard let make = entry.read(&settings) else {
+                if settings.problems.isEmpty { settings.report("the stage cannot be used with these settings") }
+                return nil
+            }
+            return ConfiguredStage(
+                name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
+                settings: settings.effective, make: make)
+        }.compactMap { $0 }
+    }
+
+    private func suggestion(_ name: String) -> String {
+        let names = entries.map(\.name)
+        let question = Spelling.question(name, names)
+        guard question.isEmpty, !names.isEmpty else { return question }
+        return "; there are \(names.joined(separator: ", "))"
+    }
+}
+
+/// A kind of stage: the name by which a configuration asks for it, and how its settings become a stage.
+///
+///     StageEntry("lottery") { settings in
+///         guard let tickets = settings.required("tickets", .file) else { return nil }
+///         return { _ in try LotteryStage(tickets: tickets) }
+///     }
+public struct StageEntry: Sendable {
+    /// Opens what the stage needs. Not called when a configuration is only checked.
+    public typealias Build = @Sendable (StageResources) async throws -> any Stage
+
+    public let name: String
+    package let read: @Sendable (inout SettingReader) -> Build?
+
+    /// `read` asks for every setting it knows, touches nothing outside, and returns nil only after a problem.
+    public init(_ name: String, read: @escaping @Sendable (inout SettingReader) -> Build?) {
+        self.name = name
+        self.read = read
+    }
+}
+
+/// A stage as the configuration wants it, not built yet.
+public struct ConfiguredStage: Sendable {
+    public let name: String
+    public let condition: StageCondition
+    /// The time it may take of the message's deadline; nil for all of it.
+    public let budget: Duration?
+
+    package let place: Place
+    package let path: String
+    /// As they took effect.
+    let settings: Setting
+    let make: StageEntry.Build
+
+    /// Builds the stage; what goes wrong is told with the place of the stage in the configuration.
+    public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
+        do {
+            return try await make(resources.lent(to: name))
+        } catch let problem as SettingProblem {
+            throw problem
+        } catch {
+            throw SettingProblem(place: place, path: path, message: "\(error)")
+        }
+    }
+}
+
+/// A stage's `when:`. Every condition that is given has to hold; a list holds when it names the message's value.
+public struct StageCondition: Sendable, Equatable {
+    public let categories: [String]
+    public let topics: [String]
+    public let pushTypes: [String]
+    /// Has to be there.
+    public let member: JSONPointer?
+
+    public init(
+        categories: [String] = [], topics: [String] = [], pushTypes: [String] = [], member: JSONPointer? = nil
+    ) {
+        self.categories = categories
+        self.topics = topics
+        self.pushTypes = pushTypes
+        self.member = member
+    }
+
+    init(from settings: inout SettingReader) {
+        categories = settings.list("category", .name)
+        topics = settings.list("apns-topic", .name)
+        pushTypes = settings.list("push-type", .name)
+        member = settings.optional("has", .pointer)
+    }
+}

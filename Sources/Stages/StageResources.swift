@@ -1,0 +1,81 @@
+import PushmillPayload
+import Synchronization
+
+/// What the program lends to the stages when it builds them.
+public struct StageResources: Sendable {
+    public enum Severity: Sendable { case info, warning, error }
+
+    public typealias Log = @Sendable (Severity, String) -> Void
+
+    /// Writes a line to the service's log, with the stage as a field, about what concerns the stage and no single message: a
+    /// file was reloaded.
+    public var log: Log { { [stage, write] severity, message in write(severity, stage, message) } }
+    /// The stage that is built.
+    private var stage = ""
+    private let write: @Sendable (Severity, _ stage: String, String) -> Void
+    private let watcher: FileWatcher
+    /// What the catalog says, for stages that show a text of their own.
+    package let texts = SharedTexts()
+    /// Opens a source of contacts; it is watched, where it is a file.
+    package let contacts: ContactOpener
+
+    /// Opens a source of media.
+    package let media: MediaOpener
+    /// Keys of examples are no keys.
+    package var refusesSamples = false
+
+    package typealias ContactOpener = @Sendable (ContactSource) throws -> any ContactBook
+    package typealias MediaOpener = @Sendable (MediaSettings, @escaping Log) throws -> any MediaSource
+
+    public init(log: @escaping Log) {
+        self.init(log: { severity, _, message in log(severity, message) }, watcher: FileWatcher { _, _, _ in })
+    }
+
+    package init(
+        log: @escaping @Sendable (Severity, _ stage: String, String) -> Void, watcher: FileWatcher,
+        contacts: @escaping ContactOpener = { throw ContactsUnavailable("there is no \($0) here") },
+        media: @escaping MediaOpener = { settings, _ in
+            throw FileFailure(path: settings.folder, what: "no media is kept here")
+        }
+    ) {
+        write = log
+        self.watcher = watcher
+        self.contacts = contacts
+        self.media = media
+    }
+
+    /// Takes a file of the stage, to read it again when it changes.
+    package func watch(_ file: any Reloadable) { watcher.add(file, of: stage) }
+
+    /// What this stage is lent: it is named where it says something.
+    func lent(to stage: String) -> StageResources {
+        var resources = self
+        resources.stage = stage
+        return resources
+    }
+}
+
+/// Texts of the app's catalog in the recipient's language, for stages other than the one that has it.
+package final class SharedTexts: Sendable {
+    private let source = Mutex<(any LocalizedTexts)?>(nil)
+
+    package init() {}
+
+    func offer(_ texts: any LocalizedTexts) { source.withLock { $0 = texts } }
+
+    /// False where there is no catalog, or no such text in it.
+    func withText(
+        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
+    ) -> Bool {
+        guard let texts = source.withLock({ $0 }) else { return false }
+        return texts.withText(of: key, content, context, body)
+    }
+}
+
+/// A catalog and the way to a message's locale.
+protocol LocalizedTexts: Sendable {
+    /// Gives the text of a key that takes no arguments; false if there is none.
+    func withText(
+        of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
+    ) -> Bool
+}

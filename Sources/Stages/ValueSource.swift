@@ -1,0 +1,86 @@
+public import PushmillPayload
+
+/// Where a stage finds a text of the message: `recipient`, `key`, `header:NAME`, or a member by its JSON Pointer.
+public enum ValueSource: Sendable, Hashable {
+    /// The header `recipient`, else the key.
+    case recipient
+    case key
+    /// By the name's UTF-8.
+    case header([UInt8])
+    case member(JSONPointer)
+
+    /// Nil for none of these forms.
+    public init?(_ text: String) {
+        if text == "recipient" {
+            self = .recipient
+        } else if text == "key" {
+            self = .key
+        } else if text.hasPrefix("header:"), text != "header:" {
+            self = .header(Array(text.utf8.dropFirst("header:".utf8.count)))
+        } else if let pointer = JSONPointer(text), !text.isEmpty {
+            self = .member(pointer)
+        } else {
+            return nil
+        }
+    }
+
+    /// Calls the body with the text's bytes; nil where there is none, or an empty one. A member has to be a string.
+    public func withBytes<R>(
+        _ content: NotificationContent, _ context: StageContext, _ body: (UnsafeBufferPointer<UInt8>) -> R
+    ) -> R? {
+        if case .member(let pointer) = self {
+            return content.withText(at: pointer) { text in
+                text.withUnsafeBufferPointer { $0.isEmpty ? nil : body($0) }
+            } ?? nil
+        }
+        return bytes(context)?.withMemoryRebound(to: UInt8.self) { body($0) }
+    }
+
+    /// What is not part of the payload: good for as long as the context is. Nil for a member, and for an empty text.
+    func bytes(_ context: StageContext) -> UnsafeRawBufferPointer? {
+        let bytes: UnsafeRawBufferPointer? =
+            switch self {
+            case .recipient: context.recipientBytes
+            case .key: context.keyBytes
+            case .header(let name): context.headerBytes(name.span)
+            case .member: nil
+            }
+        return bytes.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension ValueSource: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .recipient: "recipient"
+        case .key: "key"
+        case .header(let name): "header:" + String(decoding: name, as: UTF8.self)
+        case .member(let pointer): pointer.description
+        }
+    }
+}
+
+extension SettingFormat where Value == ValueSource {
+    /// `recipient`, `key`, `header:NAME` or a JSON Pointer.
+    public static var source: Self {
+        Self(
+            expected: "a JSON Pointer such as /from, header:NAME, recipient or key", candidates: ["recipient", "key"],
+            ValueSource.init, render: \.description)
+    }
+}
+
+extension SettingFormat {
+    /// Of what is made of a text, or nil of one that does not say any.
+    init(
+        expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
+        render: @escaping @Sendable (Value) -> String
+    ) {
+        self.init(
+            parse: { text throws(SettingMismatch) in
+                guard let value = make(text) else {
+                    throw SettingMismatch(expected: expected, candidates: candidates)
+                }
+                return value
+            }, render: render)
+    }
+}
