@@ -54,6 +54,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var nextWriting = Instant.never
     /// The partition that is written next, of the round that is under way.
     var nextWritten = 0
+    /// Changes of counts since the last round.
+    var storedSinceWriting = 0
     /// When everything is committed once more, since it is not known which commit came last.
     var nextRecommit = Instant.never
     /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
