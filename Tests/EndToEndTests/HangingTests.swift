@@ -104,7 +104,7 @@ extension EndToEnd {
             try await Scene.play { scene in
                 let service = try scene.start(
                     ServiceConfiguration(
-                        delivery: [("deadline", "4s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
+                        delivery: [("deadline", "8s")], stages: ["hang: { marker: slow }", "fail: { marker: k }"]))
                 try await service.wait(forLine: "partitions are read")
                 let begin = ContinuousClock.now
                 try await scene.feeder.publish(Event.series(15, keys: 3, marking: 3))
@@ -114,12 +114,12 @@ extension EndToEnd {
                 #expect(behind.count == 5)
                 #expect(behind.allSatisfy { $0.outcome == "best-attempt" })
                 #expect(behind.allSatisfy { $0.stages == "hang=expired,fail=expired" })
-                #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(4) })
+                #expect(behind.allSatisfy { begin.duration(to: $0.time) >= .seconds(8) })
                 // The rest of a second deadline is left for the way through the brokers, on a busy machine.
-                #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(8) })
+                #expect(behind.allSatisfy { stored.duration(to: $0.time) < .seconds(16) })
                 let others = arrivals.filter { !$0.event.isMarked }
                 #expect(others.allSatisfy { $0.stages == "hang=skipped,fail=failed:marked" })
-                #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(4) })
+                #expect(others.allSatisfy { stored.duration(to: $0.time) < .seconds(8) })
                 #expect(arrivals.keysOutOfOrder.isEmpty)
                 let client = try #require(try AdminClient(of: service))
                 // Those behind it do not begin to wait anew.

@@ -135,7 +135,8 @@ struct DeadlineTests {
         #expect(chain.expire(delivery, now: deadline).verdict == Verdict(.bestAttempt))
         await ended.wait()
         #expect(await run.value == false)
-        #expect(observer.events.last == "0 came late")
+        // Its thread may be quicker than the one that gives it up.
+        #expect(observer.events.contains("0 came late"))
     }
 
     @Test("A stage that throws is undone, and says why if it can", arguments: [true, false])
