@@ -43,10 +43,13 @@ extension EndToEnd {
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in
-                let service = try await publish(events, in: scene, marked: "10s")
+                // Longer than a busy machine takes for as many as a commit can say.
+                let service = try await publish(events, in: scene, marked: "25s")
                 try await service.wait(forLine: "intake from its partition waits")
                 let wanted = Set(events)
-                try await scene.outputs.wait(for: "every event") { wanted.isSubset(of: $0.lazy.map(\.event)) }
+                try await scene.outputs.wait(for: "every event", within: .seconds(150)) {
+                    wanted.isSubset(of: $0.lazy.map(\.event))
+                }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(scene.outputs.all.repeats.isEmpty)
