@@ -33,7 +33,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var rowsToSettle = smallestSettling
     /// Some of `rows` are of accounts that are not in memory.
     private var hasStrays = false
-    private static var smallestSettling: Int { 4096 }
+    private static var smallestSettling: Int { 16_384 }
 
     /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
     /// none. Its count means nothing.

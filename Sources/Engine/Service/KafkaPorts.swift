@@ -1,3 +1,4 @@
+import CPushmillMemory
 import Glibc
 import PushmillKafka
 import PushmillPayload
@@ -192,8 +193,13 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         let topic = Int(record.topic)
         if topic >= taken.count { learnTopics(upTo: topic) }
         taken[topic] += 1
+        // A broker's thread has written it: here its memory is cold. Its headers follow the value.
+        if let value = record.value { pushmill_prefetch_run(value.baseAddress, value.count + Self.headersSize) }
         return record
     }
+
+    /// Bytes of headers as they usually are.
+    private static var headersSize: Int { 192 }
 
     private mutating func learnTopics(upTo topic: Int) {
         while taken.count <= topic {

@@ -6,8 +6,8 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// The longest that what is stored waits for the disk: the more it is at once, the fewer pages a row costs.
     static var writeBehindInterval: Duration { .seconds(10) }
-    /// Of so much the changelog is read again in a quarter of a second by who comes after a kill.
-    private static var writeBehindAfter: Int { 50_000 }
+    /// Of so much the changelog is read again in a third of a second by who comes after a kill.
+    private static var writeBehindAfter: Int { 100_000 }
     /// Rows that are written between two batches of messages, which wait as long: a millisecond, or a partition's.
     private static var writeBehindRows: Int { 256 }
     private static var checkpointAfter: Int { 1000 }

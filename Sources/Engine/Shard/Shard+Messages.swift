@@ -22,7 +22,8 @@ extension Shard where Ports: ~Copyable {
         batchNext = 0
         while batch.count < Self.batchSize, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
-        loadAccounts()
+        // By now the memory of the first messages is here.
+        if settings.counts { loadAccounts() }
         runBatch()
     }
 
@@ -59,12 +60,19 @@ extension Shard where Ports: ~Copyable {
         partitions[index].unfinished += 1
         partitions[index].timestamp = message.timestamp
         messages[Int(entry)] = message
-        if settings.counts { noteAccount(of: message, entry, index) }
         batch.append(entry)
         return true
     }
 
-    private mutating func noteAccount(of message: Ports.Message, _ entry: UInt32, _ index: Int32) {
+    private mutating func loadAccounts() {
+        for entry in batch { noteAccount(of: entry) }
+        for index in partitions.indices where partitions[index].state == .running {
+            if partitions[index].counts?.load() == false { failDisk(of: index) }
+        }
+    }
+
+    private mutating func noteAccount(of entry: UInt32) {
+        guard let message = messages[Int(entry)] else { return }
         let account = ports.withAccount(of: message) { name in
             entries.setName(name, of: entry)
             return restore.hash(name)
@@ -72,7 +80,7 @@ extension Shard where Ports: ~Copyable {
         guard let account else { return }
         entries[entry].hasAccount = true
         entries[entry].account = account
-        partitions[index].counts?.want(account)
+        partitions[entries[entry].partition].counts?.want(account)
     }
 
     /// The next record after something that may have lost some: false when it is not to be taken now.
@@ -117,13 +125,6 @@ extension Shard where Ports: ~Copyable {
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
         else { return }
         partitions[index].state = .seeking(ledger.next, again: now)
-    }
-
-    private mutating func loadAccounts() {
-        guard settings.counts else { return }
-        for index in partitions.indices where partitions[index].state == .running {
-            if partitions[index].counts?.load() == false { failDisk(of: index) }
-        }
     }
 
     /// Runs what was taken, as long as its outputs can be published.
