@@ -14,7 +14,7 @@ struct CipherKey {
 
 /// One OpenSSL cipher context, which decrypts. It keeps the expanded key of its last use, for the next message under the
 /// same key.
-final class CipherContext {
+struct CipherContext: ~Copyable {
     private let context: OpaquePointer
     private var cipher: Cipher?
     private var serial: UInt64 = 0
@@ -28,7 +28,7 @@ final class CipherContext {
     deinit { EVP_CIPHER_CTX_free(context) }
 
     /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
-    func open(
+    mutating func open(
         _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer,
         additional: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
@@ -39,12 +39,12 @@ final class CipherContext {
         try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
         var end: UInt8 = 0
         var count: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, &end, &count))
+        try check(EVP_DecryptFinal_ex(context, &end, &count))
     }
 
     /// Decrypts blocks in place and takes the padding off; returns how much is left. Where the padding is wrong, that is
     /// all, and takes as long: where nothing authenticates the text, nobody is to learn which it was.
-    func openBlocks(
+    mutating func openBlocks(
         _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
     ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {
         guard let output = text.baseAddress, text.count >= Cipher.blockCount, text.count % Cipher.blockCount == 0
@@ -53,7 +53,7 @@ final class CipherContext {
         EVP_CIPHER_CTX_set_padding(context, 0)
         let end = output + (try update(UnsafeRawBufferPointer(text), into: output))
         var rest: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
+        try check(EVP_DecryptFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
         return Self.unpad(text)
     }
 
@@ -71,7 +71,7 @@ final class CipherContext {
     }
 
     /// Unwraps a key (RFC 3394) into `output`, which has room for as much as `wrapped`; returns its length.
-    func unwrap(
+    mutating func unwrap(
         _ cipher: Cipher, _ key: CipherKey, _ wrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
         guard wrapped.count % 8 == 0, wrapped.count >= 24 else { throw .malformed }
@@ -80,7 +80,7 @@ final class CipherContext {
     }
 
     /// Without a nonce the mode's own initial value counts.
-    private func start(
+    private mutating func start(
         _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
@@ -106,7 +106,7 @@ final class CipherContext {
         guard !input.isEmpty else { return 0 }
         var count: Int32 = 0
         try check(
-            EVP_CipherUpdate(
+            EVP_DecryptUpdate(
                 context, output?.assumingMemoryBound(to: UInt8.self), &count,
                 input.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(input.count)))
         return Int(count)
