@@ -1,4 +1,5 @@
 import CPushmillOpenSSL
+import Glibc
 
 /// A key as a cipher takes it. The bytes must outlive the call.
 struct CipherKey {
@@ -16,6 +17,7 @@ struct CipherKey {
 /// same key.
 struct CipherContext: ~Copyable {
     private let context: OpaquePointer
+    private let message = MessageParameters()
     private var cipher: Cipher?
     private var serial: UInt64 = 0
 
@@ -33,10 +35,15 @@ struct CipherContext: ~Copyable {
         additional: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
     ) throws(DecryptFailure) {
-        try start(cipher, key, nonce)
+        if cipher.isGCM {
+            if !isStarted(cipher, key) { try start(cipher, key, nil) }
+            try check(EVP_CIPHER_CTX_set_params(context, message.parameters(nonce, tag)))
+        } else {
+            try start(cipher, key, nonce)
+            try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
+        }
         try update(additional, into: nil)
         try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
-        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
         var end: UInt8 = 0
         var count: Int32 = 0
         try check(EVP_DecryptFinal_ex(context, &end, &count))
@@ -79,12 +86,17 @@ struct CipherContext: ~Copyable {
         return try update(wrapped, into: output)
     }
 
+    /// True where the context has the expanded key from another message.
+    private func isStarted(_ cipher: Cipher, _ key: CipherKey) -> Bool {
+        key.serial != 0 && key.serial == serial && cipher == self.cipher
+    }
+
     /// Without a nonce the mode's own initial value counts.
     private mutating func start(
         _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
-        if key.serial != 0, key.serial == serial, cipher == self.cipher {
+        if isStarted(cipher, key) {
             return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil))
         }
         guard let algorithm = cipher.algorithm else { throw .unsupported }
@@ -121,6 +133,39 @@ struct CipherContext: ~Copyable {
     }
 }
 
+/// A message's nonce and tag as AES-GCM takes both in one call: by the nonce's two parts, which TLS calls them. Beginning
+/// anew with a nonce would take twice as long, because OpenSSL then asks the cipher how long a nonce is.
+private struct MessageParameters: ~Copyable {
+    private static let fixedCount = 4
+    private static let count = 4
+
+    private let start = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: count)
+
+    init() {
+        let end = Cipher.nonceCount - Self.fixedCount
+        start.initialize(to: OSSL_PARAM_construct_octet_string(Self.tagName, nil, Cipher.tagCount))
+        (start + 1).initialize(to: OSSL_PARAM_construct_octet_string(Self.fixedName, nil, Self.fixedCount))
+        (start + 2).initialize(to: OSSL_PARAM_construct_octet_string(Self.endName, nil, end))
+        (start + 3).initialize(to: OSSL_PARAM_construct_end())
+    }
+
+    deinit { start.deallocate() }
+
+    /// Good until the next call.
+    func parameters(_ nonce: UnsafeRawPointer, _ tag: UnsafeMutableRawPointer) -> UnsafePointer<OSSL_PARAM> {
+        let nonce = UnsafeMutableRawPointer(mutating: nonce)
+        start[0].data = tag
+        start[1].data = nonce
+        start[2].data = nonce + Self.fixedCount
+        return UnsafePointer(start)
+    }
+
+    // OpenSSL keeps the names' addresses. Kept for the life of the process.
+    nonisolated(unsafe) private static let tagName = strdup(OSSL_CIPHER_PARAM_AEAD_TAG)
+    nonisolated(unsafe) private static let fixedName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED)
+    nonisolated(unsafe) private static let endName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
+}
+
 enum Cipher: Int, CaseIterable {
     case aes128GCM, aes256GCM, chacha20Poly1305
     case aes128CBC, aes256CBC
@@ -132,6 +177,8 @@ enum Cipher: Int, CaseIterable {
 
     /// Nil where this build or configuration of OpenSSL leaves the cipher out.
     var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
+
+    var isGCM: Bool { self == .aes128GCM || self == .aes256GCM }
 
     var keyCount: Int {
         switch self {
