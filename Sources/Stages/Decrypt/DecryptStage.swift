@@ -86,31 +86,17 @@ package final class DecryptStage: Stage {
         }
         do throws(DecryptFailure) {
             return try pool.with { (scratch) throws(DecryptFailure) in
-                let ring =
-                    try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys.version, keys.value) }
-                    ?? .empty
-                let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
-                    try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                        try decryptor.open(text, as: field.encoding, &scratch, ring, turn.derived) {
-                            (need, ring) throws(DecryptFailure) in
-                            try key(for: need, in: ring, content, context)
-                        } draft: {
-                            draft(content, context)
-                        }
-                    }
-                }
-                switch opened {
-                case .underived(let derivation)?: return derivation
-                case .text(let plaintext, let isAuthenticated)?:
+                switch try open(node, as: field.encoding, &scratch, turn.derived, content, context) {
+                case .underived(let derivation): return derivation
+                case .text(let plaintext, let isAuthenticated):
                     do throws(DecryptFailure) {
                         try field.put(plaintext, into: &content, &scratch)
                     } catch {
                         throw isAuthenticated ? error : .authentication
                     }
-                case nil: throw .malformed
+                    turn.opened(field)
+                    return nil
                 }
-                turn.opened(field)
-                return nil
             }
         } catch {
             turn.failed(field, error)
@@ -118,9 +104,28 @@ package final class DecryptStage: Stage {
         }
     }
 
+    private func open(
+        _ node: JSONNode, as encoding: BinaryEncoding, _ scratch: inout DecryptScratch,
+        _ derived: [Decryptor.DerivedKey], _ content: borrowing NotificationContent, _ context: StageContext
+    ) throws(DecryptFailure) -> Decryptor.Opened {
+        let ring = if let keys { try scratch.ring(keys.version, keys.value) } else { KeyRing.empty }
+        let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
+            try text.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring, derived) {
+                    (need, ring) throws(DecryptFailure) in
+                    try key(for: need, in: ring, content, context)
+                } draft: {
+                    draft(content, context)
+                }
+            }
+        }
+        guard let opened else { throw .malformed }
+        return opened
+    }
+
     /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
     private func key(
-        for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
+        for need: KeyNeed, in ring: KeyRing, _ content: borrowing NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
         if options.bindsKeys {
             let own = ValueSource.recipient.withBytes(content, context) {
@@ -129,17 +134,19 @@ package final class DecryptStage: Stage {
             guard let key = own ?? nil else { throw .noKey }
             return key
         }
-        for name in options.keyNames {
-            let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
+        for index in options.keyNames.indices {
+            let named = options.keyNames[index].withBytes(content, context) {
+                ring.key(named: UnsafeRawBufferPointer($0), for: need)
+            }
             guard let named else { continue }
             if let key = named { return key }
-            guard name.isOfTheRecord else { throw .noKey }
+            guard options.keyNames[index].isOfTheRecord else { throw .noKey }
         }
         guard let key = ring.key(for: need) else { throw .noKey }
         return key
     }
 
-    private func draft(_ content: NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
+    private func draft(_ content: borrowing NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
         guard let point = options.draft.point.bytes(content, context),
             let salt = options.draft.salt.bytes(content, context)
         else { return nil }
