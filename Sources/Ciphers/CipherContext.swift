@@ -57,7 +57,6 @@ struct CipherContext: ~Copyable {
         guard let output = text.baseAddress, text.count >= Cipher.blockCount, text.count % Cipher.blockCount == 0
         else { throw .authentication }
         try start(cipher, key, iv)
-        EVP_CIPHER_CTX_set_padding(context, 0)
         let end = output + (try update(UnsafeRawBufferPointer(text), into: output))
         var rest: Int32 = 0
         try check(EVP_DecryptFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
@@ -106,6 +105,8 @@ struct CipherContext: ~Copyable {
         // Naming the same algorithm again would make OpenSSL begin from nothing.
         let change = cipher == self.cipher ? nil : algorithm
         try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil))
+        // For as long as the algorithm is this one: `openBlocks` takes padding off itself, in constant time.
+        if change != nil, cipher.isCBC { EVP_CIPHER_CTX_set_padding(context, 0) }
         self.cipher = cipher
         serial = key.serial
     }
@@ -179,6 +180,7 @@ enum Cipher: Int, CaseIterable {
     var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
 
     var isGCM: Bool { self == .aes128GCM || self == .aes256GCM }
+    var isCBC: Bool { self == .aes128CBC || self == .aes256CBC }
 
     var keyCount: Int {
         switch self {

@@ -162,10 +162,14 @@ struct CipherContexts: ~Copyable {
         contexts.deallocate()
     }
 
-    /// Good for as long as these contexts are.
-    subscript(cipher: Cipher, key: CipherKey) -> UnsafeMutablePointer<CipherContext> {
+    subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
+        _read { yield contexts[Self.position(cipher, key)] }
+        nonmutating _modify { yield &contexts[Self.position(cipher, key)] }
+    }
+
+    private static func position(_ cipher: Cipher, _ key: CipherKey) -> Int {
         let isKept = key.serial != 0
-        return contexts + (isKept ? Int(key.serial % UInt64(Self.keptCount)) : Self.keptCount + cipher.rawValue)
+        return isKept ? Int(key.serial % UInt64(keptCount)) : keptCount + cipher.rawValue
     }
 }
 

@@ -172,7 +172,7 @@ enum CombinedForm {
         let end = data.count - Cipher.tagCount
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Cipher.nonceCount..<end])
         try withExtendedLifetime(key) { () throws(DecryptFailure) in
-            try scratch.ciphers[cipher, key.cipherKey].pointee.open(
+            try scratch.ciphers[cipher, key.cipherKey].open(
                 cipher, key.cipherKey, nonce: start, text, tag: start + end)
         }
         return text

@@ -58,7 +58,7 @@ struct JWEForm: ~Copyable {
         guard let nonce = parts.nonce.baseAddress, parts.nonce.count == Cipher.nonceCount,
             let tag = parts.tag.baseAddress, parts.tag.count == Cipher.tagCount
         else { throw .malformed }
-        try scratch.ciphers[cipher, key].pointee.open(
+        try scratch.ciphers[cipher, key].open(
             cipher, key, nonce: nonce, additional: headerText, parts.content, tag: tag)
         return parts.content
     }
@@ -79,7 +79,7 @@ struct JWEForm: ~Copyable {
         try withUnsafeBytes(of: bits) { (bits) throws(DecryptFailure) in try digest.add(bits) }
         try digest.end(expecting: parts.tag, room: scratch.secrets[.code])
         let textKey = CipherKey(UnsafeRawBufferPointer(rebasing: key.bytes[middle...]), serial: key.serial)
-        let (count, isPadded) = try scratch.ciphers[cipher, textKey].pointee.openBlocks(
+        let (count, isPadded) = try scratch.ciphers[cipher, textKey].openBlocks(
             cipher, textKey, iv: iv, parts.content)
         guard isPadded else { throw .authentication }
         return UnsafeMutableRawBufferPointer(rebasing: parts.content[..<count])
@@ -132,7 +132,7 @@ extension JWEForm {
         guard parts.key.count == count + 8 else { throw .malformed }
         let room = scratch.secrets[.contentKey]
         let wrapped = UnsafeRawBufferPointer(parts.key)
-        let written = try scratch.ciphers[cipher, key].pointee.unwrap(cipher, key, wrapped, into: room)
+        let written = try scratch.ciphers[cipher, key].unwrap(cipher, key, wrapped, into: room)
         guard written == count else { throw .malformed }
         return CipherKey(UnsafeRawBufferPointer(start: room, count: count))
     }
@@ -142,7 +142,7 @@ extension JWEForm {
     ) throws(DecryptFailure) -> CipherKey {
         guard let wrapping = header.wrapping, parts.key.count == header.encryption.keyCount else { throw .malformed }
         var tag = wrapping.tag
-        try scratch.ciphers[.aes256GCM, key].pointee.open(
+        try scratch.ciphers[.aes256GCM, key].open(
             .aes256GCM, key, nonce: wrapping.nonce, parts.key, tag: &tag)
         return CipherKey(UnsafeRawBufferPointer(parts.key))
     }

@@ -48,7 +48,7 @@ struct OpenSSLForm {
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         let key = CipherKey(UnsafeRawBufferPointer(start: derived, count: PassphraseDerivation.keyCount))
         let text = UnsafeMutableRawBufferPointer(rebasing: data[Self.headerCount...])
-        let (count, isPadded) = try scratch.ciphers[.aes256CBC, key].pointee.openBlocks(
+        let (count, isPadded) = try scratch.ciphers[.aes256CBC, key].openBlocks(
             .aes256CBC, key, iv: derived + PassphraseDerivation.keyCount, text)
         let plain = UnsafeMutableRawBufferPointer(rebasing: text[..<count])
         // Looked at whether the padding is right or wrong, so that both take as long.

@@ -76,7 +76,7 @@ package struct WebPushForm {
         let end = record.count - Cipher.tagCount
         let text = UnsafeMutableRawBufferPointer(rebasing: record[..<end])
         let key = CipherKey(UnsafeRawBufferPointer(start: scratch.secrets[.contentKey], count: 16))
-        try scratch.ciphers[.aes128GCM, key].pointee.open(
+        try scratch.ciphers[.aes128GCM, key].open(
             .aes128GCM, key, nonce: scratch.secrets[.nonce], text, tag: start + end)
         return text
     }
