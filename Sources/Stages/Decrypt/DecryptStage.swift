@@ -29,15 +29,17 @@ package final class DecryptStage: Stage {
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
         var turn = DecryptTurn()
-        return advance(&turn, &content, context) == nil ? turn.result : nil
+        return advance(&turn, [], &content, context) == nil ? turn.result : nil
     }
 
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
         var turn = DecryptTurn()
-        while let derivation = advance(&turn, &content, context) {
-            turn.derived.append(try await decryptor.derive(derivation))
+        // What was waited for.
+        var derived: [Decryptor.DerivedKey] = []
+        while let derivation = advance(&turn, derived, &content, context) {
+            derived.append(try await decryptor.derive(derivation))
         }
         return turn.result
     }
@@ -51,10 +53,13 @@ package final class DecryptStage: Stage {
 
     /// Goes on with the fields until all are done, or until a key must be derived.
     func advance(
-        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
+        _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey], _ content: inout NotificationContent,
+        _ context: StageContext
     ) -> Derivation? {
         while turn.position < options.fields.count {
-            if let derivation = open(options.fields[turn.position], &turn, &content, context) { return derivation }
+            if let derivation = open(options.fields[turn.position], &turn, derived, &content, context) {
+                return derivation
+            }
             turn.position += 1
         }
         showPlaceholder(in: turn.missingTexts, of: &content, context)
@@ -77,8 +82,8 @@ package final class DecryptStage: Stage {
     }
 
     private func open(
-        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
-        _ context: StageContext
+        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey],
+        _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
         guard let node = content.node(at: field.from) else {
             if options.isRequired { turn.failed(field, .malformed) }
@@ -86,7 +91,7 @@ package final class DecryptStage: Stage {
         }
         do throws(DecryptFailure) {
             return try pool.with { (scratch) throws(DecryptFailure) in
-                switch try open(node, as: field.encoding, &scratch, turn.derived, content, context) {
+                switch try open(node, as: field.encoding, &scratch, derived, content, context) {
                 case .underived(let derivation): return derivation
                 case .text(let plaintext, let isAuthenticated):
                     do throws(DecryptFailure) {
@@ -147,9 +152,10 @@ package final class DecryptStage: Stage {
     }
 
     private func draft(_ content: borrowing NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
-        guard let point = options.draft.point.bytes(content, context),
-            let salt = options.draft.salt.bytes(content, context)
-        else { return nil }
+        let point = options.draft.point.from.withBytes(content, context) { options.draft.point.bytes(in: $0) }
+        guard let point = point ?? nil else { return nil }
+        let salt = options.draft.salt.from.withBytes(content, context) { options.draft.salt.bytes(in: $0) }
+        guard let salt = salt ?? nil else { return nil }
         return WebPushForm.Draft(point: point, salt: salt)
     }
 }
@@ -163,9 +169,6 @@ extension ValueSource {
 struct DecryptTurn {
     /// The field that is next.
     var position = 0
-    /// What was waited for.
-    var derived: [Decryptor.DerivedKey] = []
-
     private var failure: DecryptFailure?
     private var hasOpened = false
     private var isBodyOpened = false
