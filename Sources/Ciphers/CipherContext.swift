@@ -1,4 +1,5 @@
 import CPushmillOpenSSL
+import Glibc
 
 /// A key as a cipher takes it. The bytes must outlive the call.
 struct CipherKey {
@@ -14,8 +15,9 @@ struct CipherKey {
 
 /// One OpenSSL cipher context, which decrypts. It keeps the expanded key of its last use, for the next message under the
 /// same key.
-final class CipherContext {
+struct CipherContext: ~Copyable {
     private let context: OpaquePointer
+    private let message = MessageParameters()
     private var cipher: Cipher?
     private var serial: UInt64 = 0
 
@@ -28,32 +30,36 @@ final class CipherContext {
     deinit { EVP_CIPHER_CTX_free(context) }
 
     /// Decrypts in place and checks the tag, in constant time. After an error the text is not to be used.
-    func open(
+    mutating func open(
         _ cipher: Cipher, _ key: CipherKey, nonce: UnsafeRawPointer,
         additional: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         _ text: UnsafeMutableRawBufferPointer, tag: UnsafeMutableRawPointer
     ) throws(DecryptFailure) {
-        try start(cipher, key, nonce)
+        if cipher.isGCM {
+            if !isStarted(cipher, key) { try start(cipher, key, nil) }
+            try check(EVP_CIPHER_CTX_set_params(context, message.parameters(nonce, tag)))
+        } else {
+            try start(cipher, key, nonce)
+            try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
+        }
         try update(additional, into: nil)
         try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
-        try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
         var end: UInt8 = 0
         var count: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, &end, &count))
+        try check(EVP_DecryptFinal_ex(context, &end, &count))
     }
 
     /// Decrypts blocks in place and takes the padding off; returns how much is left. Where the padding is wrong, that is
     /// all, and takes as long: where nothing authenticates the text, nobody is to learn which it was.
-    func openBlocks(
+    mutating func openBlocks(
         _ cipher: Cipher, _ key: CipherKey, iv: UnsafeRawPointer, _ text: UnsafeMutableRawBufferPointer
     ) throws(DecryptFailure) -> (count: Int, isPadded: Bool) {
         guard let output = text.baseAddress, text.count >= Cipher.blockCount, text.count % Cipher.blockCount == 0
         else { throw .authentication }
         try start(cipher, key, iv)
-        EVP_CIPHER_CTX_set_padding(context, 0)
         let end = output + (try update(UnsafeRawBufferPointer(text), into: output))
         var rest: Int32 = 0
-        try check(EVP_CipherFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
+        try check(EVP_DecryptFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
         return Self.unpad(text)
     }
 
@@ -71,7 +77,7 @@ final class CipherContext {
     }
 
     /// Unwraps a key (RFC 3394) into `output`, which has room for as much as `wrapped`; returns its length.
-    func unwrap(
+    mutating func unwrap(
         _ cipher: Cipher, _ key: CipherKey, _ wrapped: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
         guard wrapped.count % 8 == 0, wrapped.count >= 24 else { throw .malformed }
@@ -79,12 +85,17 @@ final class CipherContext {
         return try update(wrapped, into: output)
     }
 
+    /// True where the context has the expanded key from another message.
+    private func isStarted(_ cipher: Cipher, _ key: CipherKey) -> Bool {
+        key.serial != 0 && key.serial == serial && cipher == self.cipher
+    }
+
     /// Without a nonce the mode's own initial value counts.
-    private func start(
+    private mutating func start(
         _ cipher: Cipher, _ key: CipherKey, _ nonce: UnsafeRawPointer?
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
-        if key.serial != 0, key.serial == serial, cipher == self.cipher {
+        if isStarted(cipher, key) {
             return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil))
         }
         guard let algorithm = cipher.algorithm else { throw .unsupported }
@@ -94,6 +105,8 @@ final class CipherContext {
         // Naming the same algorithm again would make OpenSSL begin from nothing.
         let change = cipher == self.cipher ? nil : algorithm
         try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil))
+        // For as long as the algorithm is this one: `openBlocks` takes padding off itself, in constant time.
+        if change != nil, cipher.isCBC { EVP_CIPHER_CTX_set_padding(context, 0) }
         self.cipher = cipher
         serial = key.serial
     }
@@ -106,7 +119,7 @@ final class CipherContext {
         guard !input.isEmpty else { return 0 }
         var count: Int32 = 0
         try check(
-            EVP_CipherUpdate(
+            EVP_DecryptUpdate(
                 context, output?.assumingMemoryBound(to: UInt8.self), &count,
                 input.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(input.count)))
         return Int(count)
@@ -121,6 +134,39 @@ final class CipherContext {
     }
 }
 
+/// A message's nonce and tag as AES-GCM takes both in one call: by the nonce's two parts, which TLS calls them. Beginning
+/// anew with a nonce would take twice as long, because OpenSSL then asks the cipher how long a nonce is.
+private struct MessageParameters: ~Copyable {
+    private static let fixedCount = 4
+    private static let count = 4
+
+    private let start = UnsafeMutablePointer<OSSL_PARAM>.allocate(capacity: count)
+
+    init() {
+        let end = Cipher.nonceCount - Self.fixedCount
+        start.initialize(to: OSSL_PARAM_construct_octet_string(Self.tagName, nil, Cipher.tagCount))
+        (start + 1).initialize(to: OSSL_PARAM_construct_octet_string(Self.fixedName, nil, Self.fixedCount))
+        (start + 2).initialize(to: OSSL_PARAM_construct_octet_string(Self.endName, nil, end))
+        (start + 3).initialize(to: OSSL_PARAM_construct_end())
+    }
+
+    deinit { start.deallocate() }
+
+    /// Good until the next call.
+    func parameters(_ nonce: UnsafeRawPointer, _ tag: UnsafeMutableRawPointer) -> UnsafePointer<OSSL_PARAM> {
+        let nonce = UnsafeMutableRawPointer(mutating: nonce)
+        start[0].data = tag
+        start[1].data = nonce
+        start[2].data = nonce + Self.fixedCount
+        return UnsafePointer(start)
+    }
+
+    // OpenSSL keeps the names' addresses. Kept for the life of the process.
+    nonisolated(unsafe) private static let tagName = strdup(OSSL_CIPHER_PARAM_AEAD_TAG)
+    nonisolated(unsafe) private static let fixedName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED)
+    nonisolated(unsafe) private static let endName = strdup(OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV)
+}
+
 enum Cipher: Int, CaseIterable {
     case aes128GCM, aes256GCM, chacha20Poly1305
     case aes128CBC, aes256CBC
@@ -132,6 +178,9 @@ enum Cipher: Int, CaseIterable {
 
     /// Nil where this build or configuration of OpenSSL leaves the cipher out.
     var algorithm: OpaquePointer? { Self.algorithms[rawValue] }
+
+    var isGCM: Bool { self == .aes128GCM || self == .aes256GCM }
+    var isCBC: Bool { self == .aes128CBC || self == .aes256CBC }
 
     var keyCount: Int {
         switch self {

@@ -1,3 +1,4 @@
+import Glibc
 package import PushmillPayload
 import Synchronization
 
@@ -30,7 +31,7 @@ package struct DecryptScratch: ~Copyable {
         do throws(InflateFailure) { return try Inflater() } catch { throw DecryptFailure(error) }
     }
 
-    private init(ciphers: CipherContexts, digests: DigestContexts, inflater: Inflater) {
+    private init(ciphers: consuming CipherContexts, digests: DigestContexts, inflater: Inflater) {
         self.ciphers = ciphers
         self.digests = digests
         self.inflater = inflater
@@ -82,7 +83,10 @@ package struct DecryptScratch: ~Copyable {
 /// it gives it back, cleared. It does that whatever the ciphertext is, and also when it is refused.
 @usableFromInline
 package final class ScratchPool: @unchecked Sendable {
-    private let kept = InlineArray<32, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
+    private static let count = 32
+    /// Apart from each other by a cache line, and each thread begins at one of its own: then none waits for another's.
+    private static let distance = 8
+    private let kept = InlineArray<256, Atomic<UnsafeMutablePointer<DecryptScratch>?>> { _ in Atomic(nil) }
 
     package init() {}
 
@@ -104,7 +108,9 @@ package final class ScratchPool: @unchecked Sendable {
 
     @usableFromInline
     func take() throws(DecryptFailure) -> UnsafeMutablePointer<DecryptScratch> {
-        for index in kept.indices {
+        let first = Self.first
+        for turn in 0..<Self.count {
+            let index = Self.index(first, turn)
             if let scratch = kept[index].exchange(nil, ordering: .acquiring) { return scratch }
         }
         let new = try DecryptScratch()
@@ -115,12 +121,19 @@ package final class ScratchPool: @unchecked Sendable {
 
     @usableFromInline
     func give(back scratch: UnsafeMutablePointer<DecryptScratch>) {
-        for index in kept.indices {
+        let first = Self.first
+        for turn in 0..<Self.count {
+            let index = Self.index(first, turn)
             let (isKept, _) = kept[index].compareExchange(expected: nil, desired: scratch, ordering: .releasing)
             if isKept { return }
         }
         Self.free(scratch)
     }
+
+    /// Threads' numbers are addresses in their stacks.
+    private static var first: Int { Int(truncatingIfNeeded: pthread_self() >> 12) }
+
+    private static func index(_ first: Int, _ turn: Int) -> Int { (first &+ turn) & (count - 1) * distance }
 
     private static func free(_ scratch: UnsafeMutablePointer<DecryptScratch>) {
         scratch.deinitialize(count: 1)
@@ -129,21 +142,34 @@ package final class ScratchPool: @unchecked Sendable {
 }
 
 /// The cipher contexts of one thread. Some are kept for the keys in use, so that their expansion is done once.
-struct CipherContexts {
+struct CipherContexts: ~Copyable {
     private static let keptCount = 16
+    private static let count = keptCount + Cipher.allCases.count
 
     /// Those for kept keys, and behind them one of each cipher for keys that serve one message only.
-    private let contexts: [CipherContext]
+    private let contexts = UnsafeMutablePointer<CipherContext>.allocate(capacity: count)
+    private var madeCount = 0
 
     init() throws(DecryptFailure) {
-        var contexts: [CipherContext] = []
-        for _ in 0..<Self.keptCount + Cipher.allCases.count { contexts.append(try CipherContext()) }
-        self.contexts = contexts
+        while madeCount < Self.count {
+            (contexts + madeCount).initialize(to: try CipherContext())
+            madeCount += 1
+        }
+    }
+
+    deinit {
+        contexts.deinitialize(count: madeCount)
+        contexts.deallocate()
     }
 
     subscript(cipher: Cipher, key: CipherKey) -> CipherContext {
+        _read { yield contexts[Self.position(cipher, key)] }
+        nonmutating _modify { yield &contexts[Self.position(cipher, key)] }
+    }
+
+    private static func position(_ cipher: Cipher, _ key: CipherKey) -> Int {
         let isKept = key.serial != 0
-        return contexts[isKept ? Int(key.serial % UInt64(Self.keptCount)) : Self.keptCount + cipher.rawValue]
+        return isKept ? Int(key.serial % UInt64(keptCount)) : keptCount + cipher.rawValue
     }
 }
 

@@ -69,9 +69,10 @@ package struct Decryptor: Sendable {
         guard let start = text.baseAddress, !text.isEmpty else { throw .malformed }
         let plain: UnsafeMutableRawBufferPointer
         // With an encoding that is named, a text is no JWE, whatever it looks like.
-        if encoding == .auto, memchr(start, Int32(UInt8(ascii: ".")), text.count) != nil {
+        if encoding == .auto, let dot = memchr(start, Int32(UInt8(ascii: ".")), text.count) {
             guard allowsJWE else { throw text.count { $0 == UInt8(ascii: ".") } == 4 ? .unsupported : .malformed }
-            plain = try JWEForm.open(text, &scratch, ring, choose, mayNameKey: !bindsKeys)
+            plain = try JWEForm.open(
+                text, dot: UnsafeRawPointer(dot) - start, &scratch, ring, choose, mayNameKey: !bindsKeys)
         } else {
             scratch.buffer.reserve(text.count)
             let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)

@@ -24,14 +24,16 @@ package enum BinaryText {
         case .base64url: guard !text.contains(where: { "+/".utf8.contains($0) }) else { throw .malformed }
         case .z85: return try decodeZ85(text, into: output)
         }
-        return try decodeBase64(text, into: output, isBare: false)
+        return try decodeBase64(text, into: output)
     }
 
     /// Reads a part of a JWE: base64url without padding and line breaks.
     static func decodeBare(
         _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> Int {
-        try decodeBase64(text, into: output, isBare: true)
+        let (count, rest) = try decodePart(text, into: output)
+        guard rest.isEmpty else { throw .malformed }
+        return count
     }
 
     /// Reads as `decode` does; empty if it is malformed.
@@ -91,36 +93,74 @@ package enum BinaryText {
         return count
     }
 
-    private static func decodeBase64(
-        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool
-    ) throws(DecryptFailure) -> Int {
-        let sextets = sextets.span
+    /// Reads base64url without padding as far as it goes; gives the number of bytes and what follows. `output` has room
+    /// for `text.count` bytes.
+    @inline(__always)
+    static func decodePart(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> (count: Int, rest: UnsafeRawBufferPointer) {
+        let quads = quads
+        var (index, count) = decodeQuads(text, into: output, quads)
+        let start = index
+        var bits: UInt32 = 0
+        while index < text.count {
+            let last = quads[3 * 256 + Int(text[index])]
+            guard last & invalid == 0 else { break }
+            bits = bits << 6 | last >> 16
+            index &+= 1
+        }
+        switch index &- start {
+        case 0: break
+        case 2 where bits & 0xf == 0:
+            output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> 4), toByteOffset: count, as: UInt8.self)
+            count &+= 1
+        case 3 where bits & 3 == 0:
+            output.storeBytes(of: UInt16(truncatingIfNeeded: bits >> 2).bigEndian, toByteOffset: count, as: UInt16.self)
+            count &+= 2
+        default: throw .malformed
+        }
+        return (count, UnsafeRawBufferPointer(rebasing: text[index...]))
+    }
+
+    /// Decodes as far as whole fours of characters go; gives how many characters and bytes that are. Writes two bytes
+    /// more, which is never more than there are characters.
+    @inline(__always)
+    private static func decodeQuads(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, _ quads: UnsafePointer<UInt32>
+    ) -> (read: Int, written: Int) {
         var index = 0
         var count = 0
-        // Both loops write more bytes than they have, which the next round or nobody overwrites: there is room.
         while index &+ 8 <= text.count {
-            let eight = text.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
-            let first = three(UInt32(truncatingIfNeeded: eight), sextets)
-            let second = three(UInt32(truncatingIfNeeded: eight >> 32), sextets)
+            let first = three(text, index, quads)
+            let second = three(text, index &+ 4, quads)
             guard (first | second) & invalid == 0 else { break }
-            let six = UInt64(first) << 40 | UInt64(second) << 16
-            output.storeBytes(of: six.bigEndian, toByteOffset: count, as: UInt64.self)
+            let six = UInt64(first) | UInt64(second) << 24
+            output.storeBytes(of: six.littleEndian, toByteOffset: count, as: UInt64.self)
             index &+= 8
             count &+= 6
         }
         while index &+ 4 <= text.count {
-            let three = three(text.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian, sextets)
+            let three = three(text, index, quads)
             guard three & invalid == 0 else { break }
-            output.storeBytes(of: (three << 8).bigEndian, toByteOffset: count, as: UInt32.self)
+            output.storeBytes(of: three.littleEndian, toByteOffset: count, as: UInt32.self)
             index &+= 4
             count &+= 3
         }
+        return (index, count)
+    }
+
+    private static func decodeBase64(
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+    ) throws(DecryptFailure) -> Int {
+        var (index, count) = decodeQuads(text, into: output, quads)
         // What is left is short, padded, broken into lines, or wrong.
         var bits: UInt32 = 0
         var held: UInt32 = 0
         var padding: UInt32 = 0
-        for byte in text[index...] {
+        while index < text.count {
+            let byte = text[index]
             let sextet = sextets[Int(byte)]
+            index += 1
             switch byte {
             case _ where sextet != none && padding == 0:
                 bits = bits << 6 | UInt32(sextet)
@@ -129,8 +169,8 @@ package enum BinaryText {
                 held -= 8
                 output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> held), toByteOffset: count, as: UInt8.self)
                 count += 1
-            case UInt8(ascii: "=") where !isBare && padding < 2: padding += 1
-            case UInt8(ascii: "\n") where !isBare, UInt8(ascii: "\r") where !isBare: continue
+            case UInt8(ascii: "=") where padding < 2: padding += 1
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): continue
             default: throw .malformed
             }
         }
@@ -144,15 +184,24 @@ private let none: UInt8 = 0xff
 /// Set in what four characters give if one of them is none of base64.
 private let invalid: UInt32 = 1 << 31
 
-/// What four characters stand for, the first of them in the lowest byte.
+/// What a character stands for as the first to the fourth of its four, whose bytes begin with the lowest.
+///
+/// Memory of its own, kept for the life of the process and written only here, because a copy is made of any other that
+/// is indexed. A byte is an index of each of the four tables.
+nonisolated(unsafe) private let quads = {
+    let quads = UnsafeMutablePointer<UInt32>.allocate(capacity: 4 * 256)
+    for index in 0..<4 * 256 {
+        let sextet = sextets[index % 256]
+        quads[index] = sextet == none ? invalid : (UInt32(sextet) << UInt32(26 - 6 * (index / 256))).byteSwapped
+    }
+    return UnsafePointer(quads)
+}()
+
+/// What the four characters that begin here stand for.
 @inline(__always)
-private func three(_ quad: UInt32, _ sextets: Span<UInt8>) -> UInt32 {
-    let a = sextets[Int(quad & 0xff)]
-    let b = sextets[Int(quad >> 8 & 0xff)]
-    let c = sextets[Int(quad >> 16 & 0xff)]
-    let d = sextets[Int(quad >> 24)]
-    let bits = UInt32(a) << 18 | UInt32(b) << 12 | UInt32(c) << 6 | UInt32(d)
-    return bits | UInt32((a | b | c | d) & 0x80) << 24
+private func three(_ text: UnsafeRawBufferPointer, _ index: Int, _ quads: UnsafePointer<UInt32>) -> UInt32 {
+    quads[Int(text[index])] | quads[256 + Int(text[index &+ 1])]
+        | quads[2 * 256 + Int(text[index &+ 2])] | quads[3 * 256 + Int(text[index &+ 3])]
 }
 
 private func table(_ value: (UInt8) -> UInt8) -> InlineArray<256, UInt8> {

@@ -1,18 +1,18 @@
-import Glibc
 import PushmillPayload
 
 /// JSON Web Encryption in its compact form (RFC 7516).
-struct JWEForm {
-    let texts: JWETexts
+struct JWEForm: ~Copyable {
+    /// As text, which is authenticated as well.
+    let headerText: UnsafeRawBufferPointer
     let header: JWEHeader
     let parts: JWEParts
 
-    /// Decrypts the text. The plaintext is in the scratch, good until that is used again.
+    /// Decrypts the text, whose first dot is known. The plaintext is in the scratch, good until that is used again.
     static func open(
-        _ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
+        _ text: UnsafeRawBufferPointer, dot: Int, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice,
         mayNameKey: Bool
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        let form = try JWEForm(text, &scratch)
+        let form = try JWEForm(text, dot: dot, &scratch)
         let key = try form.key(ring, choose, mayNameKey: mayNameKey)
         // The cipher's key may be this key's own bytes.
         let content = try withExtendedLifetime(key) { () throws(DecryptFailure) in
@@ -21,11 +21,24 @@ struct JWEForm {
         return form.header.isDeflated ? try inflate(content, &scratch) : content
     }
 
-    private init(_ text: UnsafeRawBufferPointer, _ scratch: inout DecryptScratch) throws(DecryptFailure) {
-        texts = try JWETexts(text)
-        scratch.buffer.reserve(text.count + 8)
-        header = try scratch.headers.header(texts.header, buffer: scratch.buffer.base)
-        parts = try JWEParts(texts, into: scratch.buffer.base)
+    private init(
+        _ text: UnsafeRawBufferPointer, dot: Int, _ scratch: inout DecryptScratch
+    ) throws(DecryptFailure) {
+        scratch.buffer.reserve(text.count)
+        let headerText = UnsafeRawBufferPointer(rebasing: text[..<dot])
+        let rest = UnsafeRawBufferPointer(rebasing: text[dot...])
+        let header: JWEHeader
+        if let known = scratch.headers[headerText] {
+            header = known
+        } else {
+            // What is wrong with the form is said before what is wrong with the header.
+            guard rest.count(where: { $0 == UInt8(ascii: ".") }) >= 4 else { throw .malformed }
+            header = try scratch.headers.read(headerText, buffer: scratch.buffer.base)
+        }
+        let parts = try JWEParts(rest, into: scratch.buffer.base)
+        self.headerText = headerText
+        self.header = header
+        self.parts = parts
     }
 
     private func openContent(
@@ -46,7 +59,7 @@ struct JWEForm {
             let tag = parts.tag.baseAddress, parts.tag.count == Cipher.tagCount
         else { throw .malformed }
         try scratch.ciphers[cipher, key].open(
-            cipher, key, nonce: nonce, additional: texts.header, parts.content, tag: tag)
+            cipher, key, nonce: nonce, additional: headerText, parts.content, tag: tag)
         return parts.content
     }
 
@@ -59,10 +72,10 @@ struct JWEForm {
         else { throw .malformed }
         let middle = key.bytes.count / 2
         try digest.begin(UnsafeRawBufferPointer(rebasing: key.bytes[..<middle]))
-        try digest.add(texts.header)
+        try digest.add(headerText)
         try digest.add(UnsafeRawBufferPointer(parts.nonce))
         try digest.add(UnsafeRawBufferPointer(parts.content))
-        let bits = UInt64(texts.header.count * 8).bigEndian
+        let bits = UInt64(headerText.count * 8).bigEndian
         try withUnsafeBytes(of: bits) { (bits) throws(DecryptFailure) in try digest.add(bits) }
         try digest.end(expecting: parts.tag, room: scratch.secrets[.code])
         let textKey = CipherKey(UnsafeRawBufferPointer(rebasing: key.bytes[middle...]), serial: key.serial)
@@ -95,7 +108,7 @@ extension JWEForm {
 
     func key(_ ring: KeyRing, _ choose: KeyChoice, mayNameKey: Bool) throws(DecryptFailure) -> DecryptionKey {
         guard mayNameKey, let name = header.keyName else { return try choose(need, ring) }
-        guard let key = name.span.withUnsafeBytes({ ring.key(named: $0, for: need) }) else { throw .noKey }
+        guard let key = ring.key(named: name, for: need) else { throw .noKey }
         return key
     }
 
@@ -145,54 +158,30 @@ extension JWEForm {
     }
 }
 
-/// The five parts of a compact JWE, as text.
-struct JWETexts {
-    let header: UnsafeRawBufferPointer
-    let key: UnsafeRawBufferPointer
-    let nonce: UnsafeRawBufferPointer
-    let content: UnsafeRawBufferPointer
-    let tag: UnsafeRawBufferPointer
-
-    init(_ text: UnsafeRawBufferPointer) throws(DecryptFailure) {
-        var rest = text
-        header = try Self.cut(&rest)
-        key = try Self.cut(&rest)
-        nonce = try Self.cut(&rest)
-        content = try Self.cut(&rest)
-        // A further dot is no base64url.
-        tag = rest
-    }
-
-    private static func cut(_ rest: inout UnsafeRawBufferPointer) throws(DecryptFailure) -> UnsafeRawBufferPointer {
-        guard let start = rest.baseAddress, let dot = memchr(start, Int32(UInt8(ascii: ".")), rest.count) else {
-            throw .malformed
-        }
-        let count = UnsafeRawPointer(dot) - start
-        defer { rest = UnsafeRawBufferPointer(rebasing: rest[(count + 1)...]) }
-        return UnsafeRawBufferPointer(rebasing: rest[..<count])
-    }
-}
-
-/// The parts of a compact JWE, decoded one after the other from a buffer's beginning.
+/// The parts of a compact JWE behind its header, decoded one after the other from a buffer's beginning.
 struct JWEParts {
     let key: UnsafeMutableRawBufferPointer
     let nonce: UnsafeMutableRawBufferPointer
     let content: UnsafeMutableRawBufferPointer
     let tag: UnsafeMutableRawBufferPointer
 
-    /// The buffer has room for the whole text and 8 bytes more.
-    init(_ texts: JWETexts, into buffer: UnsafeMutableRawPointer) throws(DecryptFailure) {
+    /// Each part of the text follows a dot. The buffer has room for as many bytes.
+    init(_ text: UnsafeRawBufferPointer, into buffer: UnsafeMutableRawPointer) throws(DecryptFailure) {
+        var rest = text
         var next = buffer
-        key = try Self.decode(texts.key, &next)
-        nonce = try Self.decode(texts.nonce, &next)
-        content = try Self.decode(texts.content, &next)
-        tag = try Self.decode(texts.tag, &next)
+        key = try Self.decode(&rest, &next)
+        nonce = try Self.decode(&rest, &next)
+        content = try Self.decode(&rest, &next)
+        tag = try Self.decode(&rest, &next)
+        guard rest.isEmpty else { throw .malformed }
     }
 
     private static func decode(
-        _ text: UnsafeRawBufferPointer, _ next: inout UnsafeMutableRawPointer
+        _ rest: inout UnsafeRawBufferPointer, _ next: inout UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        let count = try BinaryText.decodeBare(text, into: next)
+        guard rest.first == UInt8(ascii: ".") else { throw .malformed }
+        let (count, after) = try BinaryText.decodePart(UnsafeRawBufferPointer(rebasing: rest[1...]), into: next)
+        rest = after
         defer { next += count }
         return UnsafeMutableRawBufferPointer(start: next, count: count)
     }

@@ -48,12 +48,14 @@ enum JWEAlgorithm: Equatable {
 
 /// The protected header of a JWE in its compact form.
 final class JWEHeader {
+    /// As it came, in base64url.
+    let text: [UInt8]
     let algorithm: JWEAlgorithm
     /// As `alg` has it, because key agreement hashes it.
     let algorithmName: String
     let encryption: JWEEncryption
     let isDeflated: Bool
-    let keyName: [UInt8]?
+    let keyName: KeyName?
     let agreement: Agreement?
     let wrapping: Wrapping?
 
@@ -74,7 +76,8 @@ final class JWEHeader {
     /// True where other messages have the very same header.
     var isRepeated: Bool { agreement == nil && wrapping == nil }
 
-    init(_ members: JWEHeaderMembers) throws(DecryptFailure) {
+    init(_ text: UnsafeRawBufferPointer, _ members: JWEHeaderMembers) throws(DecryptFailure) {
+        self.text = Array(text)
         // Names extensions that a reader must understand. There are none that we do.
         guard !members.has("crit") else { throw .unsupported }
         guard let algorithmName = try members.text("alg"), let encryptionName = try members.text("enc") else {
@@ -90,7 +93,7 @@ final class JWEHeader {
         case "DEF"?: isDeflated = true
         default: throw .unsupported
         }
-        keyName = try members.text("kid").map { Array($0.utf8) }
+        keyName = try members.text("kid").map { KeyName(Array($0.utf8)) }
         agreement = if case .agreement = algorithm { try members.agreement() } else { nil }
         wrapping = algorithm == .gcmWrap ? try members.wrapping() : nil
     }
@@ -178,23 +181,36 @@ struct JWEHeaderMembers {
 struct JWEHeaders {
     /// Longer ones are rare, and read each time.
     private static let longest = 512
+    private static let capacity = 64
 
-    private var known = RecentValues<JWEHeader>(capacity: 64)
+    /// By the text's hash. What falls on the same place takes it over.
+    private var known = [JWEHeader?](repeating: nil, count: capacity)
     private var document = JSONDocument()
 
-    /// Reads the header from its base64url text; `buffer` has room for it.
-    mutating func header(
+    /// The header that this base64url text is of, if it was read lately.
+    subscript(text: UnsafeRawBufferPointer) -> JWEHeader? {
+        guard let header = known[Self.place(of: text)], header.text.withUnsafeBytes(text.hasBytes) else { return nil }
+        return header
+    }
+
+    /// Reads a header from its base64url text; `buffer` has room for it.
+    mutating func read(
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {
-        if let header = known[text] { return header }
         let count = try BinaryText.decodeBare(text, into: buffer)
         do throws(PayloadError) {
             try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
         } catch {
             throw .malformed
         }
-        let header = try JWEHeader(JWEHeaderMembers(document))
-        if header.isRepeated, text.count <= Self.longest { known[text] = header }
+        let header = try JWEHeader(text, JWEHeaderMembers(document))
+        if header.isRepeated, text.count <= Self.longest {
+            known[Self.place(of: text)] = header
+        }
         return header
+    }
+
+    private static func place(of text: UnsafeRawBufferPointer) -> Int {
+        Int(truncatingIfNeeded: ByteHash.hash(text)) & (capacity - 1)
     }
 }

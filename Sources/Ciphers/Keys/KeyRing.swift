@@ -33,7 +33,7 @@ package final class KeyRing: Sendable {
         var places = [Int](repeating: 0, count: 2 << (Int.bitWidth - keys.count.leadingZeroBitCount))
         for (position, key) in keys.enumerated() {
             guard let name = key.nameBytes else { continue }
-            var place = Self.place(name.withUnsafeBytes(ByteHash.hash), among: places.count)
+            var place = Self.place(KeyName(name).hash, among: places.count)
             while places[place] != 0 { place = (place + 1) & (places.count - 1) }
             places[place] = position + 1
         }
@@ -56,13 +56,32 @@ package final class KeyRing: Sendable {
 
     /// The first key of this name that fits.
     package func key(named name: UnsafeRawBufferPointer, for need: KeyNeed) -> DecryptionKey? {
-        var place = Self.place(ByteHash.hash(name), among: places.count)
+        key(named: name, ByteHash.hash(name), for: need)
+    }
+
+    func key(named name: KeyName, for need: KeyNeed) -> DecryptionKey? {
+        name.bytes.withUnsafeBytes { key(named: $0, name.hash, for: need) }
+    }
+
+    private func key(named name: UnsafeRawBufferPointer, _ hash: UInt64, for need: KeyNeed) -> DecryptionKey? {
+        var place = Self.place(hash, among: places.count)
         while places[place] != 0 {
             let key = keys[places[place] - 1]
             if need.fits(key), key.isNamed(name) { return key }
             place = (place + 1) & (places.count - 1)
         }
         return nil
+    }
+}
+
+/// A key's name that is looked up again and again.
+struct KeyName {
+    let bytes: [UInt8]
+    let hash: UInt64
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        hash = bytes.withUnsafeBytes(ByteHash.hash)
     }
 }
 

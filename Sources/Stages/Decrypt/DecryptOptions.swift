@@ -77,11 +77,6 @@ package struct DraftValue: Sendable {
         from = .member(JSONPointer(member: member))
     }
 
-    /// Nil where there is none.
-    func bytes(_ content: NotificationContent, _ context: StageContext) -> [UInt8]? {
-        from.withBytes(content, context) { bytes(in: $0) } ?? nil
-    }
-
     /// Nil for a header without it.
     func bytes(in text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard isInHeader else { return BinaryText.bytes(text.span, as: encoding) }

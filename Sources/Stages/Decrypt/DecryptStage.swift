@@ -29,15 +29,17 @@ package final class DecryptStage: Stage {
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
         var turn = DecryptTurn()
-        return advance(&turn, &content, context) == nil ? turn.result : nil
+        return advance(&turn, [], &content, context) == nil ? turn.result : nil
     }
 
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
         var turn = DecryptTurn()
-        while let derivation = advance(&turn, &content, context) {
-            turn.derived.append(try await decryptor.derive(derivation))
+        // What was waited for.
+        var derived: [Decryptor.DerivedKey] = []
+        while let derivation = advance(&turn, derived, &content, context) {
+            derived.append(try await decryptor.derive(derivation))
         }
         return turn.result
     }
@@ -51,10 +53,13 @@ package final class DecryptStage: Stage {
 
     /// Goes on with the fields until all are done, or until a key must be derived.
     func advance(
-        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
+        _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey], _ content: inout NotificationContent,
+        _ context: StageContext
     ) -> Derivation? {
         while turn.position < options.fields.count {
-            if let derivation = open(options.fields[turn.position], &turn, &content, context) { return derivation }
+            if let derivation = open(options.fields[turn.position], &turn, derived, &content, context) {
+                return derivation
+            }
             turn.position += 1
         }
         showPlaceholder(in: turn.missingTexts, of: &content, context)
@@ -77,8 +82,8 @@ package final class DecryptStage: Stage {
     }
 
     private func open(
-        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
-        _ context: StageContext
+        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey],
+        _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
         guard let node = content.node(at: field.from) else {
             if options.isRequired { turn.failed(field, .malformed) }
@@ -86,31 +91,17 @@ package final class DecryptStage: Stage {
         }
         do throws(DecryptFailure) {
             return try pool.with { (scratch) throws(DecryptFailure) in
-                let ring =
-                    try keys.map { (keys) throws(DecryptFailure) in try scratch.ring(keys.version, keys.value) }
-                    ?? .empty
-                let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
-                    try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                        try decryptor.open(text, as: field.encoding, &scratch, ring, turn.derived) {
-                            (need, ring) throws(DecryptFailure) in
-                            try key(for: need, in: ring, content, context)
-                        } draft: {
-                            draft(content, context)
-                        }
-                    }
-                }
-                switch opened {
-                case .underived(let derivation)?: return derivation
-                case .text(let plaintext, let isAuthenticated)?:
+                switch try open(node, as: field.encoding, &scratch, derived, content, context) {
+                case .underived(let derivation): return derivation
+                case .text(let plaintext, let isAuthenticated):
                     do throws(DecryptFailure) {
                         try field.put(plaintext, into: &content, &scratch)
                     } catch {
                         throw isAuthenticated ? error : .authentication
                     }
-                case nil: throw .malformed
+                    turn.opened(field)
+                    return nil
                 }
-                turn.opened(field)
-                return nil
             }
         } catch {
             turn.failed(field, error)
@@ -118,9 +109,28 @@ package final class DecryptStage: Stage {
         }
     }
 
+    private func open(
+        _ node: JSONNode, as encoding: BinaryEncoding, _ scratch: inout DecryptScratch,
+        _ derived: [Decryptor.DerivedKey], _ content: borrowing NotificationContent, _ context: StageContext
+    ) throws(DecryptFailure) -> Decryptor.Opened {
+        let ring = if let keys { try scratch.ring(keys.version, keys.value) } else { KeyRing.empty }
+        let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
+            try text.withUnsafeBytes { (text) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring, derived) {
+                    (need, ring) throws(DecryptFailure) in
+                    try key(for: need, in: ring, content, context)
+                } draft: {
+                    draft(content, context)
+                }
+            }
+        }
+        guard let opened else { throw .malformed }
+        return opened
+    }
+
     /// The first key that the message names is the one. A recipient is no claim that there is a key of that name.
     private func key(
-        for need: KeyNeed, in ring: KeyRing, _ content: NotificationContent, _ context: StageContext
+        for need: KeyNeed, in ring: KeyRing, _ content: borrowing NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
         if options.bindsKeys {
             let own = ValueSource.recipient.withBytes(content, context) {
@@ -129,20 +139,23 @@ package final class DecryptStage: Stage {
             guard let key = own ?? nil else { throw .noKey }
             return key
         }
-        for name in options.keyNames {
-            let named = name.withBytes(content, context) { ring.key(named: UnsafeRawBufferPointer($0), for: need) }
+        for index in options.keyNames.indices {
+            let named = options.keyNames[index].withBytes(content, context) {
+                ring.key(named: UnsafeRawBufferPointer($0), for: need)
+            }
             guard let named else { continue }
             if let key = named { return key }
-            guard name.isOfTheRecord else { throw .noKey }
+            guard options.keyNames[index].isOfTheRecord else { throw .noKey }
         }
         guard let key = ring.key(for: need) else { throw .noKey }
         return key
     }
 
-    private func draft(_ content: NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
-        guard let point = options.draft.point.bytes(content, context),
-            let salt = options.draft.salt.bytes(content, context)
-        else { return nil }
+    private func draft(_ content: borrowing NotificationContent, _ context: StageContext) -> WebPushForm.Draft? {
+        let point = options.draft.point.from.withBytes(content, context) { options.draft.point.bytes(in: $0) }
+        guard let point = point ?? nil else { return nil }
+        let salt = options.draft.salt.from.withBytes(content, context) { options.draft.salt.bytes(in: $0) }
+        guard let salt = salt ?? nil else { return nil }
         return WebPushForm.Draft(point: point, salt: salt)
     }
 }
@@ -156,9 +169,6 @@ extension ValueSource {
 struct DecryptTurn {
     /// The field that is next.
     var position = 0
-    /// What was waited for.
-    var derived: [Decryptor.DerivedKey] = []
-
     private var failure: DecryptFailure?
     private var hasOpened = false
     private var isBodyOpened = false

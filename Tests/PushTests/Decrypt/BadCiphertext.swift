@@ -35,6 +35,9 @@ struct BadCiphertext: CustomTestStringConvertible {
         let epk = #""epk":{"kty":"EC","crv":"P-256","x":"\#(String(repeating: "A", count: 43))","#
         return [
             BadCiphertext("four parts", .malformed, parts[..<4].joined(separator: ".")),
+            BadCiphertext(
+                "four parts, and a header that is not supported", .malformed,
+                String(members(#""alg":"dir","enc":"A256GCM","crit":["exp"]"#).prefix { $0 != "." }) + "...AAAA"),
             BadCiphertext("six parts", .malformed, parts.joined(separator: ".") + ".AAAA"),
             BadCiphertext("nothing but dots", .malformed, "...."),
             BadCiphertext("a header that is no base64url", .malformed, with(0, "e*J9")),

@@ -18,6 +18,15 @@ struct BadCiphertextTests {
     @Test("JWE", arguments: try BadCiphertext.jwe())
     func jwe(bad: BadCiphertext) async throws { try await fails(bad) }
 
+    @Test("JWE between two that open under the same key", arguments: try BadCiphertext.jwe())
+    func between(bad: BadCiphertext) async throws {
+        let fixture = try DecryptFixture(keys: DecryptKeys.text, bad.change)
+        let good = try DecryptKeys.seal("x", .jwe, "k1")
+        let before = try await fixture.publish(good).body
+        #expect(try await fixture.publish(bad.text).stages == "decrypt=failed:\(bad.reason.reason)")
+        #expect(try await fixture.publish(good).body == before)
+    }
+
     @Test("Other forms", arguments: try BadCiphertext.forms())
     func forms(bad: BadCiphertext) async throws { try await fails(bad) }
 

@@ -140,11 +140,15 @@ struct PaddingOracleTests {
             let key = SecretBytes(Vector.bytes(key))
             let cipher: Cipher = key.count == 16 ? .aes128CBC : .aes256CBC
             let scratch = try DecryptScratch()
-            let context = scratch.ciphers[cipher, CipherKey(key.bytes)]
+            let cipherKey = CipherKey(key.bytes)
             var blocks = Vector.bytes(ct)
             let opened = Vector.bytes(iv).withUnsafeBytes { iv in
                 blocks.withUnsafeMutableBytes { text in
-                    iv.baseAddress.flatMap { try? context.openBlocks(cipher, CipherKey(key.bytes), iv: $0, text) }
+                    withExtendedLifetime(key) {
+                        iv.baseAddress.flatMap { iv in
+                            try? scratch.ciphers[cipher, cipherKey].openBlocks(cipher, cipherKey, iv: iv, text)
+                        }
+                    }
                 }
             }
             return (opened, blocks)
