@@ -74,16 +74,11 @@ extension [UInt8] {
     package mutating func append(bytesOf other: [UInt8]) { other.withUnsafeBufferPointer { append(contentsOf: $0) } }
 
     package mutating func append(decimal number: some BinaryInteger) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var start = digits.count
-            var rest = UInt64(clamping: number.magnitude)
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if number < 0 { append(UInt8(ascii: "-")) }
-            append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        append(addingCapacity: DecimalText.capacity) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                guard let start = memory.baseAddress else { return }
+                count += DecimalText.write(Int64(clamping: number), to: start + count)
+            }
         }
     }
 
@@ -92,6 +87,28 @@ extension [UInt8] {
         append(decimal: source.partition)
         append(UInt8(ascii: "/"))
         append(decimal: source.offset)
+    }
+}
+
+/// Numbers as decimal digits.
+enum DecimalText {
+    /// What the longest takes.
+    static let capacity = 20
+
+    /// Gives the number of bytes.
+    static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
+        var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
+        var start = 20
+        var rest = number.magnitude
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            rest = quotient
+        } while rest > 0
+        if number < 0 { start -= 1 }
+        for index in start..<20 { output[index - start] = digits[index] }
+        return 20 - start
     }
 }
 
