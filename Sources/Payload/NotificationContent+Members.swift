@@ -2,7 +2,7 @@
 extension NotificationContent {
     /// What `aps.badge` says, if that is an integer.
     public var badge: Int? {
-        get { apsMember(.badge).flatMap(document.integer) }
+        get { apsInteger(.badge) }
         set { setAps(.badge, newValue.map { document.append($0) }) }
     }
 
@@ -24,6 +24,12 @@ extension NotificationContent {
     func apsMember(_ name: MemberName) -> JSONNode? {
         guard let aps else { return nil }
         return document.member(name, of: aps)
+    }
+
+    // A method that is passed on, as to `flatMap`, takes hold of the document.
+    func apsInteger(_ name: MemberName) -> Int? {
+        guard let node = apsMember(name) else { return nil }
+        return document.integer(of: node)
     }
 
     /// Puts a text in the place of a value, and leaves everything beside it.

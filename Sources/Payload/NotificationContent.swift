@@ -49,7 +49,7 @@ public struct NotificationContent: Sendable {
 
     /// True where `mutable-content` is 1: the sender lets an extension change this notification.
     public var isMutable: Bool {
-        apsMember(.mutableContent).flatMap(document.integer) == 1
+        apsInteger(.mutableContent) == 1
     }
 
     /// True where the alert would show text: a string that is not empty, or a dictionary with a title, subtitle or body,
