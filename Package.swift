@@ -113,7 +113,7 @@ let package = Package(
         library(
             "PushmillLocalization", in: "Localization", ["PushmillPayload", "CPushmillICU", "CPushmillAllocations"]),
         // The payload as JSON, the records that carry it, and the few things that the three above share.
-        library("PushmillPayload", in: "Payload", ["CPushmillZlib"]),
+        library("PushmillPayload", in: "Payload", ["CPushmillZlib", "CPushmillText"]),
 
         library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka"]),
         library(
@@ -130,6 +130,8 @@ let package = Package(
         system("CPushmillZlib", in: "CZlib", "zlib"),
         system("CPushmillCurl", in: "CCurl", "libcurl"),
         system("CPushmillYAML", in: "CYAML", "yaml-0.1"),
+        // Sixteen bytes compared at once: Swift's own vectors are compared one byte after the other.
+        system("CPushmillText", in: "CText"),
         // The processor's prefetch, for which Swift has no word.
         system("CPushmillMemory", in: "CMemory"),
         // What the kernel is asked about this process, by functions that Swift cannot call.

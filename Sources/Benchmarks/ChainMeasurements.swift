@@ -25,6 +25,7 @@ package final class ChainTurn {
     private let count: Int32?
     private let delivery = Delivery()
     private let lent = InputRecord()
+    private let headers: [RecordHeader]
 
     /// The recipient's count is always the same one.
     package init(_ chain: Chain, payload: String = PayloadSample.json, count: Int32? = nil) {
@@ -41,6 +42,8 @@ package final class ChainTurn {
         ]
         envelope.headers = headers.map { RecordEnvelope.Header(name: Array($0.utf8), value: Array($1.utf8)) }
         lent.fill(envelope, topic: SourceTopic("push.events"))
+        // A member of another module's class would be checked for exclusive access each time.
+        self.headers = lent.headers
     }
 
     var results: [StageResult] { delivery.results }
@@ -49,8 +52,8 @@ package final class ChainTurn {
     package func run() {
         delivery.clear()
         delivery.record.fill(
-            lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: lent.headers.count
-        ) { lent.headers[$0] }
+            lent.source, timestamp: lent.timestamp, key: lent.key, value: lent.value, headers: headers.count
+        ) { headers[$0] }
         let now = Instant(nanoseconds: 1)
         let step = chain.begin(delivery, taken: now, now: now, wallClock: lent.timestamp, count: count)
         guard case .ended = step else { preconditionFailure("the sample waits in a stage") }

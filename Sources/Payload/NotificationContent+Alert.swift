@@ -42,11 +42,12 @@ extension NotificationContent {
     public mutating func removeText(_ text: AlertText) {
         guard let alert, let aps else { return }
         if document.kind(of: alert) == .string {
-            if text == .body { document.removeMembers("alert", of: aps) }
+            if text == .body { document.removeMembers(.alert, of: aps) }
             return
         }
-        document.removeMembers(text.member, of: alert)
-        removeLocalization(of: text, from: alert)
+        document.removeMembers(text.name, of: alert)
+        document.removeMembers(text.keyName, of: alert)
+        document.removeMembers(text.argumentsName, of: alert)
     }
 
     // MARK: - Localization
@@ -65,19 +66,14 @@ extension NotificationContent {
 
     /// The array of arguments, whose elements `document` reads; nil if there is none.
     public func localizationArguments(of text: AlertText) -> JSONNode? {
-        guard let alert, let node = document.member(text.argumentsMember, of: alert) else { return nil }
+        guard let alert, let node = document.member(text.argumentsName, of: alert) else { return nil }
         return document.kind(of: node) == .array ? node : nil
     }
 
     @usableFromInline
     func localizationKeyNode(of text: AlertText) -> JSONNode? {
         guard let alert else { return nil }
-        return document.member(text.keyMember, of: alert)
-    }
-
-    private mutating func removeLocalization(of text: AlertText, from alert: JSONNode) {
-        document.removeMembers(text.keyMember, of: alert)
-        document.removeMembers(text.argumentsMember, of: alert)
+        return document.member(text.keyName, of: alert)
     }
 
     // MARK: - Nodes
@@ -87,7 +83,7 @@ extension NotificationContent {
     package func node(of text: AlertText) -> JSONNode? {
         guard let alert else { return nil }
         if document.kind(of: alert) == .string { return text == .body ? alert : nil }
-        return document.member(text.member, of: alert)
+        return document.member(text.name, of: alert)
     }
 
     mutating func put(_ value: JSONNode, as text: AlertText) {
@@ -96,22 +92,22 @@ extension NotificationContent {
             return document.replace(alert, by: value)
         }
         let dictionary = dictionary(from: alert)
-        document.put(value, named: text.member, into: dictionary)
-        removeLocalization(of: text, from: dictionary)
+        document.put(
+            value, named: text.name, into: dictionary, removing: text.keyName, text.argumentsName)
     }
 
     /// Makes a dictionary of an alert that is none; a string becomes its body.
     private mutating func dictionary(from alert: JSONNode?) -> JSONNode {
         guard let alert else {
             let dictionary = document.appendObject()
-            putIntoAps(dictionary, named: "alert")
+            putIntoAps(dictionary, named: .alert)
             return dictionary
         }
         let kind = document.kind(of: alert)
         if kind == .object { return alert }
         let body = kind == .string ? document.append(copyOfText: alert) : nil
         document.replace(alert, by: document.appendObject())
-        if let body { document.put(body, named: AlertText.body.member, into: alert) }
+        if let body { document.put(body, named: .body, into: alert) }
         return alert
     }
 }
@@ -121,28 +117,34 @@ public enum AlertText: Sendable, CaseIterable {
     case title, subtitle, body
 
     /// The member of the alert that holds the text itself.
-    public var member: StaticString {
-        switch self {
-        case .title: "title"
-        case .subtitle: "subtitle"
-        case .body: "body"
-        }
-    }
+    public var member: StaticString { name.text }
 
     /// The member that names the text in the app's own catalogue instead.
-    public var keyMember: StaticString {
+    public var keyMember: StaticString { keyName.text }
+
+    public var argumentsMember: StaticString { argumentsName.text }
+
+    var name: MemberName {
         switch self {
-        case .title: "title-loc-key"
-        case .subtitle: "subtitle-loc-key"
-        case .body: "loc-key"
+        case .title: .title
+        case .subtitle: .subtitle
+        case .body: .body
         }
     }
 
-    public var argumentsMember: StaticString {
+    var keyName: MemberName {
         switch self {
-        case .title: "title-loc-args"
-        case .subtitle: "subtitle-loc-args"
-        case .body: "loc-args"
+        case .title: .titleKey
+        case .subtitle: .subtitleKey
+        case .body: .bodyKey
+        }
+    }
+
+    var argumentsName: MemberName {
+        switch self {
+        case .title: .titleArguments
+        case .subtitle: .subtitleArguments
+        case .body: .bodyArguments
         }
     }
 }

@@ -2,23 +2,34 @@
 extension NotificationContent {
     /// What `aps.badge` says, if that is an integer.
     public var badge: Int? {
-        get { apsMember("badge").flatMap(document.integer) }
-        set { setAps("badge", newValue.map { document.append($0) }) }
+        get { apsInteger(.badge) }
+        set { setAps(.badge, newValue.map { document.append($0) }) }
     }
 
     public var category: String? {
-        get { apsMember("category").flatMap(document.string) }
-        set { setAps("category", newValue.map { document.append($0) }) }
+        get { apsMember(.category).flatMap(document.string) }
+        set { setAps(.category, newValue.map { document.append($0) }) }
     }
 
     public var threadIdentifier: String? {
-        get { apsMember("thread-id").flatMap(document.string) }
-        set { setAps("thread-id", newValue.map { document.append($0) }) }
+        get { apsMember(.threadIdentifier).flatMap(document.string) }
+        set { setAps(.threadIdentifier, newValue.map { document.append($0) }) }
     }
 
     public func apsMember(_ name: StaticString) -> JSONNode? {
         guard let aps else { return nil }
         return document.member(name, of: aps)
+    }
+
+    func apsMember(_ name: MemberName) -> JSONNode? {
+        guard let aps else { return nil }
+        return document.member(name, of: aps)
+    }
+
+    // A method that is passed on, as to `flatMap`, takes hold of the document.
+    func apsInteger(_ name: MemberName) -> Int? {
+        guard let node = apsMember(name) else { return nil }
+        return document.integer(of: node)
     }
 
     /// Puts a text in the place of a value, and leaves everything beside it.
@@ -91,7 +102,7 @@ extension NotificationContent {
 
     // MARK: - Nodes
 
-    private mutating func setAps(_ name: StaticString, _ value: JSONNode?) {
+    private mutating func setAps(_ name: MemberName, _ value: JSONNode?) {
         if let value {
             putIntoAps(value, named: name)
         } else if let aps {
@@ -99,13 +110,13 @@ extension NotificationContent {
         }
     }
 
-    mutating func putIntoAps(_ value: JSONNode, named name: StaticString) {
+    mutating func putIntoAps(_ value: JSONNode, named name: MemberName) {
         let aps: JSONNode
         if let existing = self.aps {
             aps = existing
         } else {
             aps = document.appendObject()
-            document.put(aps, named: "aps", into: document.root)
+            document.put(aps, named: .aps, into: document.root)
         }
         document.put(value, named: name, into: aps)
     }
@@ -115,7 +126,7 @@ extension NotificationContent {
 extension NotificationContent {
     /// True for a value that was marked, or is part of one. Whatever replaces such a value is not marked.
     public func isDecrypted(_ node: JSONNode) -> Bool {
-        var value = document.value(of: node.index)
+        var value = document.value(of: node)
         while value != 0 {
             if document.records[value].flags.contains(.decrypted) { return true }
             value = Int(document.records[value].parent)
@@ -139,13 +150,13 @@ extension NotificationContent {
 
     /// True for a text that `setLocalized` has set, and nobody since.
     package func isLocalized(_ node: JSONNode) -> Bool {
-        document.records[document.value(of: node.index)].flags.contains(.localized)
+        document.records[document.value(of: node)].flags.contains(.localized)
     }
 
     /// Sets a text and marks where it came from.
     private mutating func set(_ text: AlertText, to value: Span<UInt8>, _ origin: JSONRecord.Flags) {
         let node = value.withUnsafeBufferPointer { document.append($0) }
-        document.records[Int(node.index)].flags.formUnion(origin)
+        document.markAppended(node, origin)
         put(node, as: text)
     }
 

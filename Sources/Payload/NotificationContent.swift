@@ -29,28 +29,27 @@ public struct NotificationContent: Sendable {
 
     private mutating func check() throws(PayloadError) {
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
-        apsAsRead = document.member("aps", of: document.root)
+        apsAsRead = document.member(.aps, of: document.root)
         guard let aps = apsAsRead, document.kind(of: aps) == .object else { throw .withoutAps }
-        alertAsRead = document.member("alert", of: aps)
+        alertAsRead = document.member(.alert, of: aps)
     }
 
     var aps: JSONNode? {
-        let aps = document.remains(apsAsRead, in: document.root) ? apsAsRead : document.member("aps", of: document.root)
+        let aps = document.remains(apsAsRead, in: document.root) ? apsAsRead : document.member(.aps, of: document.root)
         guard let aps, document.kind(of: aps) == .object else { return nil }
         return aps
     }
 
     package var alert: JSONNode? {
         guard let aps else { return nil }
-        return document.remains(alertAsRead, in: aps) ? alertAsRead : document.member("alert", of: aps)
+        return document.remains(alertAsRead, in: aps) ? alertAsRead : document.member(.alert, of: aps)
     }
 
     // MARK: - The gate
 
     /// True where `mutable-content` is 1: the sender lets an extension change this notification.
     public var isMutable: Bool {
-        guard let node = apsMember("mutable-content") else { return false }
-        return document.integer(of: node) == 1
+        apsInteger(.mutableContent) == 1
     }
 
     /// True where the alert would show text: a string that is not empty, or a dictionary with a title, subtitle or body,
@@ -58,19 +57,19 @@ public struct NotificationContent: Sendable {
     public var hasAlertText: Bool {
         guard let alert else { return false }
         if document.kind(of: alert) == .string { return document.hasText(alert) }
-        for text in AlertText.allCases {
-            if let node = document.member(text.member, of: alert), document.hasText(node) { return true }
-            if let node = document.member(text.keyMember, of: alert), document.hasText(node) { return true }
+        // The last member of each name counts.
+        var shown: UInt16 = 0
+        document.forEachMember(of: alert) { name, member in
+            guard name.isShown else { return }
+            if document.hasText(member) { shown |= 1 << name.rawValue } else { shown &= ~(1 << name.rawValue) }
         }
-        return false
+        return shown != 0
     }
 
     // MARK: - Undoing and rendering
 
-    @inlinable
     public var isEdited: Bool { document.isEdited }
 
-    @inlinable
     public func mark() -> JSONDocument.Mark { document.mark() }
 
     /// Undoes every edit since the mark, which must have been made since the last `read`.

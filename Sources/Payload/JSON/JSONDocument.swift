@@ -1,3 +1,5 @@
+import Glibc
+
 /// A JSON text with an index of byte ranges. Edits are appended and leave the text read as it was, so that rendering
 /// gives back every byte that no edit touched. A value type; its storage is reused from one `read` to the next.
 public struct JSONDocument: Sendable {
@@ -6,21 +8,17 @@ public struct JSONDocument: Sendable {
     static let maximumCount = 1 << 30
     /// So that no look-ahead passes the end.
     static let padding = TextBlock.count
-    /// Storage that has grown further for one text is given back before the next.
-    private static let keptCapacity = 1 << 16
 
-    /// The text read, its padding, a comma to put between members, then what edits have added.
-    @usableFromInline var bytes: [UInt8] = []
-    @usableFromInline var records: [JSONRecord] = []
-    /// Each record as it was before a change, in order.
-    @usableFromInline var journal: [(index: UInt32, before: JSONRecord)] = []
-    var sourceCount = 0
-    var comma: Range<Int> { sourceCount + Self.padding..<sourceCount + Self.padding + 1 }
+    /// Each edit makes it the document's own before anything else.
+    @usableFromInline var storage = JSONStorage()
+
+    // Not checked: whatever index or range a record has was put there by the reader or an edit, and nodes are checked
+    // where a document is asked about them.
+    @usableFromInline var bytes: UnsafeMutablePointer<UInt8> { storage.bytes.base }
+    var records: UnsafeMutablePointer<JSONRecord> { storage.records.base }
 
     /// The empty object.
-    public init() {
-        clear()
-    }
+    public init() {}
 
     public init(_ json: String) throws(PayloadError) { try self.init(bytes: Array(json.utf8)) }
 
@@ -31,61 +29,35 @@ public struct JSONDocument: Sendable {
 
     /// Copies and indexes the text. If it throws, the document is the empty object.
     public mutating func read(_ source: UnsafeRawBufferPointer) throws(PayloadError) {
+        if !isKnownUniquelyReferenced(&storage) { storage = JSONStorage() }
         guard source.count <= Self.maximumCount else {
-            clear()
+            storage.clear()
             throw .notJSON(offset: Self.maximumCount, fault: .tooLong)
         }
-        store(source)
+        storage.store(source)
         do throws(PayloadError) {
-            try index(from: 0, to: sourceCount, depth: 0)
+            try storage.index(from: 0, to: source.count, depth: 0)
         } catch {
-            clear()
+            storage.clear()
             throw error
         }
     }
 
-    /// Appends the records of the value in this range of `bytes`, which padding follows.
-    mutating func index(from start: Int, to end: Int, depth: Int) throws(PayloadError) {
-        var records = exchange(&self.records, with: [])
-        defer { self.records = records }
-        try bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
-            guard let base = bytes.baseAddress else { return }
-            let tokens = JSONTokens(bytes: base, end: end)
-            var reader = JSONReader(tokens, from: start, depth: depth, records: exchange(&records, with: []))
-            defer { records = reader.records }
-            try reader.read()
-        }
+    /// Overwrites the text read, for secrets; nothing can be asked of it from then on. Copies keep theirs.
+    package mutating func wipe() {
+        unshare()
+        explicit_bzero(bytes, storage.bytes.count)
     }
 
-    /// Overwrites the text read, for secrets; nothing can be asked of it from then on.
-    package mutating func wipe() { bytes.wipe() }
-
-    private mutating func store(_ source: UnsafeRawBufferPointer) {
-        journal.removeAll(keepingCapacity: true)
-        records.removeAll(keepingCapacity: records.capacity <= Self.keptCapacity)
-        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
-        // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
-        let count = source.count + Self.padding + 1
-        if bytes.capacity < count { bytes.reserveCapacity(count) }
-        bytes.append(contentsOf: source)
-        bytes.append(contentsOf: repeatElement(0, count: Self.padding))
-        bytes.append(UInt8(ascii: ","))
-        sourceCount = source.count
-    }
-
-    private mutating func clear() {
-        let empty: StaticString = "{}"
-        store(UnsafeRawBufferPointer(start: empty.utf8Start, count: empty.utf8CodeUnitCount))
-        var root = JSONRecord(start: 0, kind: .object)
-        root.end = UInt32(sourceCount)
-        records.append(root)
+    mutating func unshare() {
+        if !isKnownUniquelyReferenced(&storage) { storage = JSONStorage(copyOf: storage) }
     }
 }
 
 extension JSONDocument {
     /// The value of a number that is a whole one in `Int`'s range, however it is spelled (`100`, `1e2`, `100.0`).
     public func integer(of node: JSONNode) -> Int? {
-        let record = records[value(of: node.index)]
+        let record = records[value(of: node)]
         guard record.kind == .number else { return nil }
         return integer(Int(record.start)..<Int(record.end))
     }
@@ -112,7 +84,7 @@ extension JSONDocument {
                 continue
             }
             guard let scaled = Self.scale(digits, zeros + 1) else { return nil }
-            let (sum, isOver) = scaled.subtractingReportingOverflow(Int(byte - UInt8(ascii: "0")))
+            let (sum, isOver) = scaled.subtractingReportingOverflow(Int(byte &- UInt8(ascii: "0")))
             guard !isOver else { return nil }
             digits = sum
             zeros = 0
@@ -134,7 +106,7 @@ extension JSONDocument {
         var exponent = 0
         while at < range.upperBound {
             // Beyond any text's length it no longer matters how far.
-            exponent = min(exponent * 10 + Int(bytes[at] - UInt8(ascii: "0")), 1 << 40)
+            exponent = min(exponent * 10 + Int(bytes[at] &- UInt8(ascii: "0")), 1 << 40)
             at += 1
         }
         return isNegative ? -exponent : exponent

@@ -1,31 +1,30 @@
 extension JSONDocument {
     /// A point to which edits can be undone.
     public struct Mark: Sendable {
-        @usableFromInline let bytes: Int
-        @usableFromInline let records: Int
-        @usableFromInline let journal: Int
-
-        @inlinable
-        init(bytes: Int, records: Int, journal: Int) {
-            self.bytes = bytes
-            self.records = records
-            self.journal = journal
-        }
+        let bytes: Int
+        let records: Int
+        let journal: Int
     }
 
-    @inlinable
-    public var isEdited: Bool { !journal.isEmpty }
+    public var isEdited: Bool { storage.journal.count > 0 }
 
-    @inlinable
-    public func mark() -> Mark { Mark(bytes: bytes.count, records: records.count, journal: journal.count) }
+    public func mark() -> Mark {
+        Mark(bytes: storage.bytes.count, records: storage.records.count, journal: storage.journal.count)
+    }
 
     /// Undoes every edit since the mark. The mark must be of this document as last read.
     public mutating func rollback(to mark: Mark) {
-        while journal.count > mark.journal, let entry = journal.popLast() {
-            records[Int(entry.index)] = entry.before
+        guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }
+        unshare()
+        var last = storage.journal.count
+        while last > mark.journal {
+            last -= 1
+            let change = storage.journal.base[last]
+            records[Int(change.index)] = change.before
         }
-        records.removeLast(max(0, records.count - mark.records))
-        bytes.removeLast(max(0, bytes.count - mark.bytes))
+        storage.journal.cut(to: mark.journal)
+        storage.records.cut(to: mark.records)
+        storage.bytes.cut(to: mark.bytes)
     }
 
     // MARK: - Edits by pointer
@@ -77,13 +76,13 @@ extension JSONDocument {
             guard let child = child(token, of: container, pointer) else { return false }
             container = child
         }
-        let edits = journal.count
+        let edits = storage.journal.count
         if kind(of: container) == .object {
             pointer.withName(of: last) { removeMembers($0, of: container) }
         } else if let element = child(last, of: container, pointer) {
             remove(element)
         }
-        return journal.count > edits
+        return storage.journal.count > edits
     }
 
     private mutating func set(

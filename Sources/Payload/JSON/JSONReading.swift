@@ -4,7 +4,7 @@ import Glibc
 extension JSONDocument {
     public var root: JSONNode { JSONNode(index: 0) }
 
-    public func kind(of node: JSONNode) -> JSONKind { records[value(of: node.index)].kind }
+    public func kind(of node: JSONNode) -> JSONKind { records[value(of: node)].kind }
 
     public func node(at pointer: JSONPointer) -> JSONNode? {
         var node = root
@@ -13,6 +13,25 @@ extension JSONDocument {
             node = child
         }
         return node
+    }
+
+    /// The last of that name.
+    func member(_ name: MemberName, of node: JSONNode) -> JSONNode? {
+        var found: JSONNode?
+        forEachMember(of: node) { if $0 == name { found = $1 } }
+        return found
+    }
+
+    /// The members of an object; of another value none.
+    @inline(__always)
+    func forEachMember(of node: JSONNode, _ body: (MemberName, JSONNode) -> Void) {
+        let records = records
+        var child = firstMember(of: node)
+        while child != 0 {
+            let record = records + Int(child)
+            if !record.pointee.flags.contains(.removed) { body(record.pointee.name, JSONNode(index: child)) }
+            child = record.pointee.next
+        }
     }
 
     public func member(_ name: StaticString, of node: JSONNode) -> JSONNode? {
@@ -29,11 +48,7 @@ extension JSONDocument {
     }
 
     package func isNamed(_ name: StaticString, _ member: JSONNode) -> Bool {
-        withName(of: member) { text in
-            text.withUnsafeBytes {
-                $0.elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-            }
-        } ?? false
+        withName(of: member) { text in text.withUnsafeBytes { $0.hasBytes(name) } } ?? false
     }
 
     package func children(of node: JSONNode) -> [JSONNode] {
@@ -71,30 +86,30 @@ extension JSONDocument {
 
     @usableFromInline
     func name(of node: JSONNode) -> (Range<Int>, isEscaped: Bool)? {
-        let record = records[Int(node.index)]
+        let record = records[place(of: node)]
         guard record.nameStart > 0 else { return nil }
         return (Int(record.nameStart)..<Int(record.nameEnd), record.flags.contains(.escapedName))
     }
 
     @usableFromInline
     func text(of node: JSONNode) -> (Range<Int>, isEscaped: Bool)? {
-        let record = records[value(of: node.index)]
+        let record = records[value(of: node)]
         guard record.kind == .string else { return nil }
         return (Int(record.start) + 1..<Int(record.end) - 1, record.flags.contains(.escapedText))
     }
 
     @usableFromInline
     func spelling(of node: JSONNode) -> Range<Int>? {
-        let record = records[value(of: node.index)]
+        let record = records[value(of: node)]
         guard record.kind != .object, record.kind != .array else { return nil }
         return Int(record.start)..<Int(record.end)
     }
 
     /// The offset where a member or element that no edit has put in begins.
-    package func start(of node: JSONNode) -> Int { Int(records[Int(node.index)].placeStart) }
+    package func start(of node: JSONNode) -> Int { Int(records[place(of: node)].placeStart) }
 
     /// The offset after the last byte of a value that no edit has put in.
-    package func end(of node: JSONNode) -> Int { Int(records[Int(node.index)].end) }
+    package func end(of node: JSONNode) -> Int { Int(records[place(of: node)].end) }
 
     /// Whether a container has no more than so many children.
     package func hasAtMost(_ limit: Int, in node: JSONNode) -> Bool {
@@ -109,26 +124,34 @@ extension JSONDocument {
 
     /// True for a string with at least one character.
     public func hasText(_ node: JSONNode) -> Bool {
-        let record = records[value(of: node.index)]
+        let record = records[value(of: node)]
         return record.kind == .string && record.end - record.start > 2
     }
 
     // MARK: - The index
 
-    /// Follows a place to the record of its value.
-    func value(of place: UInt32) -> Int {
-        let replacement = records[Int(place)].replacement
-        return Int(replacement == 0 ? place : replacement)
+    /// A node that is used later than it may be means another value at worst, but none outside the index.
+    func place(of node: JSONNode) -> Int {
+        precondition(Int(node.index) < storage.records.count, "a node of an earlier document")
+        return Int(node.index)
+    }
+
+    /// The record of the value that a place has now.
+    func value(of node: JSONNode) -> Int {
+        let place = place(of: node)
+        let replacement = records[place].replacement
+        return replacement == 0 ? place : Int(replacement)
     }
 
     @usableFromInline
-    func firstChild(of node: JSONNode) -> UInt32 { firstChild(of: value(of: node.index)) }
+    func firstChild(of node: JSONNode) -> UInt32 { firstChild(of: value(of: node)) }
 
     func firstChild(of container: Int) -> UInt32 {
         let first = records[container].firstChild
         return first == 0 || !records[Int(first)].flags.contains(.removed) ? first : nextChild(after: first)
     }
 
+    /// The child is one that this document has just given.
     @usableFromInline
     func nextChild(after child: UInt32) -> UInt32 {
         var next = records[Int(child)].next
@@ -149,44 +172,40 @@ extension JSONDocument {
     /// True if the node is a member of this one as it is now.
     func remains(_ node: JSONNode?, in parent: JSONNode) -> Bool {
         guard let node else { return false }
-        let record = records[Int(node.index)]
-        return !record.flags.contains(.removed) && record.parent == value(of: parent.index)
+        let record = records + place(of: node)
+        return !record.pointee.flags.contains(.removed) && record.pointee.parent == value(of: parent)
     }
 
     /// The first child of an object, removed or not.
     func firstMember(of node: JSONNode) -> UInt32 {
-        let container = value(of: node.index)
+        let container = value(of: node)
         return records[container].kind == .object ? records[container].firstChild : 0
     }
 
     /// The first of that name among this child and those after it.
     func nextMember(_ name: UnsafeBufferPointer<UInt8>, from child: UInt32) -> UInt32 {
         let count = UInt32(truncatingIfNeeded: name.count)
-        // Unsafe for speed alone: every index and range in the records was put there by the reader or an edit.
-        return records.withUnsafeBufferPointer { records in
-            var child = child
-            while child != 0 {
-                let start = records[Int(child)].nameStart
-                let flags = records[Int(child)].flags
-                if records[Int(child)].nameEnd &- start == count || flags.contains(.escapedName),
-                    !flags.contains(.removed), isName(name, Int(start)..<Int(records[Int(child)].nameEnd), flags)
-                {
-                    return child
-                }
-                child = records[Int(child)].next
+        let records = records
+        var child = child
+        while child != 0 {
+            let start = records[Int(child)].nameStart
+            let flags = records[Int(child)].flags
+            if records[Int(child)].nameEnd &- start == count || flags.contains(.escapedName),
+                !flags.contains(.removed), isName(name, Int(start)..<Int(records[Int(child)].nameEnd), flags)
+            {
+                return child
             }
-            return 0
+            child = records[Int(child)].next
         }
+        return 0
     }
 
     private func isName(
         _ name: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ flags: JSONRecord.Flags
     ) -> Bool {
         guard !flags.contains(.escapedName) else { return isEscapedName(name, range) }
-        return bytes.withUnsafeBufferPointer { bytes in
-            guard let start = bytes.baseAddress, let wanted = name.baseAddress else { return name.isEmpty }
-            return memcmp(start + range.lowerBound, wanted, name.count) == 0
-        }
+        guard let wanted = name.baseAddress else { return name.isEmpty }
+        return memcmp(bytes + range.lowerBound, wanted, name.count) == 0
     }
 
     // Seldom needed, and too large to stand in the loop.
@@ -198,7 +217,7 @@ extension JSONDocument {
     }
 
     func child(_ token: JSONPointer.Token, of node: JSONNode, _ pointer: JSONPointer) -> JSONNode? {
-        let container = value(of: node.index)
+        let container = value(of: node)
         guard records[container].kind == .array else {
             return pointer.withName(of: token) { member($0, of: node) }
         }
@@ -216,9 +235,9 @@ extension JSONDocument {
     func withText<R, E: Error>(
         _ range: Range<Int>, isEscaped: Bool, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
-        try bytes.withUnsafeBufferPointer { (bytes) throws(E) in
-            let text = UnsafeBufferPointer(rebasing: bytes[range])
-            return try isEscaped ? JSONText.withUnescaped(text, body) : body(text.span)
-        }
+        // The document, and with it the bytes, outlives the body.
+        let text = UnsafeBufferPointer(start: UnsafePointer(bytes + range.lowerBound), count: range.count)
+        defer { withExtendedLifetime(storage) {} }
+        return try isEscaped ? JSONText.withUnescaped(text, body) : body(text.span)
     }
 }

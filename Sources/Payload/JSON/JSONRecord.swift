@@ -1,5 +1,5 @@
 /// What a JSON value is.
-public enum JSONKind: UInt8, Sendable {
+public enum JSONKind: UInt8, Sendable, BitwiseCopyable {
     case object, array, string, number, `true`, `false`, null
 }
 
@@ -13,10 +13,9 @@ public struct JSONNode: Sendable, Hashable {
 }
 
 /// One line of a document's index: a value, and the place (member or element) in which it was first put. Ranges are in
-/// `JSONDocument.bytes`; indexes are in `JSONDocument.records`, where 0, the root, stands for none.
-@usableFromInline
-struct JSONRecord: Sendable {
-    struct Flags: OptionSet, Sendable {
+/// `JSONStorage.bytes`; indexes are in `JSONStorage.records`, where 0, the root, stands for none.
+struct JSONRecord: BitwiseCopyable {
+    struct Flags: OptionSet, BitwiseCopyable {
         let rawValue: UInt8
 
         static let escapedText = Flags(rawValue: 1)
@@ -30,6 +29,8 @@ struct JSONRecord: Sendable {
         static let decrypted = Flags(rawValue: 32)
         /// Put together from the app's own words, by a key.
         static let localized = Flags(rawValue: 64)
+        /// With any of these, a child is not rendered as it came.
+        static let edited: Flags = [.inserted, .removed, .changed]
     }
 
     var start: UInt32
@@ -45,6 +46,8 @@ struct JSONRecord: Sendable {
     var replacement: UInt32 = 0
     var kind: JSONKind
     var flags: Flags = []
+    /// Which of the known names the member has, however that is spelled.
+    var name = MemberName.other
 
     /// Where the member or element begins.
     var placeStart: UInt32 { nameStart == 0 ? start : nameStart - 1 }

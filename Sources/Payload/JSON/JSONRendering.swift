@@ -1,104 +1,155 @@
 extension JSONDocument {
+    /// No text is rendered twice, and each inserted record takes a comma at most.
+    private var renderedLimit: Int { storage.bytes.count + storage.records.count }
+
     /// Appends the document as it stands now.
     public func render(into output: inout [UInt8]) {
-        bytes.withUnsafeBufferPointer { bytes in
-            forEachRun { run in output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[run])) }
-        }
-    }
-
-    public var renderedByteCount: Int {
-        var count = 0
-        forEachRun { run in count += run.count }
-        return count
-    }
-
-    /// Appends one value as it stands now.
-    public func render(_ node: JSONNode, into output: inout [UInt8]) {
-        bytes.withUnsafeBufferPointer { bytes in
-            forEachRun(of: node) { run in output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[run])) }
-        }
-    }
-
-    public func renderedByteCount(of node: JSONNode) -> Int {
-        var count = 0
-        forEachRun(of: node) { run in count += run.count }
-        return count
-    }
-
-    /// Ranges of `bytes` that follow one another; neighbours are joined to one run.
-    private struct Runs {
-        var last = 0..<0
-
-        mutating func append(_ range: Range<Int>, _ finished: (Range<Int>) -> Void) {
-            if range.lowerBound == last.upperBound {
-                last = last.lowerBound..<range.upperBound
-            } else {
-                finished(last)
-                last = range
+        output.append(addingCapacity: renderedLimit) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                var runs = Runs(bytes, to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
+                render(&runs)
+                count += runs.count
             }
         }
     }
 
-    private func forEachRun(_ body: (Range<Int>) -> Void) {
-        guard isEdited else { return body(0..<sourceCount) }
-        var runs = Runs()
-        runs.append(0..<Int(records[0].start), body)
-        renderValue(of: 0, &runs, body)
-        runs.append(Int(records[0].end)..<sourceCount, body)
-        body(runs.last)
+    public var renderedByteCount: Int {
+        var runs = Runs(bytes, to: nil)
+        render(&runs)
+        return runs.count
     }
 
-    private func forEachRun(of node: JSONNode, _ body: (Range<Int>) -> Void) {
-        var runs = Runs()
-        renderValue(of: node.index, &runs, body)
-        body(runs.last)
+    /// Appends one value as it stands now.
+    public func render(_ node: JSONNode, into output: inout [UInt8]) {
+        let count = renderedByteCount(of: node)
+        output.append(addingCapacity: count) { output in
+            output.withUnsafeMutableBufferPointer { memory, written in
+                render(node, to: UnsafeMutableBufferPointer(rebasing: memory[written...]))
+                written += count
+            }
+        }
     }
 
-    private func renderValue(of place: UInt32, _ runs: inout Runs, _ body: (Range<Int>) -> Void) {
-        let index = value(of: place)
-        let record = records[index]
-        if record.flags.contains(.changed) {
-            renderContainer(record, &runs, body)
+    public func renderedByteCount(of node: JSONNode) -> Int {
+        var runs = Runs(bytes, to: nil)
+        renderValue(of: node, &runs)
+        runs.flush()
+        return runs.count
+    }
+
+    /// Writes one value to memory that has room for it.
+    func render(_ node: JSONNode, to output: UnsafeMutableBufferPointer<UInt8>) {
+        var runs = Runs(bytes, to: output)
+        renderValue(of: node, &runs)
+        runs.flush()
+    }
+
+    /// Ranges of `bytes` that follow one another, copied where somebody wants them; neighbours are joined to one run.
+    private struct Runs {
+        private let bytes: UnsafePointer<UInt8>
+        private let output: UnsafeMutableBufferPointer<UInt8>?
+        private(set) var count = 0
+        /// What is not copied yet.
+        private var start = 0
+        private var end = 0
+
+        init(_ bytes: UnsafePointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>?) {
+            self.bytes = bytes
+            self.output = output
+        }
+
+        @inline(__always)
+        mutating func append(_ start: Int, _ end: Int) {
+            if start != self.end {
+                flush()
+                self.start = start
+            }
+            self.end = end
+        }
+
+        mutating func flush() {
+            let more = end &- start
+            if let output {
+                precondition(count &+ more <= output.count, "a document renders to more than its bytes")
+                if let base = output.baseAddress { (base + count).update(from: bytes + start, count: more) }
+            }
+            count &+= more
+            start = end
+        }
+    }
+
+    private func render(_ runs: inout Runs) {
+        if isEdited {
+            runs.append(0, Int(records[0].start))
+            renderValue(of: root, &runs)
+            runs.append(Int(records[0].end), storage.sourceCount)
         } else {
-            runs.append(Int(record.start)..<Int(record.end), body)
+            runs.append(0, storage.sourceCount)
+        }
+        runs.flush()
+    }
+
+    private func renderValue(of node: JSONNode, _ runs: inout Runs) {
+        let record = records + value(of: node)
+        if record.pointee.flags.contains(.changed) {
+            renderContainer(record, &runs)
+        } else {
+            runs.append(Int(record.pointee.start), Int(record.pointee.end))
         }
     }
 
     /// As deep as the document, and so bounded. Between two children that stay, the separator before the second stays;
     /// the first that stays takes what stood before the first of all.
-    private func renderContainer(_ container: JSONRecord, _ runs: inout Runs, _ body: (Range<Int>) -> Void) {
-        let start = Int(container.start)
-        let end = Int(container.end)
-        var opening = start..<start + 1
+    private func renderContainer(_ container: UnsafePointer<JSONRecord>, _ runs: inout Runs) {
+        let records = records
+        let start = Int(container.pointee.start)
+        let end = Int(container.pointee.end)
+        // After the opening bracket, and what stands before the first child.
+        var opened = start &+ 1
         // Where the text's own children end, as far as we have come.
         var reached = start
         var isEmpty = true
-        var child = container.firstChild
+        var child = container.pointee.firstChild
+        if child != 0, !records[Int(child)].flags.contains(.inserted) { opened = Int(records[Int(child)].placeStart) }
         while child != 0 {
-            let record = records[Int(child)]
-            let isInserted = record.flags.contains(.inserted)
-            if child == container.firstChild, !isInserted { opening = start..<Int(record.placeStart) }
-            if !record.flags.contains(.removed) {
-                if isInserted {
-                    runs.append(isEmpty ? opening : comma, body)
-                    if record.nameStart != 0 { runs.append(Int(record.placeStart)..<Int(record.nameEnd) + 2, body) }
-                } else if isEmpty {
-                    runs.append(opening, body)
-                    runs.append(Int(record.placeStart)..<Int(record.start), body)
-                } else {
-                    runs.append(reached..<Int(record.start), body)
+            let record = records + Int(child)
+            let flags = record.pointee.flags
+            let childEnd = Int(record.pointee.end)
+            if flags.isDisjoint(with: .edited), record.pointee.replacement == 0 {
+                if isEmpty {
+                    runs.append(start, opened)
+                    reached = Int(record.pointee.placeStart)
                 }
-                renderValue(of: child, &runs, body)
+                runs.append(reached, childEnd)
+                reached = childEnd
+                isEmpty = false
+            } else if flags.contains(.removed) {
+                if !flags.contains(.inserted) { reached = childEnd }
+            } else if flags.contains(.inserted) {
+                let comma = storage.sourceCount &+ Self.padding
+                if isEmpty { runs.append(start, opened) } else { runs.append(comma, comma &+ 1) }
+                if record.pointee.nameStart != 0 {
+                    runs.append(Int(record.pointee.placeStart), Int(record.pointee.nameEnd) &+ 2)
+                }
+                renderValue(of: JSONNode(index: child), &runs)
+                isEmpty = false
+            } else {
+                if isEmpty {
+                    runs.append(start, opened)
+                    reached = Int(record.pointee.placeStart)
+                }
+                runs.append(reached, Int(record.pointee.start))
+                renderValue(of: JSONNode(index: child), &runs)
+                reached = childEnd
                 isEmpty = false
             }
-            if !isInserted { reached = Int(record.end) }
-            child = record.next
+            child = record.pointee.next
         }
         if isEmpty {
-            runs.append(start..<start + 1, body)
-            runs.append(end - 1..<end, body)
+            runs.append(start, start &+ 1)
+            runs.append(end &- 1, end)
         } else {
-            runs.append((reached == start ? end - 1 : reached)..<end, body)
+            runs.append(reached == start ? end &- 1 : reached, end)
         }
     }
 }

@@ -2,11 +2,19 @@
 /// container. Only `change` touches a record that was there before, and keeps what it was.
 extension JSONDocument {
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) -> JSONNode {
-        let start = bytes.count
-        JSONText.appendQuoted(text, to: &bytes)
-        // Two quotes and the text, unless something was escaped.
-        let isEscaped = bytes.count - start != text.count + 2
+        unshare()
+        let start = storage.bytes.count
+        let isEscaped = appendQuoted(text)
         return appendRecord(.string, from: start, isEscaped ? .escapedText : [])
+    }
+
+    /// True where something had to be escaped.
+    private func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        storage.bytes.reserve(JSONText.quotedCapacity(text.count))
+        let count = JSONText.writeQuoted(text, to: storage.bytes.end)
+        storage.bytes.take(count)
+        // Two quotes and the text, unless something was escaped.
+        return count != text.count + 2
     }
 
     mutating func append(_ text: String) -> JSONNode {
@@ -15,97 +23,130 @@ extension JSONDocument {
     }
 
     mutating func append(_ number: Int) -> JSONNode {
-        let start = bytes.count
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        var rest = number.magnitude
-        var divisor: UInt = 1
-        while rest / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
-            rest %= divisor
-            divisor /= 10
-        }
+        unshare()
+        let start = storage.bytes.count
+        storage.bytes.reserve(DecimalText.capacity)
+        storage.bytes.take(DecimalText.write(Int64(number), to: storage.bytes.end))
         return appendRecord(.number, from: start)
     }
 
     mutating func appendObject() -> JSONNode {
-        let start = bytes.count
-        bytes.append(contentsOf: "{}".utf8)
+        unshare()
+        let start = storage.bytes.count
+        storage.bytes.append("{}")
         return appendRecord(.object, from: start)
     }
 
     /// A value that stands in `depth` containers; nil if it is not JSON or too deep.
     mutating func append(json: UnsafeRawBufferPointer, depth: Int) -> JSONNode? {
-        let start = bytes.count
-        bytes.append(contentsOf: json)
+        unshare()
+        let start = storage.bytes.count
+        if let text = json.baseAddress?.assumingMemoryBound(to: UInt8.self) {
+            storage.bytes.append(text, count: json.count)
+        }
         return indexAppended(from: start, depth: depth)
     }
 
     mutating func append(copyOf node: JSONNode, in other: JSONDocument) -> JSONNode? {
-        let start = bytes.count
-        other.render(node, into: &bytes)
+        unshare()
+        let start = storage.bytes.count
+        let count = other.renderedByteCount(of: node)
+        storage.bytes.reserve(count)
+        other.render(node, to: UnsafeMutableBufferPointer(start: storage.bytes.end, count: count))
+        storage.bytes.take(count)
         return indexAppended(from: start, depth: 1)
     }
 
     private mutating func indexAppended(from start: Int, depth: Int) -> JSONNode? {
-        let node = JSONNode(index: UInt32(records.count))
-        let end = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: Self.padding))
-        return (try? index(from: start, to: end, depth: depth)) == nil ? nil : node
+        let node = JSONNode(index: UInt32(storage.records.count))
+        let end = storage.bytes.count
+        storage.bytes.appendZeros(Self.padding)
+        return (try? storage.index(from: start, to: end, depth: depth)) == nil ? nil : node
     }
 
     /// A further record for a string as it stands, so that it can be put elsewhere with its escapes.
     mutating func append(copyOfText node: JSONNode) -> JSONNode {
-        let original = records[value(of: node.index)]
+        unshare()
+        let original = records[value(of: node)]
         var record = JSONRecord(start: original.start, kind: original.kind)
         record.end = original.end
         record.flags = original.flags.intersection([.escapedText, .decrypted, .localized])
-        records.append(record)
-        return JSONNode(index: UInt32(records.count - 1))
+        return append(record)
     }
 
-    private mutating func appendRecord(
+    private func appendRecord(
         _ kind: JSONKind, from start: Int, _ flags: JSONRecord.Flags = []
     ) -> JSONNode {
         var record = JSONRecord(start: UInt32(start), kind: kind)
-        record.end = UInt32(bytes.count)
+        record.end = UInt32(storage.bytes.count)
         record.flags = flags
-        records.append(record)
-        return JSONNode(index: UInt32(records.count - 1))
+        return append(record)
+    }
+
+    private func append(_ record: JSONRecord) -> JSONNode {
+        storage.records.append(record)
+        return JSONNode(index: UInt32(storage.records.count - 1))
     }
 
     // MARK: - Placing
 
     /// Puts an appended value in the place of another.
     mutating func replace(_ node: JSONNode, by value: JSONNode) {
-        let parent = records[Int(node.index)].parent
-        records[Int(value.index)].parent = parent
+        unshare()
+        let parent = records[place(of: node)].parent
+        records[place(of: value)].parent = parent
         change(node.index) { $0.replacement = value.index }
         markChanged(parent)
     }
 
     /// Puts an appended value after the last child of a container.
     mutating func insert(_ node: JSONNode, named name: UnsafeBufferPointer<UInt8>?, into parent: JSONNode) {
-        let container = UInt32(value(of: parent.index))
-        if let name {
-            let start = bytes.count
-            JSONText.appendQuoted(name, to: &bytes)
-            records[Int(node.index)].nameStart = UInt32(start + 1)
-            records[Int(node.index)].nameEnd = UInt32(bytes.count - 1)
-            if bytes.count - start != name.count + 2 { records[Int(node.index)].flags.insert(.escapedName) }
-            bytes.append(UInt8(ascii: ":"))
+        unshare()
+        if let name { append(name: name, of: place(of: node)) }
+        let container = value(of: parent)
+        var last: UInt32 = 0
+        var next = records[container].firstChild
+        while next != 0 {
+            last = next
+            next = records[Int(next)].next
         }
-        records[Int(node.index)].parent = container
-        records[Int(node.index)].flags.insert(.inserted)
+        insert(node, behind: last, into: UInt32(container))
+    }
 
-        var last = records[Int(container)].firstChild
+    /// Puts it behind the container's last child, or in it as the first where that is 0.
+    private func insert(_ node: JSONNode, behind last: UInt32, into container: UInt32) {
+        let record = records + place(of: node)
+        record.pointee.parent = container
+        record.pointee.flags.insert(.inserted)
         if last == 0 {
             change(container) { $0.firstChild = node.index }
         } else {
-            while records[Int(last)].next != 0 { last = records[Int(last)].next }
             change(last) { $0.next = node.index }
         }
         markChanged(container)
+    }
+
+    private func append(name: UnsafeBufferPointer<UInt8>, of place: Int) {
+        let start = storage.bytes.count
+        let isEscaped = appendQuoted(name)
+        if isEscaped { records[place].flags.insert(.escapedName) }
+        endName(of: place, MemberName(name), from: start)
+    }
+
+    /// A known name has nothing to escape.
+    private func append(name: MemberName, of place: Int) {
+        let start = storage.bytes.count
+        storage.bytes.append(UInt8(ascii: "\""))
+        storage.bytes.append(name.text)
+        storage.bytes.append(UInt8(ascii: "\""))
+        endName(of: place, name, from: start)
+    }
+
+    private func endName(of place: Int, _ name: MemberName, from start: Int) {
+        records[place].nameStart = UInt32(start + 1)
+        records[place].nameEnd = UInt32(storage.bytes.count - 1)
+        records[place].name = name
+        storage.bytes.append(UInt8(ascii: ":"))
     }
 
     /// Puts an appended value in the place of a member, or in a new one.
@@ -117,13 +158,41 @@ extension JSONDocument {
         }
     }
 
-    mutating func put(_ value: JSONNode, named name: StaticString, into parent: JSONNode) {
-        put(value, named: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), into: parent)
+    /// As the other one, and removes every member of two other names, all in one walk.
+    mutating func put(
+        _ value: JSONNode, named name: MemberName, into parent: JSONNode, removing first: MemberName? = nil,
+        _ second: MemberName? = nil
+    ) {
+        unshare()
+        let container = self.value(of: parent)
+        var member: UInt32 = 0
+        var last: UInt32 = 0
+        var child = records[container].firstChild
+        while child != 0 {
+            let record = records + Int(child)
+            if record.pointee.name != .other, !record.pointee.flags.contains(.removed) {
+                if record.pointee.name == name {
+                    member = child
+                } else if record.pointee.name == first || record.pointee.name == second {
+                    removeChild(child)
+                }
+            }
+            last = child
+            child = record.pointee.next
+        }
+        if member != 0 { return replace(JSONNode(index: member), by: value) }
+        append(name: name, of: place(of: value))
+        insert(value, behind: last, into: UInt32(container))
     }
 
     mutating func remove(_ node: JSONNode) {
-        change(node.index) { $0.flags.insert(.removed) }
-        markChanged(records[Int(node.index)].parent)
+        unshare()
+        removeChild(UInt32(place(of: node)))
+    }
+
+    private func removeChild(_ child: UInt32) {
+        change(child) { $0.flags.insert(.removed) }
+        markChanged(records[Int(child)].parent)
     }
 
     /// Removes every member of that name: the last one counts, so that one left over would come to light.
@@ -135,15 +204,25 @@ extension JSONDocument {
         }
     }
 
-    mutating func removeMembers(_ name: StaticString, of node: JSONNode) {
-        removeMembers(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), of: node)
+    mutating func removeMembers(_ name: MemberName, of node: JSONNode) {
+        var child = firstMember(of: node)
+        while child != 0 {
+            let record = records + Int(child)
+            if record.pointee.name == name, !record.pointee.flags.contains(.removed) { remove(JSONNode(index: child)) }
+            child = records[Int(child)].next
+        }
     }
 
-    mutating func mark(_ node: JSONNode, _ flag: JSONRecord.Flags) {
-        change(UInt32(value(of: node.index))) { $0.flags.insert(flag) }
+    /// Marks the value, as an edit that can be undone.
+    mutating func mark(_ node: JSONNode, _ flags: JSONRecord.Flags) {
+        unshare()
+        change(UInt32(value(of: node))) { $0.flags.formUnion(flags) }
     }
 
-    private mutating func markChanged(_ container: UInt32) {
+    /// Marks a value that was appended and is nowhere yet.
+    func markAppended(_ node: JSONNode, _ flags: JSONRecord.Flags) { records[place(of: node)].flags.formUnion(flags) }
+
+    private func markChanged(_ container: UInt32) {
         var container = container
         while !records[Int(container)].flags.contains(.changed) {
             change(container) { $0.flags.insert(.changed) }
@@ -151,8 +230,11 @@ extension JSONDocument {
         }
     }
 
-    private mutating func change(_ index: UInt32, _ body: (inout JSONRecord) -> Void) {
-        journal.append((index, records[Int(index)]))
-        body(&records[Int(index)])
+    /// Its place is one of the document's.
+    @inline(__always)
+    private func change(_ index: UInt32, _ body: (inout JSONRecord) -> Void) {
+        let record = records + Int(index)
+        storage.journal.append(JSONChange(index: index, before: record.pointee))
+        body(&record.pointee)
     }
 }

@@ -12,9 +12,44 @@ package enum JSONText {
 
     /// Appends the text in quotes, escaping only what RFC 8259 demands. What is not UTF-8 becomes U+FFFD.
     package static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
-        if let base = text.baseAddress { appendEscaped(base, count: text.count, to: &output) }
-        output.append(UInt8(ascii: "\""))
+        output.append(addingCapacity: quotedCapacity(text.count)) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                if let start = memory.baseAddress { count += writeQuoted(text, to: start + count) }
+            }
+        }
+    }
+
+    /// The memory that `writeQuoted` needs for a text of so many bytes: two quotes, `\u001F` for each byte, and a block.
+    static func quotedCapacity(_ count: Int) -> Int { 2 + 6 * count + TextBlock.count }
+
+    /// Writes the text as `appendQuoted` does; gives the number of bytes.
+    static func writeQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: UnsafeMutablePointer<UInt8>) -> Int {
+        output[0] = UInt8(ascii: "\"")
+        var end = output + 1
+        if let base = text.baseAddress {
+            end.update(from: base, count: text.count)
+            // Whatever stands behind the text, its look-ahead stops there.
+            (end + text.count).update(repeating: 0, count: TextBlock.count)
+            let plain = plainPrefix(end, count: text.count)
+            end += plain
+            if plain < text.count { end = escape(base + plain, count: text.count - plain, to: end) }
+        }
+        end[0] = UInt8(ascii: "\"")
+        return end + 1 - output
+    }
+
+    /// How many bytes from the first need no escape and are UTF-8. A block of zeros follows the text.
+    private static func plainPrefix(_ text: UnsafePointer<UInt8>, count: Int) -> Int {
+        var at = 0
+        while true {
+            let plain = TextBlock.plainPrefix(text + at)
+            at += plain
+            if plain == TextBlock.count { continue }
+            guard text[at] >= 0x80 else { return at }
+            let length = UTF8Scalar.length(text + at, available: count - at)
+            guard length > 0 else { return at }
+            at += length
+        }
     }
 
     /// How many bytes the text takes between its quotes.
@@ -28,58 +63,61 @@ package enum JSONText {
         }
     }
 
-    private static func appendEscaped(_ base: UnsafePointer<UInt8>, count: Int, to output: inout [UInt8]) {
-        var copied = 0
+    private static func escape(
+        _ text: UnsafePointer<UInt8>, count: Int, to output: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        var end = output
         var at = 0
         while at < count {
+            // What is taken from the end of a block and not plain is overwritten.
             if count - at >= TextBlock.count {
-                let plain = TextBlock.plainPrefix(base + at)
-                guard plain < TextBlock.count else {
-                    at += TextBlock.count
-                    continue
-                }
+                end.update(from: text + at, count: TextBlock.count)
+                let plain = TextBlock.plainPrefix(text + at)
                 at += plain
+                end += plain
+                if plain == TextBlock.count { continue }
             }
-            let byte = base[at]
+            let byte = text[at]
+            var length = 1
             if byte >= 0x80 {
-                let length = UTF8Scalar.length(base + at, available: count - at)
-                if length > 0 {
-                    at += length
-                    continue
-                }
-            } else if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
-                at += 1
-                continue
+                length = UTF8Scalar.length(text + at, available: count - at)
+            } else if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                length = 0
             }
-            output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: at - copied))
-            appendReplacement(of: byte, to: &output)
-            at += 1
-            copied = at
+            if length == 0 {
+                end = writeReplacement(of: byte, to: end)
+                at += 1
+            } else {
+                end.update(from: text + at, count: length)
+                end += length
+                at += length
+            }
         }
-        output.append(contentsOf: UnsafeBufferPointer(start: base + copied, count: count - copied))
+        return end
     }
 
-    private static func appendReplacement(of byte: UInt8, to output: inout [UInt8]) {
-        let letter: UInt8
-        switch byte {
-        case 0x80...:
-            output.append(contentsOf: "\u{FFFD}".utf8)
-            return
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): letter = byte
-        case 0x08: letter = UInt8(ascii: "b")
-        case 0x09: letter = UInt8(ascii: "t")
-        case 0x0A: letter = UInt8(ascii: "n")
-        case 0x0C: letter = UInt8(ascii: "f")
-        case 0x0D: letter = UInt8(ascii: "r")
-        default:
-            output.append(contentsOf: "\\u00".utf8)
-            output.append(UInt8(ascii: "0") + byte >> 4)
-            letter = byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") - 10 + byte & 15
-            output.append(letter)
-            return
+    private static func writeReplacement(
+        of byte: UInt8, to output: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        func write(_ text: StaticString) -> UnsafeMutablePointer<UInt8> {
+            output.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+            return output + text.utf8CodeUnitCount
         }
-        output.append(UInt8(ascii: "\\"))
-        output.append(letter)
+        switch byte {
+        case 0x80...: return write("\u{FFFD}")
+        case UInt8(ascii: "\""): return write("\\\"")
+        case UInt8(ascii: "\\"): return write("\\\\")
+        case 0x08: return write("\\b")
+        case 0x09: return write("\\t")
+        case 0x0A: return write("\\n")
+        case 0x0C: return write("\\f")
+        case 0x0D: return write("\\r")
+        default:
+            let end = write(byte < 0x10 ? "\\u000" : "\\u001")
+            let digit = byte & 15
+            end[0] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+            return end + 1
+        }
     }
 }
 

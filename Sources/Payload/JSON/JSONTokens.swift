@@ -1,3 +1,5 @@
+import CPushmillText
+
 /// The tokens of the grammar: each function takes the offset where one begins and gives the offset after it.
 /// `JSONDocument.padding` zero bytes must follow the text, so that no look-ahead needs a bounds check: no rule of the
 /// grammar passes a zero.
@@ -18,8 +20,16 @@ struct JSONTokens {
         return at
     }
 
-    /// Takes the offset after the opening quote; gives that of the closing one.
+    /// Takes the offset after the opening quote; gives that of the closing one. Most are short and plain.
+    @inline(__always)
     func skipString(_ start: Int) throws(PayloadError) -> (close: Int, isEscaped: Bool) {
+        let plain = TextBlock.plainPrefix(bytes + start)
+        if plain < TextBlock.count, bytes[start &+ plain] == UInt8(ascii: "\"") { return (start &+ plain, false) }
+        return try skipLongString(start)
+    }
+
+    @inline(never)
+    private func skipLongString(_ start: Int) throws(PayloadError) -> (close: Int, isEscaped: Bool) {
         var isEscaped = false
         var at = start
         while true {
@@ -98,20 +108,17 @@ struct JSONTokens {
     }
 }
 
-/// Sixteen bytes of text at once, as two words.
+/// Sixteen bytes of text at once.
 enum TextBlock {
     static let count = 16
-    private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     /// How many bytes from the first are plain: ASCII, no control character, no quote, no backslash. 16 if all are; what
     /// follows then is looked at without waiting for a number.
     @inline(__always)
     static func plainPrefix(_ bytes: UnsafePointer<UInt8>) -> Int {
-        let first = stops(word(bytes))
-        let second = stops(word(bytes + 8))
-        if first | second == 0 { return count }
-        return first != 0 ? first.trailingZeroBitCount >> 3 : 8 + second.trailingZeroBitCount >> 3
+        let stops = pushmill_stops(bytes)
+        return stops == 0 ? count : stops.trailingZeroBitCount
     }
 
     @inline(__always)
@@ -120,15 +127,6 @@ enum TextBlock {
     @inline(__always)
     private static func word(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
-    }
-
-    /// Marks each byte that is not plain; behind the first of them, others too.
-    @inline(__always)
-    private static func stops(_ word: UInt64) -> UInt64 {
-        let controls = (word &- 0x20 &* ones) & ~word
-        let quotes = word ^ (0x22 &* ones)
-        let backslashes = word ^ (0x5C &* ones)
-        return (controls | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes | word) & highs
     }
 }
 

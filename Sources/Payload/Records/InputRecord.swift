@@ -37,7 +37,7 @@ public final class InputRecord: @unchecked Sendable {
 
     @exclusivity(unchecked) private var lent = Lent()
     /// The position in `headers` of each known header, or -1.
-    @exclusivity(unchecked) private var known = InlineArray<13, Int>(repeating: -1)
+    @exclusivity(unchecked) private var known = InlineArray<14, Int>(repeating: -1)
     private var storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var isOwned = false
 
@@ -64,6 +64,11 @@ public final class InputRecord: @unchecked Sendable {
 
     /// As the header `pushmill-source` has it.
     package func appendSource(to text: inout [UInt8]) { text.append(lent.source) }
+
+    /// Of the source, which is not taken hold of for it.
+    package var topicDigest: UInt64 { lent.source.topic.digest }
+    package var partition: Int32 { lent.source.partition }
+    package var offset: Int64 { lent.source.offset }
 
     package func has(_ header: KnownHeader) -> Bool { known[header.rawValue] >= 0 }
 
@@ -103,12 +108,17 @@ public final class InputRecord: @unchecked Sendable {
         self.timestamp = timestamp
         self.key = key
         self.value = value
-        recipient = key
-        for index in 0..<count {
-            guard let header = header(index) else { return }
-            add(header)
-            if header.name.hasBytes("recipient") { recipient = header.value ?? key }
+        let first = headers.count
+        var known = known
+        headers.append(addingCapacity: count) { headers in
+            for index in 0..<count {
+                guard let header = header(index) else { return }
+                if let name = KnownHeader(header.name) { known[name.rawValue] = first + index }
+                headers.append(header)
+            }
         }
+        self.known = known
+        recipient = self.value(of: .recipient) ?? key
     }
 
     /// Fills the record with a copy of another that came as a line.
@@ -123,13 +133,12 @@ public final class InputRecord: @unchecked Sendable {
         value = envelope.payload.map(copy)
         headers.removeAll(keepingCapacity: true)
         known = InlineArray(repeating: -1)
-        for header in envelope.headers { add(RecordHeader(name: copy(header.name), value: header.value.map(copy))) }
-        recipient = Self.recipient(key: key, headers: headers)
-    }
-
-    private func add(_ header: RecordHeader) {
-        if let known = KnownHeader(header.name) { self.known[known.rawValue] = headers.count }
-        headers.append(header)
+        for header in envelope.headers {
+            let name = copy(header.name)
+            if let known = KnownHeader(name) { self.known[known.rawValue] = headers.count }
+            headers.append(RecordHeader(name: name, value: header.value.map(copy)))
+        }
+        recipient = self.value(of: .recipient) ?? key
     }
 
     /// The `recipient` header, else the key.

@@ -3,12 +3,13 @@ import Glibc
 /// The headers that a message's life depends on. Each record is looked through for them once.
 @usableFromInline
 package enum KnownHeader: Int, CaseIterable {
-    case locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType, traceparent
+    case recipient, locale, apnsTopic, apnsPushType, apnsExpiration, apnsCollapseID, apnsID, contentType, traceparent
     case outcome, source, stages, attempt, counted
 
     @inlinable
     package var name: StaticString {
         switch self {
+        case .recipient: "recipient"
         case .locale: "locale"
         case .apnsTopic: "apns-topic"
         case .apnsPushType: "apns-push-type"
@@ -25,30 +26,30 @@ package enum KnownHeader: Int, CaseIterable {
         }
     }
 
-    /// Tells most other names apart by their length and first byte alone.
-    init?(_ name: UnsafeRawBufferPointer) {
-        guard let first = name.first else { return nil }
+    /// Tells names apart by their length and first byte, and compares with one of ours at most: with one of a known length,
+    /// which is a comparison of words.
+    init?(_ text: UnsafeRawBufferPointer) {
+        guard let name = text.baseAddress, let first = text.first else { return nil }
+        func orNone(_ candidate: KnownHeader) -> KnownHeader? {
+            let known = candidate.name
+            return memcmp(name, known.utf8Start, known.utf8CodeUnitCount) == 0 ? candidate : nil
+        }
         let found: KnownHeader?
-        switch (name.count, first) {
-        case (6, UInt8(ascii: "l")): found = .locale
-        case (7, UInt8(ascii: "a")): found = .apnsID
-        case (10, UInt8(ascii: "a")): found = .apnsTopic
-        case (11, UInt8(ascii: "t")): found = .traceparent
-        case (12, UInt8(ascii: "c")): found = .contentType
-        case (14, UInt8(ascii: "a")): found = .apnsPushType
-        case (15, UInt8(ascii: "a")): found = .apnsExpiration
-        case (15, UInt8(ascii: "p")):
-            found = name[9] == UInt8(ascii: "s") && name[10] == UInt8(ascii: "o") ? .source : .stages
-        case (16, UInt8(ascii: "a")): found = .apnsCollapseID
-        case (16, UInt8(ascii: "p")):
-            switch name[9] {
-            case UInt8(ascii: "o"): found = .outcome
-            case UInt8(ascii: "a"): found = .attempt
-            default: found = .counted
-            }
+        switch (text.count, first) {
+        case (6, UInt8(ascii: "l")): found = orNone(.locale)
+        case (7, UInt8(ascii: "a")): found = orNone(.apnsID)
+        case (9, UInt8(ascii: "r")): found = orNone(.recipient)
+        case (10, UInt8(ascii: "a")): found = orNone(.apnsTopic)
+        case (11, UInt8(ascii: "t")): found = orNone(.traceparent)
+        case (12, UInt8(ascii: "c")): found = orNone(.contentType)
+        case (14, UInt8(ascii: "a")): found = orNone(.apnsPushType)
+        case (15, UInt8(ascii: "a")): found = orNone(.apnsExpiration)
+        case (15, UInt8(ascii: "p")): found = orNone(.source) ?? orNone(.stages)
+        case (16, UInt8(ascii: "a")): found = orNone(.apnsCollapseID)
+        case (16, UInt8(ascii: "p")): found = orNone(.outcome) ?? orNone(.attempt) ?? orNone(.counted)
         default: found = nil
         }
-        guard let found, name.hasBytes(found.name) else { return nil }
+        guard let found else { return nil }
         self = found
     }
 }
@@ -74,24 +75,51 @@ extension [UInt8] {
     package mutating func append(bytesOf other: [UInt8]) { other.withUnsafeBufferPointer { append(contentsOf: $0) } }
 
     package mutating func append(decimal number: some BinaryInteger) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var start = digits.count
-            var rest = UInt64(clamping: number.magnitude)
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if number < 0 { append(UInt8(ascii: "-")) }
-            append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        append(addingCapacity: DecimalText.capacity) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                guard let start = memory.baseAddress else { return }
+                count += DecimalText.write(Int64(clamping: number), to: start + count)
+            }
         }
     }
 
     mutating func append(_ source: Source) {
         append(bytesOf: source.topic.prefix)
-        append(decimal: source.partition)
-        append(UInt8(ascii: "/"))
-        append(decimal: source.offset)
+        append(addingCapacity: 2 * DecimalText.capacity + 1) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                guard let start = memory.baseAddress else { return }
+                count = DecimalText.write(Int64(source.partition), to: start)
+                start[count] = UInt8(ascii: "/")
+                count += 1
+                count += DecimalText.write(source.offset, to: start + count)
+            }
+        }
+    }
+}
+
+/// Numbers as decimal digits.
+enum DecimalText {
+    /// What the longest takes.
+    static let capacity = 20
+
+    /// Gives the number of bytes.
+    static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
+        var rest = number.magnitude
+        var count = number < 0 ? 2 : 1
+        var left = rest / 10
+        while left > 0 {
+            left /= 10
+            count &+= 1
+        }
+        var at = count
+        repeat {
+            let tenth = rest / 10
+            at &-= 1
+            output[at] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
+            rest = tenth
+        } while rest > 0
+        if number < 0 { output[0] = UInt8(ascii: "-") }
+        return count
     }
 }
 

@@ -7,10 +7,11 @@ public struct OutputRecord {
         case rendered
     }
 
+    /// A name, or a value.
     @usableFromInline
-    enum Name {
+    enum Text {
         case fixed(StaticString)
-        /// In `text`, with a zero byte behind.
+        /// In `text`; behind a name a zero byte follows.
         case written(Range<Int>)
     }
 
@@ -18,17 +19,17 @@ public struct OutputRecord {
     private var rendered: [UInt8] = []
     @usableFromInline
     struct Added {
-        let name: Name
-        let value: Range<Int>
+        let name: Text
+        let value: Text
 
         @usableFromInline
-        init(name: Name, value: Range<Int>) {
+        init(name: Text, value: Text) {
             self.name = name
             self.value = value
         }
     }
 
-    @usableFromInline var removed: [Name] = []
+    @usableFromInline var removed: [Text] = []
     @usableFromInline var added: [Added] = []
     /// The values of added headers, and such names as are no constants.
     @usableFromInline var text: [UInt8] = []
@@ -60,7 +61,7 @@ public struct OutputRecord {
     ) {
         text.withUnsafeBytes { text in
             for header in added {
-                body(Self.bytes(of: header.name, text), UnsafeRawBufferPointer(rebasing: text[header.value]))
+                body(Self.bytes(of: header.name, text), Self.bytes(of: header.value, text))
             }
         }
     }
@@ -95,19 +96,24 @@ public struct OutputRecord {
         let start = text.count
         text.append(contentsOf: name)
         text.append(0)
-        let name = Name.written(start..<text.count - 1)
+        let name = Text.written(start..<text.count - 1)
         removed.append(name)
         add(name, write)
     }
 
     @inlinable
-    mutating func add(_ name: Name, _ write: (inout [UInt8]) -> Void) {
+    mutating func add(_ name: Text, _ write: (inout [UInt8]) -> Void) {
         let start = text.count
         write(&text)
-        added.append(Added(name: name, value: start..<text.count))
+        added.append(Added(name: name, value: .written(start..<text.count)))
     }
 
-    private static func bytes(of name: Name, _ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    /// Adds a header with a value that is always the same.
+    package mutating func add(_ name: StaticString, value: StaticString) {
+        added.append(Added(name: .fixed(name), value: .fixed(value)))
+    }
+
+    private static func bytes(of name: Text, _ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         switch name {
         case .fixed(let name): name.bytes
         case .written(let range): UnsafeRawBufferPointer(rebasing: text[range])

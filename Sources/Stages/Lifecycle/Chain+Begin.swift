@@ -30,28 +30,35 @@ extension Chain {
         guard case .clear = delivery.phase else { preconditionFailure("a delivery is cleared before it begins") }
         delivery.phase = .ended
         delivery.isCounted = isCounted
-        if let verdict = read(delivery, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
+        let record = delivery.record
+        if let verdict = read(delivery, record, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
         }
-        return begin(delivery, &delivery.content, now: now)
+        return begin(delivery, record, &delivery.content, now: now)
     }
 
-    /// From here on the content is passed beside its delivery: a member of a class is copied for each call that reads it.
-    private func begin(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
-        if let verdict = gate(delivery, &content, now: now) { return .ended(verdict) }
+    /// Record and content are passed beside their delivery: a member of a class is copied, or taken hold of, for each call
+    /// that reads it.
+    private func begin(
+        _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
+    ) -> Step {
+        if let verdict = gate(delivery, record, &content, now: now) { return .ended(verdict) }
         observer?.stagesWillBegin(content)
         return runStages(delivery, &content, now: now)
     }
 
     /// Nil where there is a payload.
-    func read(_ delivery: Delivery, taken: Instant, wallClock: Int64, count: Int32?) -> Verdict? {
+    private func read(
+        _ delivery: Delivery, _ record: InputRecord, taken: Instant, wallClock: Int64, count: Int32?
+    ) -> Verdict? {
         delivery.prepare(
-            stages: links.count, deadline: taken + settings.deadline, wallClock: wallClock, count: count)
-        guard let value = delivery.record.value else {
+            record, stages: links.count, deadline: taken.advanced(nanoseconds: patience), wallClock: wallClock,
+            count: count)
+        guard let value = record.value else {
             return deadLetter(delivery, .nullValue, message: "the record has no value")
         }
         do throws(PayloadError) {
-            guard try readPayload(value, delivery) else {
+            guard try readPayload(value, of: record, delivery) else {
                 return deadLetter(delivery, .nullValue, message: "the CloudEvent has no data")
             }
         } catch {
@@ -62,8 +69,10 @@ extension Chain {
     }
 
     /// False for an event without data.
-    private func readPayload(_ value: UnsafeRawBufferPointer, _ delivery: Delivery) throws(PayloadError) -> Bool {
-        let type = delivery.record.value(of: .contentType)
+    private func readPayload(
+        _ value: UnsafeRawBufferPointer, of record: InputRecord, _ delivery: Delivery
+    ) throws(PayloadError) -> Bool {
+        let type = record.value(of: .contentType)
         delivery.isStructured = type.map(CloudEvent.isStructured) ?? false
         guard delivery.isStructured else {
             try delivery.content.read(value)
@@ -77,8 +86,10 @@ extension Chain {
     }
 
     /// Nil where the stages are to run.
-    private func gate(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Verdict? {
-        let isExpired = delivery.record.hasExpired(at: delivery.wallClock)
+    private func gate(
+        _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
+    ) -> Verdict? {
+        let isExpired = record.hasExpired(at: delivery.wallClock)
         if isExpired, !settings.publishesExpired { return Verdict(.expired, to: .nowhere) }
 
         let showsText = content.hasAlertText

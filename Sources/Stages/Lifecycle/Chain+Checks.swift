@@ -3,7 +3,8 @@ import PushmillPayload
 /// Whether what the chain has made can be shown, and what is published instead.
 extension Chain {
     func finish(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
-        guard content.hasAlertText else { return original(delivery, &content) }
+        // Without an edit the gate has found it.
+        guard !content.isEdited || content.hasAlertText else { return original(delivery, &content) }
         if delivery.write(content) > delivery.sizeLimit {
             guard content.shorten(toFit: delivery.sizeLimit) else { return original(delivery, &content) }
             _ = delivery.write(content)
@@ -124,7 +125,8 @@ public enum DeadLetterReason: Int, CaseIterable, Sendable {
 extension OutputRecord {
     mutating func addHeaders(_ outcome: Outcome, _ delivery: Delivery, _ chain: Chain) {
         let record = delivery.record
-        replace(.outcome, of: record) { $0.append(outcome.name) }
+        if record.has(.outcome) { remove(KnownHeader.outcome.name) }
+        add(KnownHeader.outcome.name, value: outcome.name)
         replace(.source, of: record) { record.appendSource(to: &$0) }
         replace(.stages, of: record) { text in
             if delivery.isAllOkay { return text.append(bytesOf: chain.allOkay) }
@@ -134,7 +136,7 @@ extension OutputRecord {
             }
         }
         if record.value(of: .apnsID)?.isEmpty ?? true {
-            replace(.apnsID, of: record) { DerivedIdentifier(record.source).append(to: &$0) }
+            replace(.apnsID, of: record) { DerivedIdentifier(record).append(to: &$0) }
         }
         if let identifier = record.value(of: .apnsCollapseID), identifier.count > CollapseIdentifier.limit {
             replace(.apnsCollapseID, of: record) { CollapseIdentifier.append(hashOf: identifier, to: &$0) }

@@ -31,6 +31,8 @@ public final class Chain: Sendable {
 
     public let links: [ChainLink]
     let settings: Settings
+    /// The settings' deadline, in nanoseconds.
+    let patience: UInt64
     let time: TimeSource
     let observer: (any ChainObserver)?
     let log: Log
@@ -49,6 +51,7 @@ public final class Chain: Sendable {
     ) {
         self.links = links
         self.settings = settings
+        patience = settings.deadline.wholeNanoseconds
         self.time = time
         self.observer = observer
         self.log = log
@@ -65,8 +68,7 @@ public final class Chain: Sendable {
     func note(
         _ result: StageResult, of stage: Int, _ delivery: Delivery, _ content: NotificationContent, took: UInt64 = 0
     ) {
-        delivery.results[stage] = result
-        delivery.times[stage] = took
+        delivery.end(stage, result, took: took)
         observer?.stageEnded(stage, result, nanoseconds: took, content: content)
     }
 }

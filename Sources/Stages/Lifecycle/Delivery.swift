@@ -43,6 +43,8 @@ public final class Delivery {
     @exclusivity(unchecked) package var count: Int32?
     /// The count has this message in it already.
     @exclusivity(unchecked) var isCounted = false
+    /// What APNs takes.
+    @exclusivity(unchecked) var sizeLimit = 0
     /// The stage that runs or is next.
     @exclusivity(unchecked) var stageIndex = 0
 
@@ -57,7 +59,8 @@ public final class Delivery {
         if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
     }
 
-    func prepare(stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
+    func prepare(_ record: InputRecord, stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
+        sizeLimit = record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096
         self.deadline = deadline
         self.wallClock = wallClock
         self.count = count
@@ -70,19 +73,20 @@ public final class Delivery {
             results = Array(repeating: .skipped, count: stages)
             times = Array(repeating: 0, count: stages)
         }
-        for stage in 0..<stages {
-            results[stage] = .skipped
-            times[stage] = 0
-        }
+        results.withUnsafeMutableBufferPointer { $0.update(repeating: .skipped) }
+        times.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
+    }
+
+    @inline(__always)
+    func end(_ stage: Int, _ result: StageResult, took: UInt64) {
+        results[stage] = result
+        if times[stage] != took { times[stage] = took }
     }
 
     /// Every stage has ended well.
     public var isAllOkay: Bool {
         results.allSatisfy { if case .ok = $0 { true } else { false } }
     }
-
-    /// What APNs takes.
-    var sizeLimit: Int { record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096 }
 
     /// Makes the content the output's value; gives the number of bytes.
     func write(_ content: NotificationContent) -> Int {

@@ -7,9 +7,9 @@ struct DerivedIdentifier {
     private let low: UInt64
 
     /// Within a partition no two offsets give the same: of 128 bits, all 64 that depend on the offset are kept.
-    init(_ source: Source) {
-        let place = Self.mixed(source.topic.digest ^ Self.mixed(UInt64(UInt32(bitPattern: source.partition)) &+ 1))
-        let number = Self.mixed(UInt64(bitPattern: source.offset) ^ place)
+    init(_ record: InputRecord) {
+        let place = Self.mixed(record.topicDigest ^ Self.mixed(UInt64(UInt32(bitPattern: record.partition)) &+ 1))
+        let number = Self.mixed(UInt64(bitPattern: record.offset) ^ place)
         let version: UInt64 = 8 << 12
         let variant: UInt64 = 2 << 62
         // The 58 upper bits of the place around the version, then the number's 64 bits around the variant.
@@ -18,18 +18,24 @@ struct DerivedIdentifier {
     }
 
     func append(to text: inout [UInt8]) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { digits in
-            digits[8] = UInt8(ascii: "-")
-            digits[13] = UInt8(ascii: "-")
-            digits[18] = UInt8(ascii: "-")
-            digits[23] = UInt8(ascii: "-")
-            Hex.write(high >> 32, to: digits, 0..<8)
-            Hex.write(high >> 16, to: digits, 9..<13)
-            Hex.write(high, to: digits, 14..<18)
-            Hex.write(low >> 48, to: digits, 19..<23)
-            Hex.write(low, to: digits, 24..<36)
-            text.append(contentsOf: UnsafeBufferPointer(digits))
+        text.append(addingCapacity: 36) { output in
+            output.withUnsafeMutableBufferPointer { digits, count in
+                write(to: digits)
+                count = 36
+            }
         }
+    }
+
+    private func write(to digits: UnsafeMutableBufferPointer<UInt8>) {
+        digits[8] = UInt8(ascii: "-")
+        digits[13] = UInt8(ascii: "-")
+        digits[18] = UInt8(ascii: "-")
+        digits[23] = UInt8(ascii: "-")
+        Hex.write(high >> 32, to: digits, 0..<8)
+        Hex.write(high >> 16, to: digits, 9..<13)
+        Hex.write(high, to: digits, 14..<18)
+        Hex.write(low >> 48, to: digits, 19..<23)
+        Hex.write(low, to: digits, 24..<36)
     }
 
     /// The finalizer of SplitMix64: one to one.

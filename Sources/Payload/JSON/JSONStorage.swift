@@ -1,0 +1,124 @@
+import Glibc
+
+/// The memory of a document: its text and the index of that. Copies of a document share it until one of them changes.
+///
+/// Unchecked because of its pointers: who changes it is its only owner, and what is shared is only read.
+@usableFromInline
+final class JSONStorage: @unchecked Sendable {
+    /// Storage that has grown further for one text is given back before the next.
+    private static let keptCapacity = 1 << 16
+
+    // With one owner there is no access to exclude at run time.
+
+    /// The text read, its padding, a comma to put between members, then what edits have added.
+    @exclusivity(unchecked) var bytes = Region<UInt8>(capacity: 1024)
+    @exclusivity(unchecked) var records = Region<JSONRecord>(capacity: 32)
+    /// Each record as it was before a change, in order.
+    @exclusivity(unchecked) var journal = Region<JSONChange>(capacity: 32)
+    @exclusivity(unchecked) var sourceCount = 0
+
+    /// Of the empty object.
+    init() { clear() }
+
+    init(copyOf other: JSONStorage) {
+        bytes.append(other.bytes.base, count: other.bytes.count)
+        records.append(other.records.base, count: other.records.count)
+        journal.append(other.journal.base, count: other.journal.count)
+        sourceCount = other.sourceCount
+    }
+
+    func clear() {
+        store(("{}" as StaticString).bytes)
+        var root = JSONRecord(start: 0, kind: .object)
+        root.end = UInt32(sourceCount)
+        records.append(root)
+    }
+
+    /// Takes a text, which is not indexed yet.
+    func store(_ source: UnsafeRawBufferPointer) {
+        journal.clear(keeping: Self.keptCapacity)
+        records.clear(keeping: Self.keptCapacity)
+        bytes.clear(keeping: Self.keptCapacity)
+        sourceCount = source.count
+        // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
+        bytes.reserve(source.count + JSONDocument.padding + 1)
+        if let text = source.baseAddress {
+            bytes.append(text.assumingMemoryBound(to: UInt8.self), count: source.count)
+        }
+        bytes.appendZeros(JSONDocument.padding)
+        bytes.append(UInt8(ascii: ","))
+    }
+}
+
+/// A record as it was before a change.
+struct JSONChange: BitwiseCopyable {
+    let index: UInt32
+    let before: JSONRecord
+}
+
+/// Memory that grows. No bounds are checked: who reads or writes keeps to what was appended, or to what was reserved.
+struct Region<Element: BitwiseCopyable>: ~Copyable {
+    private(set) var base: UnsafeMutablePointer<Element>
+    private(set) var count = 0
+    private(set) var capacity: Int
+
+    init(capacity: Int) {
+        base = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    deinit { base.deallocate() }
+
+    /// Where the next element goes.
+    var end: UnsafeMutablePointer<Element> { base + count }
+
+    /// Makes room for so many more.
+    @inline(__always)
+    mutating func reserve(_ more: Int) { if capacity &- count < more { grow(by: more) } }
+
+    @inline(never)
+    private mutating func grow(by more: Int) { move(to: max(count + more, capacity * 2)) }
+
+    private mutating func move(to capacity: Int) {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
+        larger.update(from: base, count: count)
+        base.deallocate()
+        base = larger
+        self.capacity = capacity
+    }
+
+    @inline(__always)
+    mutating func append(_ element: Element) {
+        reserve(1)
+        end.initialize(to: element)
+        count &+= 1
+    }
+
+    mutating func append(_ elements: UnsafePointer<Element>, count more: Int) {
+        reserve(more)
+        end.update(from: elements, count: more)
+        count += more
+    }
+
+    /// What was written behind the last element, in memory reserved before, belongs to them.
+    mutating func take(_ more: Int) { count += more }
+
+    /// The elements behind the first `count` go; where there are fewer, nothing.
+    mutating func cut(to count: Int) { self.count = min(self.count, count) }
+
+    /// All elements go, and the memory too where it has become larger than `limit` elements.
+    mutating func clear(keeping limit: Int) {
+        count = 0
+        if capacity > limit { move(to: limit) }
+    }
+}
+
+extension Region<UInt8> {
+    mutating func appendZeros(_ count: Int) {
+        reserve(count)
+        end.update(repeating: 0, count: count)
+        take(count)
+    }
+
+    mutating func append(_ text: StaticString) { append(text.utf8Start, count: text.utf8CodeUnitCount) }
+}
