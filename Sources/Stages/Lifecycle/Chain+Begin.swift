@@ -121,7 +121,7 @@ extension Chain {
         guard counts else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {
-            guard let stage = link.counting, link.applies(to: content, delivery.record) else { continue }
+            guard let stage = link.counting, link.applies(to: content, delivery) else { continue }
             context.stage = index
             let result = body(stage, &content, context)
             note(result, of: index, delivery, content)

@@ -56,40 +56,58 @@ extension Chain {
         if work.abandon() { observer?.stageAbandoned(delivery.stageIndex, isLate: false) }
     }
 
-    /// From the stage whose turn it is. `now` may be a little old; it is read anew where stages have taken time since.
+    /// What is known of the time while stages run: it may be a little old, and is read anew where stages have taken time since.
+    private struct StageClock {
+        var now: Instant
+        var isOld = false
+        let isMeasured: Bool
+    }
+
+    /// From the stage whose turn it is. Of the links, which are the chain's, none is taken hold of.
     func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
         var context = context(delivery)
         let isMeasured = settings.measuresStages && delivery.isMeasured
-        var now = isMeasured ? time.now : now
-        var isOld = false
-        while delivery.stageIndex < links.count {
-            let link = links[delivery.stageIndex]
-            guard link.applies(to: content, delivery.record) else {
-                end(delivery, content, .skipped, took: 0)
-                continue
+        var clock = StageClock(now: isMeasured ? time.now : now, isMeasured: isMeasured)
+        while delivery.stageIndex < unownedLinks.count {
+            let step = unownedLinks[delivery.stageIndex]._withUnsafeGuaranteedRef { link in
+                runStage(link, delivery, &content, &context, &clock)
             }
-            context.stage = delivery.stageIndex
-            if !link.isImmediate {
-                if isOld { now = time.now }
-                isOld = false
-                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
-            }
-            guard let result = runAtOnce(link, &content, context) else {
-                if isOld { now = time.now }
-                guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
-                return suspend(link, delivery, content, context, now: now)
-            }
-            var took: UInt64 = 0
-            if isMeasured {
-                let before = now
-                now = time.now
-                took = now.nanoseconds(since: before)
-            } else {
-                isOld = true
-            }
-            end(delivery, content, result, took: took)
+            if let step { return step }
         }
         return .ended(finish(delivery, &content, .modified))
+    }
+
+    /// Nil where the next stage's turn has come.
+    @inline(__always)
+    private func runStage(
+        _ link: ChainLink, _ delivery: Delivery, _ content: inout NotificationContent, _ context: inout StageContext,
+        _ clock: inout StageClock
+    ) -> Step? {
+        guard link.applies(to: content, delivery) else {
+            end(delivery, content, .skipped, took: 0)
+            return nil
+        }
+        context.stage = delivery.stageIndex
+        if !link.isImmediate {
+            if clock.isOld { clock.now = time.now }
+            clock.isOld = false
+            guard clock.now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+        }
+        guard let result = runAtOnce(link, &content, context) else {
+            if clock.isOld { clock.now = time.now }
+            guard clock.now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
+            return suspend(link, delivery, content, context, now: clock.now)
+        }
+        var took: UInt64 = 0
+        if clock.isMeasured {
+            let before = clock.now
+            clock.now = time.now
+            took = clock.now.nanoseconds(since: before)
+        } else {
+            clock.isOld = true
+        }
+        end(delivery, content, result, took: took)
+        return nil
     }
 
     /// Nil where the stage may have to wait.
@@ -147,7 +165,7 @@ extension Chain {
         let link = links[delivery.stageIndex]
         var context = context
         context.stage = delivery.stageIndex
-        let applies = link.applies(to: content, delivery.record)
+        let applies = link.applies(to: content, delivery)
         let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
         end(delivery, content, result, took: 0)
     }

@@ -30,6 +30,8 @@ public final class Chain: Sendable {
         @Sendable (_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) -> Void
 
     public let links: [ChainLink]
+    /// The same.
+    let unownedLinks: [Unmanaged<ChainLink>]
     let settings: Settings
     /// The settings' deadline, in nanoseconds.
     let patience: UInt64
@@ -50,6 +52,7 @@ public final class Chain: Sendable {
         observer: (any ChainObserver)? = nil, log: @escaping Log = { _, _, _, _ in }
     ) {
         self.links = links
+        unownedLinks = links.map(Unmanaged.passUnretained)
         self.settings = settings
         patience = settings.deadline.wholeNanoseconds
         self.time = time
@@ -79,6 +82,7 @@ public final class ChainLink: Sendable {
     /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
     let budget: UInt64?
     let condition: LinkCondition?
+    private let isConditional: Bool
     /// Whether it may run without a look at the clock.
     let isImmediate: Bool
     /// The stage, if it counts.
@@ -91,6 +95,7 @@ public final class ChainLink: Sendable {
         self.stage = stage
         self.budget = budget?.wholeNanoseconds
         self.condition = condition.flatMap(LinkCondition.init)
+        isConditional = self.condition != nil
         isImmediate = stage.isImmediate
         counting = stage as? any CountingStage
         label = Array("\(stage.name)=".utf8)
@@ -103,8 +108,9 @@ public final class ChainLink: Sendable {
         text.append(result)
     }
 
-    func applies(to content: NotificationContent, _ record: InputRecord) -> Bool {
-        condition?.holds(for: content, record) ?? true
+    @inline(__always)
+    func applies(to content: NotificationContent, _ delivery: Delivery) -> Bool {
+        !isConditional || condition?.holds(for: content, delivery.record) ?? true
     }
 }
 

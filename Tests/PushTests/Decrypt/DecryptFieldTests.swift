@@ -207,7 +207,7 @@ struct DecryptFieldTests {
         var scratch = try DecryptScratch()
         var plaintext = Array(#"{"title":"The harbour at six"}"#.utf8)
         let kept = try plaintext.withUnsafeMutableBytes { text in
-            try scratch.read(text).bytes.withUnsafeBufferPointer { UnsafeBufferPointer(rebasing: $0[..<text.count]) }
+            UnsafeBufferPointer(start: try scratch.read(text).bytes, count: text.count)
         }
         #expect(kept.elementsEqual(plaintext))
         scratch.clear()
