@@ -98,7 +98,10 @@ let package = Package(
         // What must survive.
         library(
             "PushmillStores", in: "Stores",
-            ["PushmillStages", "PushmillLocalization", "PushmillPayload", "CPushmillSQLite"]),
+            [
+                "PushmillStages", "PushmillLocalization", "PushmillPayload", "CPushmillSQLite", "CPushmillAllocations",
+                "CPushmillMemory",
+            ]),
         // What notifications show beside their text: fetched and kept.
         library(
             "PushmillMedia", in: "Media",

@@ -12,12 +12,15 @@ extension Measurement {
         let state = try StateFile(path: "\(folder)/contacts.sqlite", access: .shared)
         _ = try ContactStore(state).importLines(path)
         let stored = try StoredContacts(state)
+        let large = "looked up in a file of \(file.byteCount >> 20) MiB"
         let (owner, id) = (ContactSample.owner(of: count / 2), ContactSample.id(of: count / 2))
         return [
             try noContact(in: file),
             try contact("contact, a text with a name from a file", id, of: owner, in: file),
             try contact("contact, a text with a name from the store", id, of: owner, in: stored),
             try lookUp("contact, looked up in a file", 1, of: count, in: file),
+            try lookUp("contact, \(large)", 200_000, of: count, in: file),
+            try lookUp("contact, \(large), prepared", 200_000, of: count, in: file, ahead: 8),
             try lookUp("contact, looked up in the store's cache", 1, of: count, in: stored),
             try lookUp("contact, looked up in the store", 20_000, of: count, in: StoredContacts(state, capacity: 1)),
         ]
@@ -30,19 +33,28 @@ extension Measurement {
         return try await wholeChain(try ContactFile(path: path))
     }
 
-    /// Asks for contacts in turn, each far from the last.
+    /// Asks for contacts in turn, each far from the last; what is to come is prepared so far ahead.
     private static func lookUp(
-        _ name: String, _ different: Int, of count: Int, in book: any ContactBook
+        _ name: String, _ different: Int, of count: Int, in book: any ContactBook, ahead: Int = 0
     ) throws -> Measurement {
-        let keys = (0..<different).map { number in
+        // One after another in memory, for the processor to see them coming.
+        var texts: [UInt8] = []
+        var keys: [(owner: Range<Int>, id: Range<Int>)] = []
+        for number in 0..<different {
             let contact = number &* 7_919_317 % count
-            return (Array(ContactSample.owner(of: contact).utf8), Array(ContactSample.id(of: contact).utf8))
+            let start = texts.count
+            texts += ContactSample.owner(of: contact).utf8
+            let middle = texts.count
+            texts += ContactSample.id(of: contact).utf8
+            keys.append((start..<middle, middle..<texts.count))
         }
         var next = 0
         return try Measurement(name, messages: 20_000, batches: 5) { () throws(ContactsUnavailable) in
-            let (owner, id) = keys[next]
+            let text = texts.span.bytes
+            let key = keys[next]
             next = (next + 1) % keys.count
-            guard try book.find(id.span.bytes, of: owner.span.bytes, { _, _ in }) else {
+            if ahead > 0 { book.prepare(text.extracting(keys[(next + ahead) % keys.count].owner)) }
+            guard try book.find(text.extracting(key.id), of: text.extracting(key.owner), { _, _ in }) else {
                 throw ContactsUnavailable("the sample's contact \(next) is not there")
             }
         }

@@ -5,14 +5,9 @@ package final class Catalog: Sendable {
     let tables: [LocaleTable]
     private let matcher: LocaleMatcher
     /// For each table those to ask in turn: itself, its truncations, the default.
-    private let searches: [[Search]]
+    fileprivate let searches: [[LocaleSearch]]
     private let defaultTable: Int
     package let warnings: [CatalogProblem]
-
-    private struct Search {
-        let table: LocaleTable
-        let isOfItsLanguage: Bool
-    }
 
     /// Reads a folder; throws everything that is wrong with it.
     package convenience init(folder: String, defaultLocale: LocaleName) throws(CatalogError) {
@@ -37,7 +32,10 @@ package final class Catalog: Sendable {
             let ownLanguage = [table] + truncations
             let last = tables[defaultTable]
             let all = ownLanguage.contains { $0 === last } ? ownLanguage : ownLanguage + [last]
-            return all.map { Search(table: $0, isOfItsLanguage: $0.locale.language == table.locale.language) }
+            return all.map {
+                LocaleSearch(
+                    table: .passUnretained($0), isOfItsLanguage: $0.locale.language == table.locale.language)
+            }
         }
         // Reading took twice the memory of what was read.
         pushmill_allocations_give_back()
@@ -57,34 +55,47 @@ package final class Catalog: Sendable {
         return LocaleChoice(
             catalog: self, table: match.index, numbers: isRegional ? NumberSymbols(locale: wish) : nil)
     }
+}
 
-    /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
-    package func localize(
-        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
-        for choice: LocaleChoice, to output: inout FormatOutput
-    ) -> Localization {
-        let hash = KeyIndex.hash(key)
-        for search in searches[choice.table] {
-            guard let entry = search.table.entry(key, hash: hash) else { continue }
-            let numbers = search.isOfItsLanguage ? choice.numbers : nil
-            return search.table.append(entry, arguments, numbers, to: &output) ? .ok : .wrongArguments
-        }
-        return .missing
-    }
+/// One table in which a key is looked for.
+private struct LocaleSearch {
+    /// The catalog holds on to it: counting its holders with every message would cost more than what is found in it.
+    let table: Unmanaged<LocaleTable>
+    let isOfItsLanguage: Bool
 }
 
 /// What serves a recipient's list of locales. One object, so that a message holds on to one.
 package final class LocaleChoice: Sendable {
     package let catalog: Catalog
-    /// Of the catalog.
-    let table: Int
+    private let searches: [LocaleSearch]
     /// How the recipient's region writes the numbers in texts of the table's language; nil for the texts' own way.
-    let numbers: NumberSymbols?
+    private let numbers: NumberSymbols?
 
     init(catalog: Catalog, table: Int, numbers: NumberSymbols? = nil) {
         self.catalog = catalog
-        self.table = table
+        searches = catalog.searches[table]
         self.numbers = numbers
+    }
+
+    /// Appends the translation of a key; only if it is `ok`, what was appended is of use.
+    package func localize(
+        _ key: UnsafeBufferPointer<UInt8>, _ arguments: UnsafeBufferPointer<FormatArgument>,
+        to output: inout FormatOutput
+    ) -> Localization {
+        let hash = KeyIndex.hash(key)
+        for index in searches.indices {
+            let isRegional = searches[index].isOfItsLanguage
+            let result: Localization? = searches[index].table._withUnsafeGuaranteedRef { table in
+                guard let entry = table.entry(key, hash: hash) else { return nil }
+                let isAppended =
+                    isRegional
+                    ? table.append(entry, arguments, numbers, to: &output)
+                    : table.append(entry, arguments, nil, to: &output)
+                return isAppended ? .ok : .wrongArguments
+            }
+            if let result { return result }
+        }
+        return .missing
     }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import PushmillPayload
 
 /// The translations of one locale, compiled. Immutable, and shared by all shards.
@@ -149,10 +150,11 @@ struct KeyIndex {
     }
 
     private func isKey(_ entry: Entry, _ key: UnsafeBufferPointer<UInt8>, _ text: [UInt8]) -> Bool {
-        guard Int(entry.keyCount) == key.count else { return false }
-        let start = Int(entry.keyStart)
-        for position in 0..<key.count where text[start + position] != key[position] { return false }
-        return true
+        guard Int(entry.keyCount) == key.count, let wanted = key.baseAddress else { return entry.keyCount == key.count }
+        return text.withUnsafeBufferPointer { text in
+            let own = UnsafeBufferPointer(rebasing: text[Int(entry.keyStart)...].prefix(key.count))
+            return own.baseAddress.map { memcmp($0, wanted, own.count) == 0 } ?? false
+        }
     }
 
     private mutating func grow(in text: [UInt8]) {

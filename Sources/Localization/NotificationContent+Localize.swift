@@ -2,6 +2,8 @@ package import PushmillPayload
 
 /// More text than any payload may have is not worth its memory.
 private let maximumTextCount = 1 << 20
+/// What is tried first is on the stack.
+private let firstTextCount = 1024
 
 extension NotificationContent {
     package func hasLocalizationKey(of text: AlertText) -> Bool {
@@ -9,16 +11,19 @@ extension NotificationContent {
     }
 
     /// Sets the text to the translation of its key. Whatever else comes of it, the key stays.
-    package mutating func localize(_ text: AlertText, for choice: LocaleChoice) -> Localization {
-        // The first attempt is on the stack.
-        var capacity = 1024
+    package mutating func localize(
+        _ text: AlertText, key: JSONNode, arguments: JSONNode?, for choice: LocaleChoice
+    ) -> Localization {
+        var capacity = firstTextCount
         while capacity <= maximumTextCount {
             let result: Localization? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                let result = translate(text, for: choice, to: &output)
-                if output.isFull { return nil }
+                guard let result = translate(key, arguments, capacity, for: choice, to: &output), !output.isFull else {
+                    return nil
+                }
                 if result == .ok {
-                    setLocalized(text, to: output.text.span, isDecrypted: hasDecryptedArgument(of: text))
+                    let isDecrypted = arguments.map { hasDecrypted(in: $0) } ?? false
+                    setLocalized(text, to: output.text.span, isDecrypted: isDecrypted)
                 }
                 return result
             }
@@ -28,65 +33,68 @@ extension NotificationContent {
         return .wrongArguments
     }
 
+    /// Nil where the arguments take more memory.
     private func translate(
-        _ text: AlertText, for choice: LocaleChoice, to output: inout FormatOutput
-    ) -> Localization {
-        withArguments(of: text) { arguments in
-            guard let arguments else { return .wrongArguments }
-            return withLocalizationKey(of: text) { key in
-                key.withUnsafeBufferPointer { choice.catalog.localize($0, arguments, for: choice, to: &output) }
-            } ?? .missing
+        _ key: JSONNode, _ list: JSONNode?, _ capacity: Int, for choice: LocaleChoice, to output: inout FormatOutput
+    ) -> Localization? {
+        guard let list else {
+            return translate(key, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
         }
-    }
-
-    private func hasDecryptedArgument(of text: AlertText) -> Bool {
-        guard let arguments = localizationArguments(of: text) else { return false }
-        var isFound = false
-        document.forEachChild(of: arguments) { if isDecrypted($0) { isFound = true } }
-        return isFound
-    }
-
-    /// Those up to the first that is neither a string nor a number, and no more than a format can name. Nil where there
-    /// is no list.
-    private func withArguments<R>(
-        of text: AlertText, _ body: (UnsafeBufferPointer<FormatArgument>?) -> R
-    ) -> R {
-        guard let alert, let list = document.member(text.argumentsMember, of: alert) else {
-            return body(UnsafeBufferPointer(start: nil, count: 0))
-        }
-        guard document.kind(of: list) == .array else { return body(nil) }
-        let count = min(document.childCount(of: list), FormatArgument.maximumCount)
+        guard document.kind(of: list) == .array else { return .wrongArguments }
         // No text is longer than it is spelled.
-        let capacity = document.renderedByteCount(of: list)
+        let capacity = capacity == firstTextCount ? capacity : document.renderedByteCount(of: list)
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
-            withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: count) { arguments in
+            withUnsafeTemporaryAllocation(of: FormatArgument.self, capacity: FormatArgument.maximumCount) { arguments in
                 var texts = FormatOutput(memory)
-                var filled = 0
-                var room = count
-                document.forEachChild(of: list) { child in
-                    let start = texts.text.count
-                    guard filled < room, document.appendText(of: child, to: &texts) else {
-                        room = 0
-                        return
-                    }
-                    let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
-                    arguments.initializeElement(at: filled, to: FormatArgument(bytes: bytes))
-                    filled += 1
-                }
-                return body(UnsafeBufferPointer(start: arguments.baseAddress, count: filled))
+                let count = read(list, to: arguments, texts: &texts)
+                if texts.isFull { return nil }
+                return translate(
+                    key, UnsafeBufferPointer(start: arguments.baseAddress, count: count), for: choice, to: &output)
             }
         }
+    }
+
+    private func translate(
+        _ key: JSONNode, _ arguments: UnsafeBufferPointer<FormatArgument>, for choice: LocaleChoice,
+        to output: inout FormatOutput
+    ) -> Localization {
+        document.withText(of: key) { key in
+            key.withUnsafeBufferPointer { choice.localize($0, arguments, to: &output) }
+        } ?? .missing
+    }
+
+    /// Gives the number of arguments: those up to the first that is neither a string nor a number, and no more than a format
+    /// can name.
+    private func read(
+        _ list: JSONNode, to arguments: UnsafeMutableBufferPointer<FormatArgument>, texts: inout FormatOutput
+    ) -> Int {
+        var count = 0
+        var isRead = true
+        document.forEachChild(of: list) { child in
+            guard isRead, count < arguments.count else { return }
+            let start = texts.text.count
+            isRead = document.appendText(of: child, to: &texts)
+            guard isRead else { return }
+            let bytes = UnsafeBufferPointer(rebasing: texts.text[start...])
+            arguments.initializeElement(at: count, to: FormatArgument(bytes: bytes))
+            count += 1
+        }
+        return count
+    }
+
+    private func hasDecrypted(in list: JSONNode) -> Bool {
+        var isFound = false
+        document.forEachChild(of: list) { if isDecrypted($0) { isFound = true } }
+        return isFound
     }
 }
 
 extension JSONDocument {
     /// A string's text, or a number as it is spelled. False for any other kind.
     fileprivate func appendText(of node: JSONNode, to output: inout FormatOutput) -> Bool {
-        switch kind(of: node) {
-        case .string: withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
-        case .number: withSpelling(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } }
-        case .object, .array, .true, .false, .null: return false
-        }
-        return true
+        let isString = withText(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } } != nil
+        if isString { return true }
+        guard kind(of: node) == .number else { return false }
+        return withSpelling(of: node) { text in text.withUnsafeBufferPointer { output.append($0) } } != nil
     }
 }

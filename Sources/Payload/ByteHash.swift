@@ -27,24 +27,33 @@ package enum ByteHash {
 /// place takes it over.
 @usableFromInline
 package struct RecentValues<Value> {
-    @usableFromInline var places: [(key: [UInt8], value: Value)?]
+    @usableFromInline var keys: [[UInt8]]
+    /// Of each key; nil where there is none.
+    @usableFromInline var values: [Value?]
 
     /// A power of two.
     @inlinable
-    package init(capacity: Int) { places = Array(repeating: nil, count: capacity) }
+    package init(capacity: Int) {
+        keys = Array(repeating: [], count: capacity)
+        values = Array(repeating: nil, count: capacity)
+    }
 
     @inlinable
     package subscript(key: UnsafeRawBufferPointer) -> Value? {
         get {
-            guard let known = places[place(of: key)], known.key.withUnsafeBytes(key.hasBytes) else { return nil }
-            return known.value
+            let place = place(of: key)
+            return keys[place].withUnsafeBytes { key.hasBytes($0) } ? values[place] : nil
         }
-        set { places[place(of: key)] = newValue.map { (Array(key), $0) } }
+        set {
+            let place = place(of: key)
+            keys[place] = newValue == nil ? [] : Array(key)
+            values[place] = newValue
+        }
     }
 
     @inlinable
     func place(of key: UnsafeRawBufferPointer) -> Int {
-        Int(truncatingIfNeeded: ByteHash.hash(key)) & (places.count - 1)
+        Int(truncatingIfNeeded: ByteHash.hash(key)) & (keys.count - 1)
     }
 }
 

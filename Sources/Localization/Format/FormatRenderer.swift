@@ -22,7 +22,12 @@ extension LocaleTable {
             case .integer:
                 guard case .integer(let magnitude, let isNegative)? = arguments[Int(piece.argument)].number
                 else { return false }
-                (regional ?? numbers).append(magnitude, isNegative: isNegative, piece.layout, to: &output)
+                // Not whichever of the two: their holders would be counted.
+                if let regional {
+                    regional.append(magnitude, isNegative: isNegative, piece.layout, to: &output)
+                } else {
+                    numbers.append(magnitude, isNegative: isNegative, piece.layout, to: &output)
+                }
             case .float:
                 guard let number = arguments[Int(piece.argument)].number else { return false }
                 (regional ?? numbers).append(number.value, piece.layout, to: &output)
@@ -144,7 +149,11 @@ package struct FormatOutput: ~Copyable {
         count += bytes.count
     }
 
-    package mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
+    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
+
+    package mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
 
     mutating func appendSpaces(_ number: Int) {
         for _ in 0..<number { append(UInt8(ascii: " ")) }

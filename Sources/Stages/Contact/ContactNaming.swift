@@ -1,25 +1,23 @@
 import Glibc
 import PushmillLocalization
+import PushmillPayload
 
-struct ContactNaming: ~Copyable {
-    typealias Show = (_ name: Span<UInt8>, TextDirection) -> Void
+/// What has become of the names of one message.
+struct ContactNaming {
+    /// What a text is that names are put into.
+    enum Text { case placeholders, identifier, identifierOrText }
 
-    private static let opening: [UInt8] = Array("\u{2068}".utf8)
-    private static let closing: [UInt8] = Array("\u{2069}".utf8)
-
-    /// Nil in the last chance, which asks nobody.
-    let book: (any ContactBook)?
     /// Whose contacts they are; empty where there is nobody.
     let owner: UnsafeBufferPointer<UInt8>
-    let isolates: Bool
-    private var hasFound = false
-    private var hasMissed = false
-    private(set) var failure: ContactsUnavailable?
+    /// The last chance asks nobody.
+    let asks: Bool
+    fileprivate var hasFound = false
+    fileprivate var hasMissed = false
+    fileprivate(set) var failure: ContactsUnavailable?
 
-    init(_ book: (any ContactBook)?, owner: UnsafeBufferPointer<UInt8>, isolates: Bool) {
-        self.book = book
+    init(owner: UnsafeBufferPointer<UInt8>, asks: Bool) {
         self.owner = owner
-        self.isolates = isolates
+        self.asks = asks
     }
 
     var result: StageResult {
@@ -27,61 +25,71 @@ struct ContactNaming: ~Copyable {
         if hasMissed { return .word("miss") }
         return hasFound ? .ok : .skipped
     }
+}
+
+extension ContactStage {
+    private static var opening: StaticString { "\u{2068}" }
+    private static var closing: StaticString { "\u{2069}" }
+
+    /// Appends the text of a node with names in it.
+    func append(
+        _ node: JSONNode, _ kind: ContactNaming.Text, of content: NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming, to output: inout FormatOutput
+    ) {
+        _ = content.document.withText(of: node) { text in
+            text.withUnsafeBufferPointer { text in
+                switch kind {
+                case .placeholders: append(text, content, context, &naming, to: &output)
+                case .identifier:
+                    var direction = TextDirection.none
+                    append(nameOf: text, in: &direction, content, context, &naming, to: &output)
+                case .identifierOrText: append(nameOrText: text, &naming, to: &output)
+                }
+            }
+        }
+    }
 
     /// Appends the text with a name in the place of each placeholder. Names are not looked at again: one that reads like
     /// a placeholder is a name.
-    mutating func append(
-        _ text: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput, orElse fallback: (Show) -> Void
+    private func append(
+        _ text: UnsafeBufferPointer<UInt8>, _ content: NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
-        var direction = isolates ? Self.direction(of: text) : .none
-        for part in ContactPlaceholders(text) {
+        var direction = options.isolates ? Self.direction(of: text) : .none
+        var parts = ContactPlaceholders(text)
+        while let part = parts.next() {
             switch part {
             case .literal(let text): output.append(text)
-            case .contact(let id): append(id, in: &direction, to: &output, orElse: fallback)
+            case .contact(let id): append(nameOf: id, in: &direction, content, context, &naming, to: &output)
             }
         }
-    }
-
-    mutating func append(
-        nameOf id: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput, orElse fallback: (Show) -> Void
-    ) {
-        var direction = TextDirection.none
-        append(id, in: &direction, to: &output, orElse: fallback)
     }
 
     /// Appends the name alone, or the text itself where nobody goes by it.
-    mutating func append(nameIfKnown text: UnsafeBufferPointer<UInt8>, to output: inout FormatOutput) {
-        var isKnown = false
-        do throws(ContactsUnavailable) {
-            isKnown = try find(text) { name, _ in name.withUnsafeBufferPointer { output.append($0) } }
-        } catch {
-            failure = error
-        }
-        if isKnown { hasFound = true } else { output.append(text) }
+    private func append(
+        nameOrText text: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming, to output: inout FormatOutput
+    ) {
+        let isKnown = find(text, &naming) { name, _ in name.withUnsafeBufferPointer { output.append($0) } }
+        if isKnown { naming.hasFound = true } else { output.append(text) }
     }
 
     /// A text without letters of its own runs as its first name does.
-    private mutating func append(
-        _ id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, to output: inout FormatOutput,
-        orElse fallback: (Show) -> Void
+    private func append(
+        nameOf id: UnsafeBufferPointer<UInt8>, in text: inout TextDirection, _ content: NotificationContent,
+        _ context: StageContext, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
-        let (base, isolates) = (text, isolates)
+        let (base, isolates) = (text, options.isolates)
         var direction = TextDirection.none
-        var isFound = false
         // Two closures: one function that both calls take would be boxed.
-        do throws(ContactsUnavailable) {
-            isFound = try find(id) { name, found in
-                Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
-                direction = found
-            }
-        } catch {
-            failure = error
+        let isFound = find(id, &naming) { name, found in
+            Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
+            direction = found
         }
         if isFound {
-            hasFound = true
+            naming.hasFound = true
         } else {
-            hasMissed = true
-            fallback { name, found in
+            naming.hasMissed = true
+            withUnknown(content, context) { name, found in
                 Self.append(name, isIsolated: isolates && !found.agrees(with: base), to: &output)
                 direction = found
             }
@@ -95,11 +103,19 @@ struct ContactNaming: ~Copyable {
         if isIsolated { output.append(closing) }
     }
 
-    private func find(_ id: UnsafeBufferPointer<UInt8>, _ show: Show) throws(ContactsUnavailable) -> Bool {
-        guard let book else { return false }
-        let id = id.span.bytes
-        if !owner.isEmpty, try book.find(id, of: owner.span.bytes, show) { return true }
-        return try book.find(id, of: ContactDirectory.owner.utf8Span.span.bytes, show)
+    private func find(
+        _ id: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming,
+        _ show: (Span<UInt8>, TextDirection) -> Void
+    ) -> Bool {
+        guard naming.asks else { return false }
+        let (id, owner) = (id, naming.owner)
+        do throws(ContactsUnavailable) {
+            if !owner.isEmpty, try book.find(id.span.bytes, of: owner.span.bytes, show) { return true }
+            return try book.find(id.span.bytes, of: ContactDirectory.owner.utf8Span.span.bytes, show)
+        } catch {
+            naming.failure = error
+            return false
+        }
     }
 
     private static func direction(of text: UnsafeBufferPointer<UInt8>) -> TextDirection {

@@ -59,12 +59,19 @@ extension SettingFormat where Value == ContactSource {
 
 /// The names under which recipients know others. Every shard uses it at once.
 public protocol ContactBook: AnyObject, Sendable {
+    /// Begins to load what `find` needs for an owner, and waits for nothing: to be called some messages ahead.
+    func prepare(_ owner: RawSpan)
+
     /// Gives the name that the owner has for the identifier, as `ContactName` cleans it; false if there is none. May
     /// read a local file, which takes microseconds, and keeps what it found. The name is good within `body`, which does
     /// not call the book.
     func find(
         _ id: RawSpan, of owner: RawSpan, _ body: (_ name: Span<UInt8>, TextDirection) -> Void
     ) throws(ContactsUnavailable) -> Bool
+}
+
+extension ContactBook {
+    public func prepare(_ owner: RawSpan) {}
 }
 
 /// The names cannot be read now.

@@ -21,10 +21,10 @@ package final class ContactStage: ImmediateStage {
 
     package let name = "contact"
     package let results: [StageResult] = [.failed("unavailable"), .word("miss")]
-    private let options: Options
+    let options: Options
     private let unknown: [UInt8]
     private let unknownDirection: TextDirection
-    private let book: any ContactBook
+    let book: any ContactBook
     private let texts: SharedTexts
 
     package init(_ options: Options, book: any ContactBook, texts: SharedTexts) {
@@ -37,29 +37,53 @@ package final class ContactStage: ImmediateStage {
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        name(in: &content, context, by: book)
+        name(in: &content, context, asks: true)
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        _ = name(in: &content, context, by: nil)
+        _ = name(in: &content, context, asks: false)
         return .expired
     }
 
     private func name(
-        in content: inout NotificationContent, _ context: StageContext, by book: (any ContactBook)?
+        in content: inout NotificationContent, _ context: StageContext, asks: Bool
     ) -> StageResult {
         let places = content.contactPlaces
         if places.isEmpty, options.fields.isEmpty { return .skipped }
-        return withOwner(&content, context) { content, owner in
-            var naming = ContactNaming(book, owner: owner, isolates: options.isolates)
-            for field in options.fields { name(field, in: &content, context, &naming) }
-            for text in AlertText.allCases {
-                if places.contains(.text(text)) { name(text, in: &content, context, &naming) }
-                if places.contains(.arguments(of: text)) { name(argumentsOf: text, in: &content, context, &naming) }
+        for index in options.owner.indices {
+            if let bytes = options.owner[index].bytes(context) {
+                return bytes.withMemoryRebound(to: UInt8.self) {
+                    name(places, in: &content, context, ContactNaming(owner: $0, asks: asks))
+                }
             }
-            if let failure = naming.failure { context.log(.error, failure.description) }
-            return naming.result
+            guard let count = options.owner[index].withBytes(content, context, \.count) else { continue }
+            // It is part of the content, which changes.
+            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
+                _ = options.owner[index].withBytes(content, context) { memory.initialize(from: $0) }
+                let owner = UnsafeBufferPointer(memory)
+                return name(places, in: &content, context, ContactNaming(owner: owner, asks: asks))
+            }
         }
+        let nobody = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        return name(places, in: &content, context, ContactNaming(owner: nobody, asks: asks))
+    }
+
+    private func name(
+        _ places: AlertMembers, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: consuming ContactNaming
+    ) -> StageResult {
+        for field in options.fields { name(field, in: &content, context, &naming) }
+        for text in AlertText.allCases {
+            // Where a name comes again, the last counts.
+            if let node = places.text(text), node == content.node(of: text) {
+                name(node, in: &content, context, &naming)
+            }
+            if let list = places.arguments(of: text), list == content.localizationArguments(of: text) {
+                name(argumentsIn: list, in: &content, context, &naming)
+            }
+        }
+        if let failure = naming.failure { context.log(.error, failure.description) }
+        return naming.result
     }
 
     private func name(
@@ -68,43 +92,40 @@ package final class ContactStage: ImmediateStage {
     ) {
         guard let node = content.node(at: field) else { return }
         if content.hasPlaceholder(node) {
-            rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+            rewrite(node, .placeholders, in: &content, context, &naming)
         } else if content.isLocalized(node) {
             // The app's own words identify nobody.
         } else if content.isDecrypted(node) {
             // Who encrypted may have put a text there as well.
-            rewrite(node, in: &content, context) { text, output, _ in naming.append(nameIfKnown: text, to: &output) }
+            rewrite(node, .identifierOrText, in: &content, context, &naming)
         } else {
-            rewrite(node, in: &content, context) { naming.append(nameOf: $0, to: &$1, orElse: $2) }
+            rewrite(node, .identifier, in: &content, context, &naming)
         }
     }
 
     private func name(
-        _ text: AlertText, in content: inout NotificationContent, _ context: StageContext,
+        _ text: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
         // A field has its name by now, which is not looked at again.
-        guard let node = content.node(of: text), content.hasPlaceholder(node),
-            !options.fields.contains(where: { content.node(at: $0) == node })
-        else { return }
-        rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+        guard !options.fields.contains(where: { content.node(at: $0) == text }) else { return }
+        rewrite(text, .placeholders, in: &content, context, &naming)
     }
 
     /// What localize has left for the device.
     private func name(
-        argumentsOf text: AlertText, in content: inout NotificationContent, _ context: StageContext,
+        argumentsIn list: JSONNode, in content: inout NotificationContent, _ context: StageContext,
         _ naming: inout ContactNaming
     ) {
-        guard let arguments = content.localizationArguments(of: text) else { return }
-        for node in content.document.children(of: arguments) where content.hasPlaceholder(node) {
-            rewrite(node, in: &content, context) { naming.append($0, to: &$1, orElse: $2) }
+        for node in content.document.children(of: list) where content.hasPlaceholder(node) {
+            rewrite(node, .placeholders, in: &content, context, &naming)
         }
     }
 
     /// Puts another text in the place of one, if that may be looked at.
     private func rewrite(
-        _ node: JSONNode, in content: inout NotificationContent, _ context: StageContext,
-        _ body: (UnsafeBufferPointer<UInt8>, inout FormatOutput, (ContactNaming.Show) -> Void) -> Void
+        _ node: JSONNode, _ kind: ContactNaming.Text, in content: inout NotificationContent, _ context: StageContext,
+        _ naming: inout ContactNaming
     ) {
         guard options.includesDecrypted || !content.isDecrypted(node), content.document.hasText(node) else { return }
         // The first attempt is on the stack. Beyond the last no payload is that long.
@@ -112,11 +133,7 @@ package final class ContactStage: ImmediateStage {
         while capacity <= 1 << 20 {
             let isWritten = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
-                _ = content.document.withText(of: node) { text in
-                    text.withUnsafeBufferPointer { text in
-                        body(text, &output) { show in showUnknown(content, context, show) }
-                    }
-                }
+                append(node, kind, of: content, context, &naming, to: &output)
                 if output.isFull { return false }
                 content.replace(node, by: output.text)
                 return true
@@ -126,66 +143,25 @@ package final class ContactStage: ImmediateStage {
         }
     }
 
-    private func showUnknown(_ content: NotificationContent, _ context: StageContext, _ show: ContactNaming.Show) {
+    /// What stands for those whom nobody knows.
+    func withUnknown(
+        _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>, TextDirection) -> Void
+    ) {
         let unknown = unknown
-        let isTranslated = texts.withText(of: unknown.span, content, context) { show($0, TextDirection(of: $0)) }
-        if !isTranslated { show(unknown.span, unknownDirection) }
-    }
-
-    /// Where the owner is part of the content, it is copied before that is changed.
-    private func withOwner<R>(
-        _ content: inout NotificationContent, _ context: StageContext,
-        _ body: (inout NotificationContent, UnsafeBufferPointer<UInt8>) -> R
-    ) -> R {
-        for source in options.owner {
-            if let bytes = source.bytes(context) {
-                return bytes.withMemoryRebound(to: UInt8.self) { body(&content, $0) }
-            }
-            guard let count = source.withBytes(content, context, \.count) else { continue }
-            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { memory in
-                _ = source.withBytes(content, context) { memory.initialize(from: $0) }
-                return body(&content, UnsafeBufferPointer(memory))
-            }
-        }
-        return body(&content, UnsafeBufferPointer(start: nil, count: 0))
-    }
-}
-
-/// The texts of an alert, and the arguments left for the device, in which there is a placeholder.
-struct ContactPlaces: OptionSet {
-    let rawValue: UInt8
-
-    init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    static func text(_ text: AlertText) -> ContactPlaces { ContactPlaces(rawValue: 1 << number(of: text)) }
-
-    static func arguments(of text: AlertText) -> ContactPlaces { ContactPlaces(rawValue: 8 << number(of: text)) }
-
-    private static func number(of text: AlertText) -> UInt8 {
-        switch text {
-        case .title: 0
-        case .subtitle: 1
-        case .body: 2
-        }
+        let isTranslated = texts.withText(of: unknown.span, content, context) { body($0, TextDirection(of: $0)) }
+        if !isTranslated { body(unknown.span, unknownDirection) }
     }
 }
 
 extension NotificationContent {
-    /// Looks at every text once: most messages have no placeholder at all.
-    var contactPlaces: ContactPlaces {
-        guard let alert else { return [] }
-        if hasPlaceholder(alert) { return .text(.body) }
-        var places: ContactPlaces = []
+    /// The texts, and the arguments left for the device, in which there is a placeholder. Looks at every text once: most
+    /// messages have no placeholder at all.
+    var contactPlaces: AlertMembers {
+        var places = AlertMembers()
+        guard let alert else { return places }
+        if hasPlaceholder(alert) { places.insert(body: alert) }
         document.forEachChild(of: alert) { member in
-            if hasPlaceholder(member) {
-                if let text = AlertText.allCases.first(where: { document.isNamed($0.member, member) }) {
-                    places.insert(.text(text))
-                }
-            } else if hasPlaceholderInside(member) {
-                if let text = AlertText.allCases.first(where: { document.isNamed($0.argumentsMember, member) }) {
-                    places.insert(.arguments(of: text))
-                }
-            }
+            if hasPlaceholder(member) || hasPlaceholderInside(member) { places.insert(member, of: document) }
         }
         return places
     }

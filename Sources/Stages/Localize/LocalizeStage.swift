@@ -1,6 +1,5 @@
 package import PushmillLocalization
 package import PushmillPayload
-import Synchronization
 
 /// Puts text in the recipient's language in the place of `title-loc-key`, `subtitle-loc-key` and `loc-key`. What it has
 /// no translation for stays for the device.
@@ -10,10 +9,10 @@ package final class LocalizeStage: ImmediateStage {
 
     private let file: ReloadableFile<Catalog>
     private let localeSources: [ValueSource]
-    private let current: Mutex<Current>
+    private let current: ThreadLanes<Current>
 
     /// The catalog in force, and the choices that hold for it.
-    private struct Current {
+    private struct Current: Sendable {
         let version: Int
         let catalog: Catalog
         let defaultChoice: LocaleChoice
@@ -32,30 +31,34 @@ package final class LocalizeStage: ImmediateStage {
     package init(catalog: ReloadableFile<Catalog>, localeSources: [ValueSource]) {
         file = catalog
         self.localeSources = localeSources
-        current = Mutex(Current(catalog))
+        current = ThreadLanes { Current(catalog) }
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        var choice: LocaleChoice?
+        let members = content.alertMembers
+        guard AlertText.allCases.contains(where: { key(of: $0, members, content) != nil }) else { return .skipped }
+        let choice = choose(for: content, context)
         var hasWrongArguments = false
         var isMissing = false
-        for text in AlertText.allCases where content.hasLocalizationKey(of: text) {
-            let locale = choice ?? choose(for: content, context)
-            choice = locale
-            switch content.localize(text, for: locale) {
+        for text in AlertText.allCases {
+            guard let key = key(of: text, members, content) else { continue }
+            switch content.localize(text, key: key, arguments: members.arguments(of: text), for: choice) {
             case .ok: break
             case .missing: isMissing = true
             case .wrongArguments: hasWrongArguments = true
             }
         }
-        if choice == nil { return .skipped }
         if hasWrongArguments { return .failed("arguments") }
         return isMissing ? .word("missing") : .ok
     }
 
+    private func key(of text: AlertText, _ members: AlertMembers, _ content: NotificationContent) -> JSONNode? {
+        members.key(of: text).flatMap { content.document.hasText($0) ? $0 : nil }
+    }
+
     private func choose(for content: NotificationContent, _ context: StageContext) -> LocaleChoice {
-        for source in localeSources {
-            if let choice = source.withBytes(content, context, choose) { return choice }
+        for index in localeSources.indices {
+            if let choice = localeSources[index].withBytes(content, context, { choose($0) }) { return choice }
         }
         return current.withLock { current in
             refresh(&current)
@@ -90,7 +93,7 @@ extension LocalizeStage: LocalizedTexts {
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1024) { memory in
             var output = FormatOutput(memory)
             let result = key.withUnsafeBufferPointer {
-                choice.catalog.localize($0, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
+                choice.localize($0, UnsafeBufferPointer(start: nil, count: 0), to: &output)
             }
             guard result == .ok, !output.isFull else { return false }
             body(output.text.span)

@@ -24,10 +24,11 @@ package enum ReloadOutcome: Sendable, Equatable {
 
 /// A value read from a file or folder, and read again when that changes. It is replaced as a whole: readers keep the
 /// value that they took, and one that cannot be read leaves the old one in force.
+@usableFromInline
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
     private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
-    private let current: Mutex<Value>
+    @usableFromInline let current: ThreadLanes<Value>
     private let changes = Atomic<Int>(0)
     private let watch: Mutex<Watch>
 
@@ -45,11 +46,16 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         self.path = path
         self.read = read
         let fingerprint = FileFingerprint(of: path)
-        current = Mutex(try read(path, nil))
+        let value = try read(path, nil)
+        current = ThreadLanes { value }
         watch = Mutex(Watch(attempted: fingerprint))
     }
 
     package var value: Value { current.withLock { $0 } }
+
+    /// Lends the value: who takes it counts it, which all threads do in one place. A replacement waits for the body.
+    @inlinable
+    package func withValue<R: Sendable>(_ body: (Value) -> R) -> R { current.withLock { body($0) } }
 
     /// Grows with every replacement, after the value is there: cheaper to ask than for the value itself.
     package var version: Int { changes.load(ordering: .acquiring) }
@@ -73,7 +79,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         guard isDue else { return .unchanged }
         do {
             let value = try read(path, value)
-            current.withLock { $0 = value }
+            current.forEach { $0 = value }
             changes.add(1, ordering: .releasing)
             return .reloaded
         } catch {

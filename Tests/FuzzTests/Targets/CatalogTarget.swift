@@ -31,7 +31,7 @@ final class CatalogTarget: FuzzTarget {
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1 << 12) { memory in
             var output = FormatOutput(memory)
             let result = arguments.withUnsafeBufferPointer { arguments in
-                key.withUnsafeBufferPointer { catalog.localize($0, arguments, for: catalog.defaultChoice, to: &output) }
+                key.withUnsafeBufferPointer { catalog.defaultChoice.localize($0, arguments, to: &output) }
             }
             try promise(result != .missing, "a key is not found again")
             guard result == .ok, !output.isFull else { return }

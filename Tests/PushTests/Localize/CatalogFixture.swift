@@ -70,7 +70,7 @@ extension Catalog {
             var output = FormatOutput(memory)
             let result = texts.map { FormatArgument(bytes: UnsafeBufferPointer($0)) }.withUnsafeBufferPointer {
                 arguments in
-                Array(key.utf8).withUnsafeBufferPointer { localize($0, arguments, for: choice, to: &output) }
+                Array(key.utf8).withUnsafeBufferPointer { choice.localize($0, arguments, to: &output) }
             }
             switch result {
             case .ok: return output.isFull ? "[full]" : String(decoding: output.text, as: UTF8.self)

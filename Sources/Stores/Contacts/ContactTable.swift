@@ -1,0 +1,58 @@
+import CPushmillAllocations
+import CPushmillMemory
+import Glibc
+import PushmillLocalization
+import PushmillStages
+
+/// Contacts in memory, each owner's in one place: what a look-up touches is the owner's cell in an index that is small, the
+/// beginning of the owner's block, and one bucket in it.
+final class ContactTable: Sendable {
+    private static let lineSize = 64
+    /// Of a block, from its beginning: all that most blocks have.
+    private static let preparedLines = 10
+
+    /// Never changed: only to be read, and in the bounds that the builder has written down.
+    private let blocks: [UInt8]
+    private let owners: KeyIndex
+
+    /// Of lines with the same owner and identifier the last one counts.
+    init(path: String) throws(StoreError) {
+        var lines = try ContactLines(path)
+        var builder = ContactTableBuilder(capacity: lines.fileSize)
+        var isShort = true
+        while try lines.next({ (owner, id, name) in isShort = builder.add(owner, id, ContactName.clean(name)) }) {
+            guard isShort else { throw lines.failure("a text is longer than \(ContactRecord.longest) bytes") }
+            guard builder.size < Int(UInt32.max) else { throw lines.failure("more than 4 GiB of contacts") }
+        }
+        var owners = KeyIndex()
+        blocks = builder.finish(&owners)
+        self.owners = owners
+        // What is put together took as much again.
+        pushmill_allocations_give_back()
+    }
+
+    var byteCount: Int { blocks.count + owners.byteCount }
+
+    /// Begins to load an owner's block.
+    func prepare(_ owner: RawSpan) {
+        guard let block = owners.find(KeyIndex.hash(owner), where: { _ in true }) else { return }
+        blocks.withUnsafeBytes { blocks in
+            guard let base = blocks.baseAddress else { return }
+            for at in stride(from: block, to: blocks.count, by: Self.lineSize).prefix(Self.preparedLines) {
+                pushmill_prefetch(base + at)
+            }
+        }
+    }
+
+    func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
+        blocks.withUnsafeBytes { blocks in
+            guard let base = blocks.baseAddress else { return false }
+            let found = owners.find(KeyIndex.hash(owner)) { ContactBlock(base + $0).isOwned(by: owner) }
+            guard let found, let entry = ContactBlock(base + found).entry(id, KeyIndex.hash(id)) else { return false }
+            let name = entry.name
+            guard !name.isEmpty else { return false }
+            body(name.bindMemory(to: UInt8.self).span, entry.direction)
+            return true
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// Finds entries that somebody else keeps and has numbered, by a hash of their keys.
+///
+/// Open addressing with linear probing. A cell holds 32 bits of hash and the entry's number plus one; 0 is empty.
+struct KeyIndex: ~Copyable, Sendable {
+    private var cells: [UInt64]
+    private var mask: Int
+    private var count = 0
+
+    init() {
+        cells = Array(repeating: 0, count: 16)
+        mask = cells.count - 1
+    }
+
+    var byteCount: Int { cells.count * MemoryLayout<UInt64>.stride }
+
+    static func hash(_ key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash(key, after: 0)) }
+
+    static func hash(_ first: RawSpan, _ second: RawSpan) -> UInt32 {
+        UInt32(truncatingIfNeeded: hash(second, after: hash(first, after: 0)))
+    }
+
+    /// Of the process's own, so that nobody outside can choose keys that collide.
+    private static let secret = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+
+    /// Multiplies sixteen bytes at a time into 128 bits, half of which falls on the other, as wyhash does; here no factor is
+    /// known to anybody.
+    private static func hash(_ key: RawSpan, after state: UInt64) -> UInt64 {
+        key.withUnsafeBytes { key in
+            let secret = secret
+            let count = key.count
+            var state = fold(state ^ secret.0, UInt64(truncatingIfNeeded: count) ^ secret.1)
+            var at = 0
+            while count - at > 16 {
+                state = fold(word(key, at) ^ secret.0, word(key, at + 8) ^ state)
+                at += 16
+            }
+            let rest = count - at
+            if rest >= 8 { return fold(word(key, at) ^ secret.0, word(key, count - 8) ^ state) }
+            var last: UInt64 = 0
+            while at < count {
+                last = last << 8 | UInt64(key[at])
+                at += 1
+            }
+            return fold(last ^ secret.0, state ^ secret.1)
+        }
+    }
+
+    private static func word(_ key: UnsafeRawBufferPointer, _ at: Int) -> UInt64 {
+        key.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+    }
+
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+
+    func find(_ hash: UInt32, where isIt: (Int) -> Bool) -> Int? {
+        var at = Int(hash) & mask
+        while cells[at] != 0 {
+            if UInt32(truncatingIfNeeded: cells[at] >> 32) == hash {
+                let entry = Self.entry(cells[at])
+                if isIt(entry) { return entry }
+            }
+            at = (at + 1) & mask
+        }
+        return nil
+    }
+
+    /// The key must not be there yet. Numbers go from 0 to 2^32-2.
+    mutating func insert(_ hash: UInt32, _ entry: Int) {
+        if count >= cells.count / 4 * 3 { grow() }
+        count += 1
+        place(UInt64(hash) << 32 | UInt64(truncatingIfNeeded: entry + 1))
+    }
+
+    /// Gives the key of an entry another number.
+    mutating func renumber(_ hash: UInt32, _ entry: Int, to new: Int) {
+        guard let at = cell(of: entry, hash) else { return }
+        cells[at] = UInt64(hash) << 32 | UInt64(truncatingIfNeeded: new + 1)
+    }
+
+    mutating func remove(_ hash: UInt32, _ entry: Int) {
+        guard var hole = cell(of: entry, hash) else { return }
+        count -= 1
+        // What probing had pushed beyond the hole moves back into it.
+        var at = hole
+        while true {
+            at = (at + 1) & mask
+            guard cells[at] != 0 else { break }
+            let home = Self.hash(cells[at]) & mask
+            if (at &- home) & mask >= (at &- hole) & mask {
+                cells[hole] = cells[at]
+                hole = at
+            }
+        }
+        cells[hole] = 0
+    }
+
+    private func cell(of entry: Int, _ hash: UInt32) -> Int? {
+        var at = Int(hash) & mask
+        while cells[at] != 0 {
+            if Self.entry(cells[at]) == entry { return at }
+            at = (at + 1) & mask
+        }
+        return nil
+    }
+
+    private mutating func grow() {
+        let old = cells
+        cells = Array(repeating: 0, count: old.count * 2)
+        mask = cells.count - 1
+        for cell in old where cell != 0 { place(cell) }
+    }
+
+    private mutating func place(_ cell: UInt64) {
+        var at = Self.hash(cell) & mask
+        while cells[at] != 0 { at = (at + 1) & mask }
+        cells[at] = cell
+    }
+
+    private static func entry(_ cell: UInt64) -> Int { Int(cell & 0xFFFF_FFFF) - 1 }
+    private static func hash(_ cell: UInt64) -> Int { Int(cell >> 32) }
+}

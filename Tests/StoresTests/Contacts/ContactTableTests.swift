@@ -1,0 +1,53 @@
+import PushmillTestSupport
+import Testing
+
+@testable import PushmillStores
+
+struct ContactTableTests {
+    private struct Key: Hashable {
+        let owner: String
+        let id: String
+    }
+
+    /// Any lines, many of them of a few owners, some again and again.
+    private static func lines(_ seed: UInt64) -> [(key: Key, name: String)] {
+        var random = SeededGenerator(seed: seed)
+        let owners = Int.random(in: 1...60, using: &random)
+        let ids = [3, 40, 2000].randomElement(using: &random) ?? 3
+        return (0..<Int.random(in: 1...3000, using: &random)).map { line in
+            let owner = Int.random(in: 0..<3, using: &random) == 0 ? 0 : Int.random(in: 0..<owners, using: &random)
+            let id = String(repeating: "é", count: Int.random(in: 0...20, using: &random))
+            let number = Int.random(in: 0..<ids, using: &random)
+            let key = Key(owner: owner == 0 ? "*" : "user-\(owner)", id: "\(id)\(number)")
+            return (key, "Name \(line)" + String(repeating: "x", count: Int.random(in: 0...300, using: &random)))
+        }
+    }
+
+    @Test("Every contact is found by the name that its last line has, and nobody else is", arguments: 0..<20)
+    func found(_ seed: UInt64) throws {
+        let lines = Self.lines(seed)
+        let names = Dictionary(lines.map { ($0.key, $0.name) }, uniquingKeysWith: { $1 })
+        let folder = try TemporaryFolder()
+        let text = lines.map { #"{"owner":"\#($0.key.owner)","id":"\#($0.key.id)","name":"\#($0.name)"}"# }
+        let path = try folder.write(text.joined(separator: "\n"), to: "contacts.jsonl")
+        let file = try ContactFile(path: path)
+        for (key, name) in names {
+            #expect(try file.name(key.id, for: key.owner) == name)
+            #expect(try file.name(key.id + "x", for: key.owner) == nil)
+            let other = Key(owner: key.owner + "1", id: key.id)
+            #expect(try file.name(other.id, for: other.owner) == names[other])
+        }
+    }
+
+    @Test("Who is prepared is found as before, and who is unknown prepares nothing")
+    func prepared() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(#"{"owner": "anna", "id": "c1", "name": "Zoë"}"#, to: "contacts.jsonl")
+        let file = try ContactFile(path: path)
+        for owner in ["anna", "", "boris"] { owner.withBytes { file.prepare($0) } }
+        #expect(try file.name("c1", for: "anna") == "Zoë")
+        let empty = try ContactFile(path: try folder.write("", to: "none.jsonl"))
+        "anna".withBytes { empty.prepare($0) }
+        #expect(try empty.name("c1", for: "anna") == nil)
+    }
+}
