@@ -30,6 +30,10 @@ extension KafkaPorts {
         return accountKey.withUnsafeBytes(body)
     }
 
+    func prepare(_ message: Record) {
+        environment.chain.prepare(recipient: { message.headers?.last("recipient") ?? message.key }, key: message.key)
+    }
+
     mutating func begin(
         _ message: Record, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {

@@ -69,6 +69,9 @@ package protocol ShardPorts: ~Copyable {
         of message: Message, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result?
 
+    /// The message's turn comes soon: what will be looked up for it may be loaded meanwhile.
+    func prepare(_ message: Message)
+
     /// The message's turn. `count` is its account's, which the message was part of before if it `isCounted`: then it is
     /// shown and not changed. What has ended is current until the next call of this kind.
     mutating func begin(

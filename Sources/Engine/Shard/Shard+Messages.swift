@@ -135,11 +135,17 @@ extension Shard where Ports: ~Copyable {
             } else if batchNext < batch.count {
                 let entry = batch[batchNext]
                 batchNext += 1
+                prepareAhead()
                 if isCurrent(entry), !waits(entry) { run(entry) }
             } else {
                 return
             }
         }
+    }
+
+    private func prepareAhead() {
+        let next = batchNext + Self.prepareDistance
+        if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
     }
 
     /// False for an entry whose partition has gone or gone back since: it is dropped.

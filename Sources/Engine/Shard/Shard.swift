@@ -9,6 +9,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     static var batchSize: Int { 256 }
     /// So far ahead of its turn the memory of a count is fetched.
     static var lookAhead: Int { 4 }
+    /// So far ahead of its turn what a message's stages look up is.
+    static var prepareDistance: Int { 8 }
 
     let settings: ShardSettings
     package var ports: Ports

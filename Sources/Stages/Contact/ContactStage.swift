@@ -36,6 +36,17 @@ package final class ContactStage: ImmediateStage {
         unknownDirection = TextDirection(of: unknown.span)
     }
 
+    /// Begins to load what a message will need that comes soon, where its record alone says whose contacts they are.
+    func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
+        let owner: UnsafeRawBufferPointer? =
+            switch options.owner.first {
+            case .recipient: recipient()
+            case .key: key
+            default: nil
+            }
+        if let owner { book.prepare(owner.bytes) }
+    }
+
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         name(in: &content, context, asks: true)
     }

@@ -41,6 +41,9 @@ public final class Chain: Sendable {
     /// Whether a stage counts, so that `begin` wants the counts of accounts.
     public let counts: Bool
 
+    /// Looks up what can be prepared.
+    private let contact: ContactStage?
+
     /// What stands in `pushmill-stages` where every stage ends well.
     let allOkay: [UInt8]
 
@@ -59,7 +62,13 @@ public final class Chain: Sendable {
         self.observer = observer
         self.log = log
         counts = links.contains { $0.counting != nil }
+        contact = links.lazy.compactMap { $0.stage as? ContactStage }.first
         allOkay = Array(links.map(\.okay).joined(separator: [UInt8(ascii: ",")]))
+    }
+
+    /// A message with this key comes soon: begins to load what its stages look up, and waits for nothing.
+    public func prepare(recipient: () -> UnsafeRawBufferPointer?, key: UnsafeRawBufferPointer?) {
+        contact?.prepare(recipient: recipient, key: key)
     }
 
     package func context(_ delivery: Delivery) -> StageContext {

@@ -129,6 +129,8 @@ extension SimulatedPorts {
 
     package func number(ofTopic topic: String) -> UInt32 { UInt32(cluster.topics.firstIndex(of: topic) ?? 99) }
 
+    package func prepare(_ message: SimulatedMessage) {}
+
     package func orderHash(_ message: SimulatedMessage) -> UInt64 {
         UInt64(UInt32(bitPattern: events[Int(message.event)].recipient)) &* 0x9e37_79b9_7f4a_7c15
     }
