@@ -25,18 +25,18 @@ package struct Capture {
         write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool, progress: (Int) -> Void
     ) async throws(ReplayError) -> Int {
         var count = 0
+        var isFollowing = false
         while count < settings.limit, !isOver() {
-            let records = try await source.next(min(1000, settings.limit - count))
-            if records.isEmpty { break }
-            try write(lines(records))
-            count += records.count
-            progress(count)
-        }
-        while settings.follows, count < settings.limit, !isOver() {
-            let records = try source.follow(milliseconds: 200).prefix(settings.limit - count)
-            guard !records.isEmpty else { continue }
-            try write(lines(records))
-            count += records.count
+            let room = settings.limit - count
+            let records =
+                isFollowing ? try source.follow(milliseconds: 200) : try await source.next(min(1000, room))
+            if records.isEmpty {
+                guard settings.follows else { break }
+                isFollowing = true
+                continue
+            }
+            try write(lines(records.prefix(room)))
+            count += min(records.count, room)
             progress(count)
         }
         return count
@@ -133,15 +133,4 @@ enum EnvelopeParsing {
         }
         return .success(records)
     }
-}
-
-/// A capture, or a golden one, being written. The one before stays until the new one is complete.
-package final class CaptureWriter {
-    private var file: ReportFile
-
-    package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }
-
-    package func add(_ line: [UInt8]) throws(ReplayError) { try file.write(line) }
-
-    package func close() throws(ReplayError) { try file.close() }
 }
