@@ -31,7 +31,7 @@ struct AdminPages {
 
     func open() throws(ProgramError) -> AdminServer {
         registry.addProcess(log: log, version: Version.current)
-        registry.addReadiness(ready)
+        registry.measure(.ready) { [ready] in [.init(ready().isEmpty ? 1 : 0)] }
         registry.add(engine)
         let effective = YAMLText.render(configuration.effective)
         let routes =
@@ -41,7 +41,7 @@ struct AdminPages {
             ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
         let settings = configuration.admin
         let token = try token(settings.tokenFile)
-        let router = token.map { file in Router(routes, currentToken: { file.value }) } ?? Router(routes)
+        let router = Router(routes, token: token?.value)
         do throws(TelemetryError) {
             let server = try listen(router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
