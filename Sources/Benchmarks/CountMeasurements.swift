@@ -1,4 +1,3 @@
-import Glibc
 import PushmillEngine
 import PushmillStages
 package import PushmillStores
@@ -83,7 +82,7 @@ package struct CountMeasurements: Sendable {
         let size = Self.messagesOfBatch
         var taken = 0.0
         for first in stride(from: 0, to: accounts.count, by: size) {
-            let begin = Self.threadSeconds()
+            let begin = Measurement.threadNanoseconds()
             let batch = first..<min(accounts.count, first + size)
             for index in batch { partition.counts.want(accounts[index]) }
             guard partition.counts.load() else { return nil }
@@ -96,15 +95,9 @@ package struct CountMeasurements: Sendable {
                 partition.counts.stored(accounts[index], state)
                 partition.counts.release(accounts[index], entry: UInt32(index + 1))
             }
-            taken += Self.threadSeconds() - begin
+            taken += Measurement.threadNanoseconds() - begin
             if partition.counts.pendingRows > 20_000, !partition.counts.writeBehind(at: nil) { return nil }
         }
-        return taken * 1e6 / Double(accounts.count)
-    }
-
-    private static func threadSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        return taken / 1e3 / Double(accounts.count)
     }
 }

@@ -22,7 +22,7 @@ struct Application {
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
         var record = record
         record.timestamp = WallClock.system.now() / 1_000_000
-        record.payload = try payload()
+        record.payload = try console.wholeInput()
         let result = await run(record)
         console.error(result.summary)
         switch result.verdict.destination {
@@ -57,15 +57,6 @@ struct Application {
 
     private func run(_ record: RecordEnvelope) async -> Rehearsal.Result {
         await rehearsal.run(record, wallClock: record.timestamp)
-    }
-
-    private func payload() throws(ProgramError) -> [UInt8] {
-        var payload: [UInt8] = []
-        while true {
-            let chunk = try console.input()
-            if chunk.isEmpty { return payload }
-            payload += chunk
-        }
     }
 
     private func write(_ result: Rehearsal.Result) {

@@ -3,7 +3,7 @@ package import PushmillStages
 
 /// One thing that the program can do.
 package struct Command: Sendable {
-    package typealias Run = @Sendable (Invocation) async throws(ProgramError) -> ExitCode
+    package typealias Run = @Sendable (Invocation) async throws -> ExitCode
 
     /// One word or two: `run`, `config check`.
     let name: String
@@ -33,16 +33,17 @@ struct CommandTable {
 
     /// Runs what the arguments (without the program's name) ask for, and tells what went wrong.
     func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
-        do throws(ProgramError) {
+        do {
             return try await dispatch(arguments, surroundings)
         } catch {
+            let error = ProgramError(error)
             surroundings.console.error(error.description)
             if case .usage = error { surroundings.console.error("'pushmill --help' lists what there is.") }
             return error.exitCode
         }
     }
 
-    private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws(ProgramError) -> ExitCode {
+    private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws -> ExitCode {
         guard let first = arguments.first else {
             surroundings.console.error(HelpText.overview(commands))
             return .usage
@@ -126,7 +127,8 @@ package struct Invocation: Sendable {
 
     /// The configuration that `--config` names.
     package func configuration() throws(ProgramError) -> Configuration {
-        try surroundings.configurationSource.read(file: required(.config))
+        try ConfigurationSource(registry: surroundings.registry, environment: surroundings.environment)
+            .read(file: required(.config))
     }
 }
 
@@ -139,20 +141,11 @@ package struct Surroundings: Sendable {
     package let registry: StageRegistry
     package let environment: [String: String]
     package let console: Console
-    let checkProperty: Configuration.PropertyCheck
 
-    package init(
-        registry: StageRegistry, environment: [String: String], console: Console,
-        checkProperty: @escaping Configuration.PropertyCheck
-    ) {
+    package init(registry: StageRegistry, environment: [String: String], console: Console) {
         self.registry = registry
         self.environment = environment
         self.console = console
-        self.checkProperty = checkProperty
-    }
-
-    package var configurationSource: ConfigurationSource {
-        ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)
     }
 }
 

@@ -12,7 +12,7 @@ extension Command {
             configuration names is written.
             """,
         options: [.config, .key, .header, .explain, .lines, .badges]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
@@ -24,7 +24,7 @@ extension Command {
         let application = Application(candidate, console: console, explanation: explanation)
         guard !invocation.flag(.lines) else {
             for option in [Option.key, .header] where !invocation.texts(option).isEmpty {
-                throw .usage("\(option.label) goes with a single payload, not with --lines")
+                throw ProgramError.usage("\(option.label) goes with a single payload, not with --lines")
             }
             return try await application.applyLines()
         }

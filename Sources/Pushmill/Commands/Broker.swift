@@ -11,15 +11,13 @@ extension Command {
             is asked for, with four partitions.
             """,
         options: [.topics]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let topics = try invocation.texts(.topics).map(TopicRequest.init)
         let signals = Signals.take([SIGTERM, SIGINT])
-        let cluster: MockCluster
-        do throws(KafkaError) {
-            cluster = try MockCluster()
+        let cluster = try explaining("the embedded broker cannot run") {
+            let cluster = try MockCluster()
             for topic in topics { try cluster.createTopic(topic.name, partitions: topic.partitions) }
-        } catch {
-            throw .internalFailure("the embedded broker cannot run: \(error)")
+            return cluster
         }
         invocation.surroundings.console.output(cluster.bootstrapServers)
         for await _ in signals { break }

@@ -22,7 +22,7 @@ extension Command {
             needs. Exits with 65 if something cannot be read, with 1 for other findings.
             """,
         options: [folder, language, only, failOn, isJSON, all]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let kind = SettingFormat.choice(CatalogReport.Kind.self)
         let shown = Set(try invocation.values(only, kind))
         let failing = Set(try invocation.values(failOn, kind))

@@ -14,7 +14,7 @@ extension Command {
             deploy/sample/pushmill.yaml, and shows what that makes of them.
             """,
         options: [.events, .rate, .time, .quiet, .bootstrap]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let plan = try DemoRun.Plan(invocation)
         let console = invocation.surroundings.console
         let board = DemoBoard()
@@ -23,15 +23,14 @@ extension Command {
             try await feed(plan, servers, board, until: signals, console)
             return .success
         }
-        let folder: DemoFolder
-        do { folder = try DemoFolder() } catch { throw .internalFailure("\(error)") }
+        let folder = try ScratchFolder("pushmill-demo", files: DemoFiles.all)
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(
             configuration, log: Log(level: configuration.log.level), signals: signals.stream,
             notifications: board.json)
         guard let servers = service.embeddedServers else {
-            throw .usage("the demo brings its own broker: --bootstrap feeds another")
+            throw ProgramError.usage("the demo brings its own broker: --bootstrap feeds another")
         }
         console.output(
             """
@@ -48,13 +47,13 @@ extension Command {
 
     private static func feed(
         _ plan: DemoRun.Plan, _ servers: String, _ board: DemoBoard, until end: DemoEnd, _ console: Console
-    ) async throws(ProgramError) {
+    ) async throws {
         let demo = DemoRun(plan, servers: servers, board: board) { console.output($0) }
         do {
             let summary = try await onOwnThread { try demo.run(until: { end.isReached }) }
             console.output(summary.text)
         } catch {
-            throw .internalFailure("the demo cannot go on: \(error)")
+            throw ProgramError.internalFailure("the demo cannot go on: \(error)")
         }
     }
 
@@ -81,8 +80,7 @@ extension Invocation {
 
             """
         let source = ConfigurationSource(
-            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment,
-            checkProperty: surroundings.checkProperty)
+            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment)
         return try source.read(Array(text.utf8), name: "demo", folder: folder)
     }
 }

@@ -19,24 +19,14 @@ extension Command {
         options: [
             .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
         ]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let settings = try settings(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? "\(configuration.state.path).redriven"
-        let redrive = try replaying { () throws(ReplayError) in
-            try Redrive(source, inputs: configuration.topics.input, journal: path, settings: settings)
-        }
-        let producer = try configuration.plainProducer()
-        let tally: Redrive.Tally
-        do throws(ReplayError) {
-            tally = try await redrive.run(producer) {
-                console.output(line($0, $1))
-            }
-        } catch {
-            throw ProgramError(error)
-        }
+        let redrive = try Redrive(source, inputs: configuration.topics.input, journal: path, settings: settings)
+        let tally = try await redrive.run(configuration.plainProducer()) { console.output(line($0, $1)) }
         console.error(summary(tally, isDry: settings.isDry))
         return .success
     }

@@ -12,14 +12,12 @@ struct RangeOptions {
     private let to: TopicRange.Bound?
 
     init(_ invocation: Invocation) throws(ProgramError) {
-        var partitions: [Int32] = []
-        for text in invocation.texts(.partition) {
+        partitions = try invocation.texts(.partition).map { text throws(ProgramError) in
             guard let number = Int32(text), number >= 0 else {
                 throw .usage("\(Option.partition.label): expected a partition's number, found '\(text)'")
             }
-            partitions.append(number)
+            return number
         }
-        self.partitions = partitions
         from = try Self.bound(.from, invocation)
         to = try Self.bound(.to, invocation)
     }
@@ -61,12 +59,8 @@ struct RecordPlace {
     var topic: String? { text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : nil }
 
     /// `range` says which part of a topic. A golden file need not be ordered.
-    func open(_ range: (TopicRange) -> TopicRange, isOrdered: Bool) throws(ProgramError) -> any RecordSource {
-        guard let topic else {
-            return try replaying { () throws(ReplayError) in
-                try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism)
-            }
-        }
+    func open(_ range: (TopicRange) -> TopicRange, isOrdered: Bool) throws -> any RecordSource {
+        guard let topic else { return try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism) }
         return try configuration.read(range(TopicRange(topic: topic)))
     }
 }
@@ -79,19 +73,13 @@ extension Configuration {
         return properties
     }
 
-    func read(_ range: TopicRange) throws(ProgramError) -> TopicRecords {
+    func read(_ range: TopicRange) throws -> TopicRecords {
         guard !kafka.isEmbedded else {
-            throw .unreadableConfiguration(
+            throw ProgramError.unreadableConfiguration(
                 "the embedded broker lives in the service alone: name the brokers to read from")
         }
-        let properties = try kafka.client(.consumer)
-        return try replaying { () throws(ReplayError) in try TopicRecords(range, properties) }
+        return try TopicRecords(range, kafka.client(.consumer))
     }
-}
-
-/// Puts what goes wrong with captures into a command's words.
-func replaying<Result>(_ body: () throws(ReplayError) -> Result) throws(ProgramError) -> Result {
-    do throws(ReplayError) { return try body() } catch { throw ProgramError(error) }
 }
 
 /// How far a command has come, on a terminal's last line; nothing where nobody looks.

@@ -58,7 +58,7 @@ struct ReplayCommand {
         RecordPlace(text: text, configuration: configuration, parallelism: settings.lanes)
     }
 
-    func run() async throws(ProgramError) -> ExitCode {
+    func run() async throws -> ExitCode {
         let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
         let candidate = try await Trial(configuration: configuration, console: console).candidate(
@@ -69,33 +69,27 @@ struct ReplayCommand {
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
         let progress = Progress(console, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
-        let failure: ReplayError
-        do throws(ReplayError) {
-            let summary = try await run(replay, golden, progress)
-            progress.clear()
-            if baseline != nil { console.output(SummaryText.of(summary)) }
-            if let golden {
-                console.error("\(golden) has been written")
-                return .success
-            }
-            return summary.isSame ? .success : .different
-        } catch {
-            failure = error
-        }
+        defer { progress.clear() }
+        let summary = try await run(replay, golden, progress)
         progress.clear()
-        throw ProgramError(failure)
+        if baseline != nil { console.output(SummaryText.of(summary)) }
+        if let golden {
+            console.error("\(golden) has been written")
+            return .success
+        }
+        return summary.isSame ? .success : .different
     }
 
     private func run(
         _ replay: ReplayRun, _ golden: String?, _ progress: Progress
     ) async throws(ReplayError) -> ReplaySummary {
         let reports = try reports()
-        let file = try golden.map { path throws(ReplayError) in try CaptureWriter(path: path) }
+        let file = try golden.map { path throws(ReplayError) in try ReportFile(path: path) }
         let summary = try await replay.run(
             report: { change throws(ReplayError) in
                 for report in reports { try report.add(change) }
             },
-            publish: { line throws(ReplayError) in try file?.add(line) }, progress: progress.show)
+            publish: { line throws(ReplayError) in try file?.write(line) }, progress: progress.show)
         for report in reports { try report.finish(summary) }
         try file?.close()
         return summary
@@ -110,16 +104,12 @@ struct ReplayCommand {
     }
 
     /// Nil for a golden capture that is going to be written for the first time.
-    private func baseline(_ golden: String?) async throws(ProgramError) -> Baseline? {
+    private func baseline(_ golden: String?) async throws -> Baseline? {
         if let golden, access(golden, F_OK) != 0 { return nil }
         let places = invocation.texts(.baseline).map(place)
         var sources: [any RecordSource] = []
         for place in places { sources.append(try place.open({ $0 }, isOrdered: false)) }
-        do throws(ReplayError) {
-            return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
-        } catch {
-            throw ProgramError(error)
-        }
+        return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
     }
 }
 
@@ -141,7 +131,7 @@ extension Command {
                 .ignore, .onlyKey, .onlyCategory, .onlyOutcome, .badges, .deadlines, .lanes, .json, .junit, .html,
                 .update,
             ]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         try await ReplayCommand(invocation).run()
     }
 }
