@@ -33,8 +33,9 @@ extension StageTest {
             ConfigurationSource(registry: StageRegistry(adding: stages), environment: [:]))
         let (clock, log) = (ManualTime(), TestLog())
         let silent = Console(output: { _ in }, error: { _ in })
-        let candidate = try await Trial(configuration: configuration, console: silent).candidate(
-            counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts), log: log.add)
+        let candidate = try await configuration.candidate(
+            silent, counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts),
+            log: log.add)
         self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
     }
 

@@ -1,6 +1,6 @@
 import PushmillPayload
 import PushmillReplay
-import PushmillStages
+package import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
@@ -83,7 +83,7 @@ extension Rehearsal.Result {
 }
 
 /// Tells what each stage did to a message, and how long it took.
-final class Explanation: ChainObserver {
+package final class Explanation: ChainObserver {
     private struct State {
         var names: [String] = []
         var content: NotificationContent?
@@ -100,9 +100,9 @@ final class Explanation: ChainObserver {
     /// A heading for what follows.
     func begin(_ title: String) { console.error("\(title):") }
 
-    func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
+    package func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
 
-    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
+    package func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
         let (name, before) = state.withLock { state -> (String, NotificationContent?) in
             defer { state.content = content }
             return (state.names[stage], state.content)
@@ -114,11 +114,11 @@ final class Explanation: ChainObserver {
         }
     }
 
-    func stageAbandoned(_ stage: Int, isLate: Bool) {
+    package func stageAbandoned(_ stage: Int, isLate: Bool) {
         console.error("  \(state.withLock { $0.names[stage] }): its time is over")
     }
 
-    func abandonedStageEnded(_ stage: Int) {}
+    package func abandonedStageEnded(_ stage: Int) {}
 
     private static func microseconds(_ nanoseconds: UInt64) -> String {
         "\(nanoseconds / 1000).\(nanoseconds / 100 % 10)"

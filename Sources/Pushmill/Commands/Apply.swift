@@ -16,8 +16,8 @@ extension Command {
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        let trial = Trial(configuration: configuration, console: console, explanation: explanation)
-        let candidate = try await trial.candidate(counts: invocation.badgeCounts()) {
+        let counts = try invocation.badgeCounts()
+        let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
             severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }

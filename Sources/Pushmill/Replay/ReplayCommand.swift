@@ -61,8 +61,8 @@ struct ReplayCommand {
     func run() async throws -> ExitCode {
         let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
-        let candidate = try await Trial(configuration: configuration, console: console).candidate(
-            counts: invocation.badgeCounts(), time: .manual(ManualTime()),
+        let candidate = try await configuration.candidate(
+            console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
             lateness: deadlines == .recorded ? LateStages() : nil, media: RecordedMedia(), log: { _, _, _, _ in })
         let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
