@@ -29,7 +29,7 @@ extension Command {
         let progress = Progress(console, total: settings.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
         let file = try invocation.text(.file).map { path in try ReportFile(path: path) }
-        let count = try await Capture(source, settings).run(
+        let count = try Capture(source, settings).run(
             write: { lines throws(ReplayError) in
                 if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
             },

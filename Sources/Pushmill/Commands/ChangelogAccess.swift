@@ -33,12 +33,12 @@ struct ChangelogAccess {
     }
 
     /// What the partition's records come to.
-    func view(of place: TopicPartition) async throws -> ChangelogView {
+    func view(of place: TopicPartition) throws -> ChangelogView {
         var range = TopicRange(topic: topic)
         range.partitions = [place.partition]
         let records = try configuration.read(range)
         var view = ChangelogView()
-        while case let batch = try await records.next(10_000), !batch.isEmpty {
+        while case let batch = try records.next(10_000), !batch.isEmpty {
             for record in batch {
                 do throws(ChangelogRecord.Malformed) {
                     try view.apply(key: record.key, value: record.payload)
@@ -55,9 +55,9 @@ struct ChangelogAccess {
     }
 
     /// A partition after the other, so that no more than one is in memory.
-    func export(_ print: ([UInt8]) -> Void) async throws {
+    func export(_ print: ([UInt8]) -> Void) throws {
         for partition in 0..<Int32(clamping: partitions) {
-            _ = try await view(of: TopicPartition(topic, partition)).exportLines(print)
+            _ = try view(of: TopicPartition(topic, partition)).exportLines(print)
         }
     }
 
@@ -81,12 +81,10 @@ struct ChangelogAccess {
         let changes = keys.map { key in
             var state = view.state(ofKey: key)
             state.count = count
-            var value: [UInt8] = []
-            ChangelogRecord.encode(state, into: &value)
-            return ChangelogWriter.Change(partition: place.partition, key: key, value: value)
+            return RecordEnvelope(key, state, in: place)
         }
         try explaining("\(place) cannot be written") {
-            try ChangelogWriter(topic, configuration.plainProducer()).write(changes)
+            try RecordSender(configuration.plainProducer()).write(changes)
         }
     }
 }

@@ -20,7 +20,7 @@ extension Command {
     ) { invocation in
         let recipient = try invocation.required(recipient)
         let changelog = try invocation.changelog()
-        let view = try await changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
+        let view = try changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
         let found = view.exportLines(recipient: Array(recipient.utf8), invocation.print)
         if found == 0 { invocation.surroundings.console.error("no counts are kept of this recipient") }
         return .success
@@ -43,7 +43,7 @@ extension Command {
         Array(recipient.utf8).withUnsafeBytes { recipient in
             Array(app.utf8).withUnsafeBytes { ChangelogRecord.encodeKey(recipient, $0, into: &key) }
         }
-        try changelog.set([key], to: Int32(count), try await changelog.view(of: place), in: place)
+        try changelog.set([key], to: Int32(count), try changelog.view(of: place), in: place)
         return .success
     }
 
@@ -55,7 +55,7 @@ extension Command {
             """,
         options: [.config]
     ) { invocation in
-        try await invocation.changelog().export(invocation.print)
+        try invocation.changelog().export(invocation.print)
         return .success
     }
 
@@ -71,7 +71,7 @@ extension Command {
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
         let place = try changelog.place(of: recipient, named: invocation.partition())
-        let view = try await changelog.view(of: place)
+        let view = try changelog.view(of: place)
         let keys = view.keys(of: Array(recipient.utf8))
         // A record without a value would be older than the stored state, which would come back.
         try changelog.set(keys, to: 0, view, in: place)

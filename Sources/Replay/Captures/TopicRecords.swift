@@ -51,7 +51,7 @@ package final class TopicRecords: RecordSource {
         return numbers.map { TopicPartition(range.topic, $0) }
     }
 
-    package func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope] {
+    package func next(_ limit: Int) throws(ReplayError) -> [RecordEnvelope] {
         while waiting.isEmpty, try readOn() {}
         defer { waiting = waiting.dropFirst(limit) }
         return Array(waiting.prefix(limit))

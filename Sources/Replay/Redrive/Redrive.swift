@@ -55,10 +55,11 @@ package struct Redrive {
         _ properties: ClientProperties, report: (DeadLetter, Fate) -> Void = { _, _ in }
     ) async throws(ReplayError) -> Tally {
         var tally: Tally = [:]
-        let sender = settings.isDry ? nil : try RedriveSender(properties)
+        let sender = settings.isDry ? nil : try RecordSender(properties)
         while true {
             let records = try await source.next(500)
             if records.isEmpty { return tally }
+            var sent: [RecordEnvelope] = []
             for record in records {
                 guard let letter = DeadLetter(record) else {
                     tally[.unreadable, default: 0] += 1
@@ -66,12 +67,15 @@ package struct Redrive {
                 }
                 guard isMeant(letter) else { continue }
                 let fate = fate(of: letter)
-                if fate == .sent { try sender?.send(letter) }
+                if fate == .sent, let sender {
+                    try sender.send(letter.restored, as: record.place)
+                    sent.append(record)
+                }
                 tally[fate, default: 0] += 1
                 report(letter, fate)
             }
             guard let sender else { continue }
-            for record in sender.settle() { journal.add(record) }
+            for (record, isAcknowledged) in zip(sent, sender.settle()) where isAcknowledged { journal.add(record) }
             try journal.flush()
             try sender.check()
         }

@@ -100,7 +100,7 @@ struct TopicRecordsTests {
     @Test("Following goes on where the range ended")
     func following() async throws {
         let source = try TopicRecords(range(), broker.properties)
-        while try await !source.next(1000).isEmpty {}
+        while try !source.next(1000).isEmpty {}
         try broker.publish([RecordEnvelope("late", partition: 1)], to: "events")
         var late: [RecordEnvelope] = []
         while late.isEmpty { late = try source.follow(milliseconds: 100) }
@@ -116,7 +116,7 @@ struct TopicRecordsTests {
             settings.follows = true
             var lines: [String] = []
             var seen = 0
-            let count = try await Capture(try TopicRecords(range(), broker.properties), settings).run(
+            let count = try Capture(try TopicRecords(range(), broker.properties), settings).run(
                 write: { bytes throws(ReplayError) in
                     lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
                 }, isOver: { isOver(seen) }, progress: { seen = $0 })

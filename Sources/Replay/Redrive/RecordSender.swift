@@ -1,0 +1,95 @@
+package import PushmillKafka
+package import PushmillPayload
+
+/// Publishes records where they say: to the partition, as long as the topic has it, so that a recipient's events stay in
+/// one.
+package final class RecordSender {
+    private let producer: Producer
+    private var topics: [String: (topic: ProducerTopic, partitions: Int)] = [:]
+    /// For each record that is sent and not settled yet.
+    private var isAcknowledged: [Bool] = []
+    private var reports: [DeliveryReport] = []
+    private var answers = 0
+    private var failure: KafkaError?
+
+    package init(_ properties: ClientProperties) throws(ReplayError) {
+        producer = try asked("sending") { () throws(KafkaError) in try Producer(properties, log: { _, _, _ in }) }
+    }
+
+    /// `name` is what errors call the record.
+    package func send(_ record: RecordEnvelope, as name: String) throws(ReplayError) {
+        let (topic, partitions) = try topic(record.topic)
+        let partition = Int(record.partition) < partitions ? record.partition : nil
+        while true {
+            switch publish(record, to: topic, partition, number: UInt64(isAcknowledged.count)) {
+            case .queued: return isAcknowledged.append(false)
+            case .full: poll()
+            case .refused(let error): throw .kafka(doing: "sending \(name)", error)
+            }
+        }
+    }
+
+    /// Waits until all that was sent is acknowledged or refused, and no longer than so many tenths of a second for the next
+    /// answer; says of each record whether it is acknowledged, in the order of sending.
+    package func settle(patience: Int = .max) -> [Bool] {
+        var waited = 0
+        while answers < isAcknowledged.count, waited < patience {
+            let before = answers
+            poll()
+            waited = answers > before ? 0 : waited + 1
+        }
+        if answers < isAcknowledged.count { failure = failure ?? .unanswered }
+        defer {
+            isAcknowledged.removeAll()
+            answers = 0
+        }
+        return isAcknowledged
+    }
+
+    /// Throws what a record was refused for.
+    package func check() throws(ReplayError) {
+        if let failure { throw .kafka(doing: "sending", failure) }
+    }
+
+    private func poll() {
+        producer.poll(milliseconds: 100, into: &reports)
+        for report in reports {
+            answers += 1
+            if let error = report.error {
+                failure = error
+            } else if let index = Int(exactly: report.opaque), isAcknowledged.indices.contains(index) {
+                isAcknowledged[index] = true
+            }
+        }
+    }
+
+    private func topic(_ name: String) throws(ReplayError) -> (ProducerTopic, Int) {
+        if let known = topics[name] { return known }
+        let found = try asked("asking for the topic \(name)") { () throws(KafkaError) in
+            (try producer.topic(name), try producer.partitionCount(of: name, milliseconds: TopicPlaces.patience))
+        }
+        topics[name] = found
+        return found
+    }
+
+    private func publish(
+        _ record: RecordEnvelope, to topic: ProducerTopic, _ partition: Int32?, number: UInt64
+    ) -> PublishResult {
+        var headers = Headers()
+        for header in record.headers {
+            header.name.withUnsafeBytes { name in lend(header.value) { headers.add(name, $0) } }
+        }
+        return lend(record.key) { key in
+            lend(record.payload) { value in
+                producer.publish(
+                    to: topic, partition: partition, key: key, value: value, headers: &headers,
+                    timestamp: record.timestamp, opaque: number)
+            }
+        }
+    }
+}
+
+private func lend<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+    guard let bytes else { return body(nil) }
+    return bytes.withUnsafeBytes { body($0) }
+}
