@@ -1,9 +1,9 @@
-package import PushmillStages
+import PushmillStages
 @preconcurrency import Glibc
 
 /// One thing that the program can do.
-package struct Command: Sendable {
-    package typealias Run = @Sendable (Invocation) async throws -> ExitCode
+struct Command: Sendable {
+    typealias Run = @Sendable (Invocation) async throws -> ExitCode
 
     /// One word or two: `run`, `config check`.
     let name: String
@@ -14,7 +14,7 @@ package struct Command: Sendable {
     let options: [Option]
     let run: Run
 
-    package init(
+    init(
         _ name: String, _ summary: String, details: String = "", options: [Option] = [], run: @escaping Run
     ) {
         self.name = name
@@ -87,29 +87,29 @@ struct CommandTable {
 }
 
 /// One call of a command: what it was given, and what it may use.
-package struct Invocation: Sendable {
+struct Invocation: Sendable {
     let values: [String: [String]]
-    package let surroundings: Surroundings
+    let surroundings: Surroundings
 
-    package func flag(_ option: Option) -> Bool { values[option.name] != nil }
+    func flag(_ option: Option) -> Bool { values[option.name] != nil }
 
-    package func text(_ option: Option) -> String? { values[option.name]?.last }
+    func text(_ option: Option) -> String? { values[option.name]?.last }
 
-    package func texts(_ option: Option) -> [String] { values[option.name] ?? [] }
+    func texts(_ option: Option) -> [String] { values[option.name] ?? [] }
 
     /// For an option or operand that is required.
-    package func required(_ option: Option) throws(ProgramError) -> String {
+    func required(_ option: Option) throws(ProgramError) -> String {
         guard let text = text(option) else { throw .usage("\(option.label) is missing") }
         return text
     }
 
     /// The value as a number, a duration, a choice; nil where the option is not given.
-    package func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
+    func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
         try values(option, format).last
     }
 
     /// All values of what may be repeated.
-    package func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
+    func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
         try texts(option).map { (text) throws(ProgramError) in try value(text, option, format) }
     }
 
@@ -126,27 +126,21 @@ package struct Invocation: Sendable {
     }
 
     /// The configuration that `--config` names.
-    package func configuration() throws(ProgramError) -> Configuration {
+    func configuration() throws(ProgramError) -> Configuration {
         try ConfigurationSource(registry: surroundings.registry, environment: surroundings.environment)
             .read(file: required(.config))
     }
 }
 
 extension Option {
-    package static let config = value("config", "FILE", "the configuration", isRequired: true)
+    static let config = value("config", "FILE", "the configuration", isRequired: true)
 }
 
 /// What a command finds around it.
-package struct Surroundings: Sendable {
-    package let registry: StageRegistry
-    package let environment: [String: String]
-    package let console: Console
-
-    package init(registry: StageRegistry, environment: [String: String], console: Console) {
-        self.registry = registry
-        self.environment = environment
-        self.console = console
-    }
+struct Surroundings: Sendable {
+    let registry: StageRegistry
+    let environment: [String: String]
+    let console: Console
 }
 
 /// The variables of this process. Read once, at its start, before there is a second thread that could change them.

@@ -13,16 +13,15 @@ extension Command {
             what it holds now. A file whose name ends in .gz is compressed. It appears when
             it is complete; Ctrl-C completes it.
             """,
-        options: [.topic, .config, .file] + RangeOptions.all + [.follow, .limit, .redact]
+        options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
     ) { invocation in
         let configuration = try invocation.configuration()
-        let range = try RangeOptions(invocation)
         var settings = Capture.Settings()
         settings.follows = invocation.flag(.follow)
         settings.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
         settings.redaction = invocation.flag(.redact) ? Redaction() : nil
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
-        let source = try configuration.read(range.of(TopicRange(topic: topic)))
+        let source = try configuration.read(invocation.range(of: topic))
         let end = Signals.take([SIGINT, SIGTERM])
         defer { withExtendedLifetime(end) {} }
         let console = invocation.surroundings.console

@@ -10,13 +10,11 @@ struct ReplayCommand {
     private let invocation: Invocation
     private let configuration: Configuration
     private let settings: ReplayRun.Settings
-    private let range: RangeOptions
     private var console: Console { invocation.surroundings.console }
 
     init(_ invocation: Invocation) throws(ProgramError) {
         self.invocation = invocation
         configuration = try invocation.configuration()
-        range = try RangeOptions(invocation)
         var settings = ReplayRun.Settings()
         settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? Processors.usable
         settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
@@ -49,7 +47,8 @@ struct ReplayCommand {
         if invocation.flag(.update), baselines.count > 1 || place(baselines[0]).topic != nil {
             throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
         }
-        if !range.isEmpty, try place(invocation.required(.input)).topic == nil {
+        let isPart = try invocation.range(of: "") != TopicRange(topic: "")
+        if isPart, try place(invocation.required(.input)).topic == nil {
             throw .usage("--from, --to and --partition are for a topic as input")
         }
     }
@@ -64,7 +63,7 @@ struct ReplayCommand {
         let candidate = try await configuration.candidate(
             console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
             lateness: deadlines == .recorded ? LateStages() : nil, media: RecordedMedia(), log: { _, _, _, _ in })
-        let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
+        let source = try place(invocation.required(.input)).open(isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
@@ -108,7 +107,7 @@ struct ReplayCommand {
         if let golden, access(golden, F_OK) != 0 { return nil }
         let places = invocation.texts(.baseline).map(place)
         var sources: [any RecordSource] = []
-        for place in places { sources.append(try place.open({ $0 }, isOrdered: false)) }
+        for place in places { sources.append(try place.open(isOrdered: false)) }
         return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
     }
 }
@@ -126,7 +125,7 @@ extension Command {
             Ends with 0 if all is the same, with 1 if not, and with 65 if something cannot
             be read. --update writes what came out into the golden capture.
             """,
-        options: [.input, .config, .baseline] + RangeOptions.all
+        options: [.input, .config, .baseline] + Option.range
             + [
                 .ignore, .onlyKey, .onlyCategory, .onlyOutcome, .badges, .deadlines, .lanes, .json, .junit, .html,
                 .update,

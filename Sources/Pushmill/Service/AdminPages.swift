@@ -7,27 +7,14 @@ struct AdminPages {
     /// A shard that has been at one turn for so long is stuck.
     private static let patience = Duration.seconds(10)
 
-    private let configuration: Configuration
-    private let registry: MetricRegistry
-    private let log: Log
-    private let engine: EngineHandle
-    private let watcher: FileWatcher
-    private let refusesSamples: Bool
+    let configuration: Configuration
+    let registry: MetricRegistry
+    let log: Log
+    let engine: EngineHandle
+    let watcher: FileWatcher
+    let refusesSamples: Bool
     /// The latest notifications as JSON: content, which only a demo shows.
-    private let notifications: (@Sendable () -> [UInt8])?
-
-    init(
-        _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle, watcher: FileWatcher,
-        refusesSamples: Bool, notifications: (@Sendable () -> [UInt8])?
-    ) {
-        self.configuration = configuration
-        self.registry = registry
-        self.log = log
-        self.engine = engine
-        self.watcher = watcher
-        self.refusesSamples = refusesSamples
-        self.notifications = notifications
-    }
+    let notifications: (@Sendable () -> [UInt8])?
 
     func open() throws(ProgramError) -> AdminServer {
         registry.addProcess(log: log, version: Version.current)

@@ -73,7 +73,7 @@ final class Service: Sendable {
         state = copy == nil && chain.counts ? try Self.ownState(configuration, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
-            configuration, registry: registry, log: log, engine: handle, watcher: watcher,
+            configuration: configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
         watcher.start()

@@ -37,7 +37,7 @@ package struct KafkaSettings: Sendable {
                 entries.append((property.name, property.value))
                 continue
             }
-            do throws(SecretText.Problem) {
+            do {
                 entries.append((secret, try SecretText.read(property.value)))
             } catch {
                 throw .unreadableConfiguration("kafka.\(property.name): \(error)")
