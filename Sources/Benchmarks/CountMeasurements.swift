@@ -1,6 +1,6 @@
 import PushmillEngine
 import PushmillStages
-package import PushmillStores
+import PushmillStores
 
 /// What the counts of many accounts cost: to restore them from a changelog into memory and files, to open the files again,
 /// and to take messages whose accounts are in memory, in the file, or nowhere.
@@ -28,16 +28,20 @@ package struct CountMeasurements: Sendable {
         }
     }
 
-    /// Writes into the folder, which is empty. Nil where the disk failed.
-    package init?(in path: String) throws(StoreError) {
+    private struct DiskFailure: Error, CustomStringConvertible {
+        var description: String { "the disk does not take counts" }
+    }
+
+    /// Writes into the folder, which is empty.
+    package init(in path: String) throws {
         let folder = try CountFolder(path: path, cluster: "bench", changelog: "badges")
         secret = folder.secret
         let clock = ContinuousClock()
         let begin = clock.now
-        guard restore(Partition(in: folder)) else { return nil }
+        guard restore(Partition(in: folder)) else { throw DiskFailure() }
         restoreSeconds = (clock.now - begin) / .seconds(1)
         let partition = Partition(in: folder)
-        guard partition.counts.beginRestore() != nil, measure(partition) else { return nil }
+        guard partition.counts.beginRestore() != nil, measure(partition) else { throw DiskFailure() }
     }
 
     /// Records in the order of a log, which is none of the hashes.

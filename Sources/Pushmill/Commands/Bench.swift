@@ -17,7 +17,7 @@ extension Command {
         ("contact", { try await BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
         ("attachment", { BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()]) }),
-        ("restore", { try await inFolder { try BenchTable.rows(counts(in: $0)) } }),
+        ("restore", { try await inFolder { try BenchTable.rows(CountMeasurements(in: $0)) } }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
@@ -29,13 +29,6 @@ extension Command {
         let folder = try ScratchFolder("pushmill-bench")
         defer { withExtendedLifetime(folder) {} }
         return try await body(folder.path)
-    }
-
-    private static func counts(in folder: String) throws -> CountMeasurements {
-        guard let measured = try CountMeasurements(in: folder) else {
-            throw ProgramError.internalFailure("the disk does not take counts")
-        }
-        return measured
     }
 
     static let bench = Command(

@@ -16,24 +16,25 @@ extension Command {
         options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
     ) { invocation in
         let configuration = try invocation.configuration()
-        var settings = Capture.Settings()
-        settings.follows = invocation.flag(.follow)
-        settings.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
-        settings.redaction = invocation.flag(.redact) ? Redaction() : nil
+        var capture = Capture()
+        capture.follows = invocation.flag(.follow)
+        capture.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
+        capture.redaction = invocation.flag(.redact) ? Redaction() : nil
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
         let end = Signals.take([SIGINT, SIGTERM])
         defer { withExtendedLifetime(end) {} }
         let console = invocation.surroundings.console
-        let progress = Progress(console, total: settings.follows ? nil : Int(clamping: source.span))
+        let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
         let file = try invocation.text(.file).map { path in try ReportFile(path: path) }
-        let count = try Capture(source, settings).run(
+        let count = try capture.run(
+            source,
             write: { lines throws(ReplayError) in
                 if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
             },
             isOver: { Signals.isEndWanted }, progress: progress.show)
-        guard count > 0 || settings.follows else {
+        guard count > 0 || capture.follows else {
             throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }
         try file?.close()

@@ -14,7 +14,7 @@ extension Command {
             """,
         options: [.events, .rate, .time, .quiet, .bootstrap]
     ) { invocation in
-        let plan = try DemoRun.Plan(invocation)
+        let plan = try DemoPlan(invocation)
         let console = invocation.surroundings.console
         let board = DemoBoard()
         let signals = Signals.take([SIGTERM, SIGINT])
@@ -46,11 +46,12 @@ extension Command {
     }
 
     private static func feed(
-        _ plan: DemoRun.Plan, _ servers: String, _ board: DemoBoard, _ console: Console
+        _ plan: DemoPlan, _ servers: String, _ board: DemoBoard, _ console: Console
     ) async throws {
-        let demo = DemoRun(plan, servers: servers, board: board) { console.output($0) }
         do {
-            let summary = try await onOwnThread { try demo.run(until: { Signals.isEndWanted }) }
+            let summary = try await onOwnThread {
+                try plan.run(servers: servers, board: board, until: { Signals.isEndWanted }, show: console.output)
+            }
             console.output(summary.text)
         } catch {
             throw ProgramError.internalFailure("the demo cannot go on: \(error)")
@@ -85,7 +86,7 @@ extension Invocation {
     }
 }
 
-extension DemoRun.Plan {
+extension DemoPlan {
     /// 100 events, unless a number or a time is given.
     fileprivate init(_ invocation: Invocation) throws(ProgramError) {
         self.init()

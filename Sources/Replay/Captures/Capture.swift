@@ -1,36 +1,27 @@
 package import PushmillPayload
 
 /// A topic into lines.
-package struct Capture {
-    package struct Settings: Sendable {
-        /// Goes on when what there was has been read.
-        package var follows = false
-        package var limit = Int.max
-        package var redaction: Redaction?
+package struct Capture: Sendable {
+    /// Goes on when what there was has been read.
+    package var follows = false
+    package var limit = Int.max
+    package var redaction: Redaction?
 
-        package init() {}
-    }
-
-    private let source: TopicRecords
-    private let settings: Settings
-
-    package init(_ source: TopicRecords, _ settings: Settings) {
-        self.source = source
-        self.settings = settings
-    }
+    package init() {}
 
     /// Gives `write` the lines of a batch, until the range, the limit or `isOver` ends it. `progress` gets the number of
     /// records so far. Returns how many there were.
     package func run(
-        write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool, progress: (Int) -> Void
+        _ source: TopicRecords, write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool,
+        progress: (Int) -> Void
     ) throws(ReplayError) -> Int {
         var count = 0
         var isFollowing = false
-        while count < settings.limit, !isOver() {
-            let room = settings.limit - count
+        while count < limit, !isOver() {
+            let room = limit - count
             let records = isFollowing ? try source.follow(milliseconds: 200) : try source.next(min(1000, room))
             if records.isEmpty {
-                guard settings.follows else { break }
+                guard follows else { break }
                 isFollowing = true
                 continue
             }
@@ -44,7 +35,7 @@ package struct Capture {
     private func lines(_ records: some Sequence<RecordEnvelope>) -> [UInt8] {
         var lines: [UInt8] = []
         for record in records {
-            (settings.redaction?.redacted(record) ?? record).append(to: &lines)
+            (redaction?.redacted(record) ?? record).append(to: &lines)
         }
         return lines
     }
