@@ -1,4 +1,3 @@
-import Glibc
 import PushmillPayload
 import PushmillStages
 import PushmillStores
@@ -65,7 +64,7 @@ enum ContactSample {
     static func owner(of contact: Int) -> String { "user-\(contact / 20)" }
     static func id(of contact: Int) -> String { "c\(contact % 20)" }
 
-    static func write(_ count: Int, to path: String) throws(StoreError) {
+    static func write(_ count: Int, to path: String) throws(FileFailure) {
         try write(to: path) { write in
             var lines = LineBatch()
             for contact in 0..<count {
@@ -79,14 +78,13 @@ enum ContactSample {
         }
     }
 
-    static func write(to path: String, _ body: (_ write: ([UInt8]) -> Void) -> Void) throws(StoreError) {
-        guard let file = fopen(path, "w") else {
-            throw .unopened(path: path, error: errno)
+    static func write(to path: String, _ body: (_ write: ([UInt8]) -> Void) -> Void) throws(FileFailure) {
+        let file = try OutputFile(path: path)
+        var failure: FileFailure?
+        body { bytes in
+            do throws(FileFailure) { try file.write(bytes) } catch { failure = error }
         }
-        var isWritten = true
-        body { bytes in isWritten = isWritten && fwrite(bytes, 1, bytes.count, file) == bytes.count }
-        guard fclose(file) == 0, isWritten else {
-            throw .unopened(path: path, error: errno)
-        }
+        if let failure { throw failure }
+        try file.close()
     }
 }

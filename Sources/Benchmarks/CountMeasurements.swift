@@ -1,7 +1,6 @@
-import Glibc
 import PushmillEngine
 import PushmillStages
-package import PushmillStores
+import PushmillStores
 
 /// What the counts of many accounts cost: to restore them from a changelog into memory and files, to open the files again,
 /// and to take messages whose accounts are in memory, in the file, or nowhere.
@@ -29,16 +28,20 @@ package struct CountMeasurements: Sendable {
         }
     }
 
-    /// Writes into the folder, which is empty. Nil where the disk failed.
-    package init?(in path: String) throws(StoreError) {
+    private struct DiskFailure: Error, CustomStringConvertible {
+        var description: String { "the disk does not take counts" }
+    }
+
+    /// Writes into the folder, which is empty.
+    package init(in path: String) throws {
         let folder = try CountFolder(path: path, cluster: "bench", changelog: "badges")
         secret = folder.secret
         let clock = ContinuousClock()
         let begin = clock.now
-        guard restore(Partition(in: folder)) else { return nil }
+        guard restore(Partition(in: folder)) else { throw DiskFailure() }
         restoreSeconds = (clock.now - begin) / .seconds(1)
         let partition = Partition(in: folder)
-        guard partition.counts.beginRestore() != nil, measure(partition) else { return nil }
+        guard partition.counts.beginRestore() != nil, measure(partition) else { throw DiskFailure() }
     }
 
     /// Records in the order of a log, which is none of the hashes.
@@ -83,7 +86,7 @@ package struct CountMeasurements: Sendable {
         let size = Self.messagesOfBatch
         var taken = 0.0
         for first in stride(from: 0, to: accounts.count, by: size) {
-            let begin = Self.threadSeconds()
+            let begin = Measurement.threadNanoseconds()
             let batch = first..<min(accounts.count, first + size)
             for index in batch { partition.counts.want(accounts[index]) }
             guard partition.counts.load() else { return nil }
@@ -96,15 +99,9 @@ package struct CountMeasurements: Sendable {
                 partition.counts.stored(accounts[index], state)
                 partition.counts.release(accounts[index], entry: UInt32(index + 1))
             }
-            taken += Self.threadSeconds() - begin
+            taken += Measurement.threadNanoseconds() - begin
             if partition.counts.pendingRows > 20_000, !partition.counts.writeBehind(at: nil) { return nil }
         }
-        return taken * 1e6 / Double(accounts.count)
-    }
-
-    private static func threadSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        return taken / 1e3 / Double(accounts.count)
     }
 }

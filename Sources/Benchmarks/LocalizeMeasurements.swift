@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import PushmillLocalization
 import PushmillPayload
@@ -108,11 +109,7 @@ package struct CatalogLoading: Sendable {
     }
 
     private static func residentMegabytes() -> Double {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var text = [CChar](repeating: 0, count: 128)
-        guard fgets(&text, Int32(text.count), file) != nil else { return 0 }
-        let fields = String(decoding: text.map(UInt8.init(bitPattern:)), as: UTF8.self).split(separator: " ")
-        return Double(fields[1]).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) / 1e6 } ?? 0
+        let fields = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return (fields?[1]).flatMap { Double($0) }.map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) / 1e6 } ?? 0
     }
 }

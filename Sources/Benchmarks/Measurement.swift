@@ -47,7 +47,7 @@ package struct Measurement: Sendable {
         return Int(pushmill_allocations_of_this_thread() - before)
     }
 
-    private static func threadNanoseconds() -> Double {
+    static func threadNanoseconds() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)

@@ -1,5 +1,5 @@
 package import PushmillStages
-package import PushmillTelemetry
+import PushmillTelemetry
 
 /// Media from the web: fetched once for all who ask for it at the same time, and kept in a folder.
 package final class MediaLibrary: MediaSource {

@@ -16,8 +16,7 @@ public enum Program {
         // While the process ends, threads of librdkafka's may be at a connection.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         let surroundings = Surroundings(
-            registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard,
-            checkProperty: KafkaProperties.problem)
+            registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard)
         let arguments = Array(CommandLine.arguments.dropFirst())
         exit(Console.end(await commands.run(arguments, surroundings)).rawValue)
     }

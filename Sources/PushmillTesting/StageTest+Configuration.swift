@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import Pushmill
 import PushmillReplay
 
@@ -12,7 +11,7 @@ extension StageTest {
         configuration yaml: String, stages: [StageEntry] = [], files: [String: String] = [:],
         contacts: [String: [String: String]] = [:], badges: [String: Int32] = [:]
     ) async throws {
-        let folder = try TestFolder(files)
+        let folder = try ScratchFolder("pushmill-test", files: files.mapValues { Array($0.utf8) })
         try await self.init(stages, contacts, badges, folder) { source in
             try source.read(Array(yaml.utf8), name: "configuration", folder: folder.path)
         }
@@ -28,15 +27,15 @@ extension StageTest {
 
     private convenience init(
         _ stages: [StageEntry], _ contacts: [String: [String: String]], _ badges: [String: Int32],
-        _ folder: TestFolder?, _ read: (ConfigurationSource) throws -> Configuration
+        _ folder: ScratchFolder?, _ read: (ConfigurationSource) throws -> Configuration
     ) async throws {
         let configuration = try read(
-            ConfigurationSource(
-                registry: StageRegistry(adding: stages), environment: [:], checkProperty: KafkaProperties.problem))
+            ConfigurationSource(registry: StageRegistry(adding: stages), environment: [:]))
         let (clock, log) = (ManualTime(), TestLog())
         let silent = Console(output: { _ in }, error: { _ in })
-        let candidate = try await Trial(configuration: configuration, console: silent).candidate(
-            counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts), log: log.add)
+        let candidate = try await configuration.candidate(
+            silent, counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts),
+            log: log.add)
         self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
     }
 
@@ -44,25 +43,6 @@ extension StageTest {
     static func path(_ path: String, beside source: String) -> String {
         path.hasPrefix("/") ? path : "\(source[..<(source.lastIndex(of: "/") ?? source.startIndex)])/\(path)"
     }
-}
-
-/// A folder of a test's own, removed with it.
-final class TestFolder: Sendable {
-    let path: String
-
-    init(_ files: [String: String]) throws {
-        path = FileManager.default.temporaryDirectory.appending(path: "pushmill-test-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        for (name, text) in files {
-            let file = URL(filePath: "\(path)/\(name)")
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(text.utf8).write(to: file)
-        }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 private final class TestContacts: ContactBook {

@@ -22,7 +22,7 @@ public final class StageTest: Sendable {
     private let isRunning = Atomic(false)
     private let messages = Atomic<Int64>(0)
     /// Where the configuration's files are, if they are this test's own.
-    private let folder: TestFolder?
+    private let folder: ScratchFolder?
 
     /// A chain of these stages. `badges` are the counts of recipients, which are 0 otherwise.
     public convenience init(
@@ -40,7 +40,7 @@ public final class StageTest: Sendable {
 
     init(
         _ candidate: Candidate, _ deadline: Duration, _ clock: ManualTime, _ badges: [String: Int32], _ log: TestLog,
-        _ folder: TestFolder?
+        _ folder: ScratchFolder?
     ) {
         self.candidate = candidate
         self.deadline = deadline

@@ -70,11 +70,11 @@ struct RecordComparison: Sendable {
 }
 
 /// What a report shows of a record, before or after.
-package struct RecordSide: Sendable, Equatable {
+package struct RecordSide: Sendable, Equatable, Encodable {
     package let key: String
     package let outcome: String
     /// The app: the header `apns-topic`.
-    package let app: String
+    package let app: String?
     package var title: String?
     package var subtitle: String?
     package var body: String?
@@ -84,7 +84,7 @@ package struct RecordSide: Sendable, Equatable {
     package init(_ record: RecordEnvelope) {
         key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         outcome = record.text("pushmill-outcome") ?? ""
-        app = record.text("apns-topic") ?? ""
+        app = record.text("apns-topic")
         guard let content = NotificationContent(record) else { return }
         title = content.shown(.title)
         subtitle = content.shown(.subtitle)
@@ -116,7 +116,7 @@ extension NotificationContent {
 }
 
 /// One field that is not the same before and after.
-package struct FieldChange: Sendable, Equatable {
+package struct FieldChange: Sendable, Equatable, Encodable {
     /// A JSON Pointer into the payload, `header:NAME`, or one of the names below.
     package let field: String
     /// A value as JSON spells it, or a header's text; nil where the field is not there.
@@ -134,8 +134,8 @@ package struct FieldChange: Sendable, Equatable {
 }
 
 /// What became of one record of the input, where that is not what the baseline has.
-package struct RecordChange: Sendable {
-    package enum Kind: Sendable, Equatable {
+package struct RecordChange: Sendable, Encodable {
+    package enum Kind: String, Sendable, Encodable {
         case changed
         /// Only there now.
         case new

@@ -98,15 +98,7 @@ final class PartialFile: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws(FileFailure) {
         try folder.room.take(bytes.count)
         size.add(bytes.count, ordering: .relaxed)
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-            if count >= 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                throw FileFailure(path: folder.path, errno)
-            }
-        }
+        guard writeAll(bytes, to: descriptor) else { throw FileFailure(path: folder.path, errno) }
     }
 
     /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The

@@ -1,6 +1,5 @@
 import Glibc
 import PushmillPayload
-import PushmillTelemetry
 import Synchronization
 
 /// How much more a folder of media takes. All of it together, files that are still coming in included, stays within its
@@ -104,6 +103,26 @@ final class MediaRoom: Sendable {
         MediaFigures(
             path: path, bytes: kept.load(ordering: .relaxed) + partial.load(ordering: .relaxed), limit: capacity,
             free: free.load(ordering: .relaxed), refusals: refusals.load(ordering: .relaxed))
+    }
+}
+
+/// What a folder of media holds, and what it may hold, in bytes.
+package struct MediaFigures: Sendable, Equatable {
+    package let path: String
+    package let bytes: Int
+    package let limit: Int
+    /// Of the folder's disk, above the floor that is left free.
+    package let free: Int
+    /// How often something was not kept for want of room.
+    package let refusals: Int
+
+    /// Of each folder once, though several libraries may keep media there: each counts all that is there.
+    package static func of(_ libraries: [MediaLibrary]) -> [MediaFigures] {
+        Dictionary(libraries.compactMap(\.figures).map { ($0.path, $0) }) { first, second in
+            MediaFigures(
+                path: first.path, bytes: max(first.bytes, second.bytes), limit: max(first.limit, second.limit),
+                free: min(first.free, second.free), refusals: first.refusals + second.refusals)
+        }.values.sorted { $0.path < $1.path }
     }
 }
 

@@ -30,6 +30,18 @@ package struct InputFile: ~Copyable {
     }
 }
 
+/// Writes all of it; false where the system does not take it, for which `errno` has the reason.
+package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+    }
+    return true
+}
+
 /// Why a file cannot be read or written.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
     package let path: String

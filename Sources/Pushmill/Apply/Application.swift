@@ -1,6 +1,6 @@
 import PushmillPayload
 import PushmillReplay
-import PushmillStages
+package import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
@@ -22,7 +22,7 @@ struct Application {
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
         var record = record
         record.timestamp = WallClock.system.now() / 1_000_000
-        record.payload = try payload()
+        record.payload = try console.wholeInput()
         let result = await run(record)
         console.error(result.summary)
         switch result.verdict.destination {
@@ -59,15 +59,6 @@ struct Application {
         await rehearsal.run(record, wallClock: record.timestamp)
     }
 
-    private func payload() throws(ProgramError) -> [UInt8] {
-        var payload: [UInt8] = []
-        while true {
-            let chunk = try console.input()
-            if chunk.isEmpty { return payload }
-            payload += chunk
-        }
-    }
-
     private func write(_ result: Rehearsal.Result) {
         guard let output = candidate.output(of: result) else { return }
         var line: [UInt8] = []
@@ -92,7 +83,7 @@ extension Rehearsal.Result {
 }
 
 /// Tells what each stage did to a message, and how long it took.
-final class Explanation: ChainObserver {
+package final class Explanation: ChainObserver {
     private struct State {
         var names: [String] = []
         var content: NotificationContent?
@@ -109,9 +100,9 @@ final class Explanation: ChainObserver {
     /// A heading for what follows.
     func begin(_ title: String) { console.error("\(title):") }
 
-    func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
+    package func stagesWillBegin(_ content: NotificationContent) { state.withLock { $0.content = content } }
 
-    func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
+    package func stageEnded(_ stage: Int, _ result: StageResult, nanoseconds: UInt64, content: NotificationContent) {
         let (name, before) = state.withLock { state -> (String, NotificationContent?) in
             defer { state.content = content }
             return (state.names[stage], state.content)
@@ -123,11 +114,11 @@ final class Explanation: ChainObserver {
         }
     }
 
-    func stageAbandoned(_ stage: Int, isLate: Bool) {
+    package func stageAbandoned(_ stage: Int, isLate: Bool) {
         console.error("  \(state.withLock { $0.names[stage] }): its time is over")
     }
 
-    func abandonedStageEnded(_ stage: Int) {}
+    package func abandonedStageEnded(_ stage: Int) {}
 
     private static func microseconds(_ nanoseconds: UInt64) -> String {
         "\(nanoseconds / 1000).\(nanoseconds / 100 % 10)"

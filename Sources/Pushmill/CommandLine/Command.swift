@@ -1,9 +1,9 @@
-package import PushmillStages
+import PushmillStages
 @preconcurrency import Glibc
 
 /// One thing that the program can do.
-package struct Command: Sendable {
-    package typealias Run = @Sendable (Invocation) async throws(ProgramError) -> ExitCode
+struct Command: Sendable {
+    typealias Run = @Sendable (Invocation) async throws -> ExitCode
 
     /// One word or two: `run`, `config check`.
     let name: String
@@ -14,7 +14,7 @@ package struct Command: Sendable {
     let options: [Option]
     let run: Run
 
-    package init(
+    init(
         _ name: String, _ summary: String, details: String = "", options: [Option] = [], run: @escaping Run
     ) {
         self.name = name
@@ -33,16 +33,17 @@ struct CommandTable {
 
     /// Runs what the arguments (without the program's name) ask for, and tells what went wrong.
     func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
-        do throws(ProgramError) {
+        do {
             return try await dispatch(arguments, surroundings)
         } catch {
+            let error = ProgramError(error)
             surroundings.console.error(error.description)
             if case .usage = error { surroundings.console.error("'pushmill --help' lists what there is.") }
             return error.exitCode
         }
     }
 
-    private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws(ProgramError) -> ExitCode {
+    private func dispatch(_ arguments: [String], _ surroundings: Surroundings) async throws -> ExitCode {
         guard let first = arguments.first else {
             surroundings.console.error(HelpText.overview(commands))
             return .usage
@@ -86,29 +87,29 @@ struct CommandTable {
 }
 
 /// One call of a command: what it was given, and what it may use.
-package struct Invocation: Sendable {
+struct Invocation: Sendable {
     let values: [String: [String]]
-    package let surroundings: Surroundings
+    let surroundings: Surroundings
 
-    package func flag(_ option: Option) -> Bool { values[option.name] != nil }
+    func flag(_ option: Option) -> Bool { values[option.name] != nil }
 
-    package func text(_ option: Option) -> String? { values[option.name]?.last }
+    func text(_ option: Option) -> String? { values[option.name]?.last }
 
-    package func texts(_ option: Option) -> [String] { values[option.name] ?? [] }
+    func texts(_ option: Option) -> [String] { values[option.name] ?? [] }
 
     /// For an option or operand that is required.
-    package func required(_ option: Option) throws(ProgramError) -> String {
+    func required(_ option: Option) throws(ProgramError) -> String {
         guard let text = text(option) else { throw .usage("\(option.label) is missing") }
         return text
     }
 
     /// The value as a number, a duration, a choice; nil where the option is not given.
-    package func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
+    func value<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> Value? {
         try values(option, format).last
     }
 
     /// All values of what may be repeated.
-    package func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
+    func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
         try texts(option).map { (text) throws(ProgramError) in try value(text, option, format) }
     }
 
@@ -125,35 +126,21 @@ package struct Invocation: Sendable {
     }
 
     /// The configuration that `--config` names.
-    package func configuration() throws(ProgramError) -> Configuration {
-        try surroundings.configurationSource.read(file: required(.config))
+    func configuration() throws(ProgramError) -> Configuration {
+        try ConfigurationSource(registry: surroundings.registry, environment: surroundings.environment)
+            .read(file: required(.config))
     }
 }
 
 extension Option {
-    package static let config = value("config", "FILE", "the configuration", isRequired: true)
+    static let config = value("config", "FILE", "the configuration", isRequired: true)
 }
 
 /// What a command finds around it.
-package struct Surroundings: Sendable {
-    package let registry: StageRegistry
-    package let environment: [String: String]
-    package let console: Console
-    let checkProperty: Configuration.PropertyCheck
-
-    package init(
-        registry: StageRegistry, environment: [String: String], console: Console,
-        checkProperty: @escaping Configuration.PropertyCheck
-    ) {
-        self.registry = registry
-        self.environment = environment
-        self.console = console
-        self.checkProperty = checkProperty
-    }
-
-    package var configurationSource: ConfigurationSource {
-        ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)
-    }
+struct Surroundings: Sendable {
+    let registry: StageRegistry
+    let environment: [String: String]
+    let console: Console
 }
 
 /// The variables of this process. Read once, at its start, before there is a second thread that could change them.

@@ -1,4 +1,5 @@
 import Glibc
+import PushmillPayload
 import Synchronization
 
 /// Where a command's words go: results to `output`, everything else to `error`. A line end is added where there is none.
@@ -48,18 +49,23 @@ package struct Console: Sendable {
         return chunk
     }
 
+    /// All of the input; refused where it is more than `limit` bytes.
+    func wholeInput(limit: Int = .max) throws(ProgramError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while case let chunk = try input(), !chunk.isEmpty {
+            bytes += chunk
+            guard bytes.count <= limit else { throw .badData("too-large: over \(limit >> 20) MiB of input") }
+        }
+        return bytes
+    }
+
     private static func write(_ line: String, to descriptor: Int32) {
         write(bytes: Array((line.hasSuffix("\n") ? line : "\(line)\n").utf8), to: descriptor)
     }
 
     private static func write(bytes: [UInt8], to descriptor: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return descriptor == STDOUT_FILENO ? fail(errno) : () }
-            rest = rest.dropFirst(count)
-        }
+        let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+        if !isWritten, descriptor == STDOUT_FILENO { fail(errno) }
     }
 
     /// Why the output could not be written; 0 while it could.

@@ -63,7 +63,7 @@ struct ParsedArguments {
 }
 
 /// What may follow a command's name: `--name`, `--name VALUE`, or an operand by its place.
-package struct Option: Sendable {
+struct Option: Sendable {
     enum Kind { case flag, value, repeated, operand, operands }
 
     let name: String
@@ -73,28 +73,28 @@ package struct Option: Sendable {
     let isRequired: Bool
     let help: String
 
-    package static func flag(_ name: String, _ help: String) -> Option {
+    static func flag(_ name: String, _ help: String) -> Option {
         Option(name: name, kind: .flag, placeholder: "", isRequired: false, help: help)
     }
 
-    package static func value(
+    static func value(
         _ name: String, _ placeholder: String, _ help: String, isRequired: Bool = false
     ) -> Option {
         Option(name: name, kind: .value, placeholder: placeholder, isRequired: isRequired, help: help)
     }
 
     /// May be given more than once.
-    package static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
+    static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
         Option(name: name, kind: .repeated, placeholder: placeholder, isRequired: false, help: help)
     }
 
     /// `name` is how the help text calls it, such as `FILE`.
-    package static func operand(_ name: String, _ help: String, isRequired: Bool = true) -> Option {
+    static func operand(_ name: String, _ help: String, isRequired: Bool = true) -> Option {
         Option(name: name, kind: .operand, placeholder: name, isRequired: isRequired, help: help)
     }
 
     /// As many as there are; nothing can follow them.
-    package static func operands(_ name: String, _ help: String) -> Option {
+    static func operands(_ name: String, _ help: String) -> Option {
         Option(name: name, kind: .operands, placeholder: "\(name)...", isRequired: false, help: help)
     }
 

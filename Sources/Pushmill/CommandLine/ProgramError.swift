@@ -1,5 +1,6 @@
 import PushmillReplay
 package import PushmillStages
+import PushmillStores
 package import PushmillTelemetry
 
 /// Why a command ends early.
@@ -49,11 +50,24 @@ extension ProgramError: CustomStringConvertible {
 
 extension ProgramError {
     /// What a file holds is bad data; brokers and stores are no one's input.
-    init(_ error: ReplayError) {
+    init(_ error: any Error) {
         switch error {
-        case .unreadable, .file: self = .badData("\(error)")
-        case .kafka, .index: self = .internalFailure("\(error)")
+        case let error as ProgramError: self = error
+        case ReplayError.unreadable, ReplayError.file, StoreError.unreadableLine, StoreError.unopened:
+            self = .badData("\(error)")
+        default: self = .internalFailure("\(error)")
         }
+    }
+}
+
+/// Says `what` does not work where something goes wrong in `body`, unless that says so itself.
+func explaining<Result>(_ what: String, _ body: () throws -> Result) throws(ProgramError) -> Result {
+    do {
+        return try body()
+    } catch let error as ProgramError {
+        throw error
+    } catch {
+        throw .internalFailure("\(what): \(error)")
     }
 }
 

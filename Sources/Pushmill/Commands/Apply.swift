@@ -12,19 +12,19 @@ extension Command {
             configuration names is written.
             """,
         options: [.config, .key, .header, .explain, .lines, .badges]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        let trial = Trial(configuration: configuration, console: console, explanation: explanation)
-        let candidate = try await trial.candidate(counts: invocation.badgeCounts()) {
+        let counts = try invocation.badgeCounts()
+        let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
             severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }
         let application = Application(candidate, console: console, explanation: explanation)
         guard !invocation.flag(.lines) else {
             for option in [Option.key, .header] where !invocation.texts(option).isEmpty {
-                throw .usage("\(option.label) goes with a single payload, not with --lines")
+                throw ProgramError.usage("\(option.label) goes with a single payload, not with --lines")
             }
             return try await application.applyLines()
         }

@@ -1,4 +1,3 @@
-import Glibc
 import PushmillBenchmarks
 import PushmillStores
 
@@ -18,33 +17,18 @@ extension Command {
         ("contact", { try await BenchTable.rows(inFolder { try Measurement.contacts(in: $0) }) }),
         ("attachment", { BenchTable.rows(Measurement.attachment()) }),
         ("badge", { try BenchTable.rows([Measurement.badge()]) }),
-        ("restore", { try await inFolder { try BenchTable.rows(counts(in: $0)) } }),
+        ("restore", { try await inFolder { try BenchTable.rows(CountMeasurements(in: $0)) } }),
     ]
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
 
-    /// For what a million of is written: a folder that goes again.
+    /// For what a million of is written.
     private static func inFolder<Result: Sendable>(
         _ body: @Sendable (String) async throws -> Result
     ) async throws -> Result {
-        var template = Array("/tmp/pushmill-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ProgramError.internalFailure("no folder can be made in /tmp") }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer {
-            unlink("\(folder)/contacts.jsonl")
-            for ending in ["", "-wal", "-shm", ".lock"] { unlink("\(folder)/contacts.sqlite\(ending)") }
-            for ending in ["", "-wal", "-shm"] { unlink("\(folder)/bench-0.sqlite\(ending)") }
-            unlink("\(folder)/secret")
-            rmdir(folder)
-        }
-        return try await body(folder)
-    }
-
-    private static func counts(in folder: String) throws -> CountMeasurements {
-        guard let measured = try CountMeasurements(in: folder) else {
-            throw ProgramError.internalFailure("the disk does not take counts")
-        }
-        return measured
+        let folder = try ScratchFolder("pushmill-bench")
+        defer { withExtendedLifetime(folder) {} }
+        return try await body(folder.path)
     }
 
     static let bench = Command(
@@ -56,7 +40,7 @@ extension Command {
             build is worth measuring.
             """,
         options: [names]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let console = invocation.surroundings.console
         let wanted = try invocation.values(names, .choice(benches.map(\.name)) { $0 })
         #if DEBUG
@@ -67,7 +51,7 @@ extension Command {
             do {
                 for row in try await bench.rows() { console.output(row) }
             } catch {
-                throw .internalFailure("\(bench.name) cannot be measured: \(error)")
+                throw ProgramError.internalFailure("\(bench.name) cannot be measured: \(error)")
             }
         }
         return .success

@@ -11,37 +11,29 @@ extension Command {
             is asked for, with four partitions.
             """,
         options: [.topics]
-    ) { invocation throws(ProgramError) in
-        let topics = try invocation.texts(.topics).map(TopicRequest.init)
+    ) { invocation in
+        let topics = try invocation.texts(.topics).map(topic)
         let signals = Signals.take([SIGTERM, SIGINT])
-        let cluster: MockCluster
-        do throws(KafkaError) {
-            cluster = try MockCluster()
+        let cluster = try explaining("the embedded broker cannot run") {
+            let cluster = try MockCluster()
             for topic in topics { try cluster.createTopic(topic.name, partitions: topic.partitions) }
-        } catch {
-            throw .internalFailure("the embedded broker cannot run: \(error)")
+            return cluster
         }
         invocation.surroundings.console.output(cluster.bootstrapServers)
         for await _ in signals { break }
         withExtendedLifetime(cluster) {}
         return .success
     }
+
+    private static func topic(_ text: String) throws(ProgramError) -> (name: String, partitions: Int) {
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+            let count = Int(text[text.index(after: colon)...]), (1...10_000).contains(count)
+        else { throw .usage("--topic: expected NAME:PARTITIONS, found '\(text)'") }
+        return (String(text[..<colon]), count)
+    }
 }
 
 extension Option {
     fileprivate static let topics = Option.repeated(
         "topic", "NAME:PARTITIONS", "a topic to begin with")
-}
-
-private struct TopicRequest {
-    let name: String
-    let partitions: Int
-
-    init(_ text: String) throws(ProgramError) {
-        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-            let count = Int(text[text.index(after: colon)...]), (1...10_000).contains(count)
-        else { throw .usage("--topic: expected NAME:PARTITIONS, found '\(text)'") }
-        name = String(text[..<colon])
-        partitions = count
-    }
 }

@@ -13,46 +13,34 @@ extension Command {
             what it holds now. A file whose name ends in .gz is compressed. It appears when
             it is complete; Ctrl-C completes it.
             """,
-        options: [.topic, .config, .file] + RangeOptions.all + [.follow, .limit, .redact]
-    ) { invocation throws(ProgramError) in
+        options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
+    ) { invocation in
         let configuration = try invocation.configuration()
-        let range = try RangeOptions(invocation)
-        var settings = Capture.Settings()
-        settings.follows = invocation.flag(.follow)
-        settings.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
-        settings.redaction = invocation.flag(.redact) ? Redaction() : nil
+        var capture = Capture()
+        capture.follows = invocation.flag(.follow)
+        capture.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
+        capture.redaction = invocation.flag(.redact) ? Redaction() : nil
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
-        let source = try configuration.read(range.of(TopicRange(topic: topic)))
+        let source = try configuration.read(invocation.range(of: topic))
         let end = Signals.take([SIGINT, SIGTERM])
         defer { withExtendedLifetime(end) {} }
-        return try await run(Capture(source, settings), source, invocation, isEndless: settings.follows)
-    }
-
-    private static func run(
-        _ capture: Capture, _ source: TopicRecords, _ invocation: Invocation, isEndless: Bool
-    ) async throws(ProgramError) -> ExitCode {
         let console = invocation.surroundings.console
-        let progress = Progress(console, total: isEndless ? nil : Int(clamping: source.span))
-        let failure: ReplayError
-        do throws(ReplayError) {
-            let file = try invocation.text(.file).map { path throws(ReplayError) in try CaptureWriter(path: path) }
-            let count = try await capture.run(
-                write: { lines throws(ReplayError) in
-                    if let file { try file.add(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
-                },
-                isOver: { Signals.isEndWanted }, progress: progress.show)
-            guard count > 0 || isEndless else {
-                throw .unreadable(name: source.name, what: "there is no record in this range")
-            }
-            try file?.close()
-            progress.clear()
-            if let path = invocation.text(.file) { console.error("\(count) records written to \(path)") }
-            return .success
-        } catch {
-            failure = error
+        let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
+        defer { progress.clear() }
+        let file = try invocation.text(.file).map { path in try ReportFile(path: path) }
+        let count = try capture.run(
+            source,
+            write: { lines throws(ReplayError) in
+                if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
+            },
+            isOver: { Signals.isEndWanted }, progress: progress.show)
+        guard count > 0 || capture.follows else {
+            throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }
+        try file?.close()
         progress.clear()
-        throw ProgramError(failure)
+        if let path = invocation.text(.file) { console.error("\(count) records written to \(path)") }
+        return .success
     }
 }
 

@@ -22,13 +22,13 @@ extension Command {
             needs. Exits with 65 if something cannot be read, with 1 for other findings.
             """,
         options: [folder, language, only, failOn, isJSON, all]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let kind = SettingFormat.choice(CatalogReport.Kind.self)
         let shown = Set(try invocation.values(only, kind))
         let failing = Set(try invocation.values(failOn, kind))
         let development = try invocation.value(language, .locale) ?? .english
         let report = CatalogReport(folder: try invocation.required(folder), development: development)
-        let listing = CatalogListing(report, shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
+        let listing = CatalogListing(report: report, shown: shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
         let lines = invocation.flag(isJSON) ? [listing.json] : listing.lines(isWhole: invocation.flag(all))
         for line in lines { invocation.surroundings.console.output(line) }
         let found = report.kinds.filter { failing.isEmpty ? $0 != .warning : failing.contains($0) }
@@ -47,13 +47,8 @@ extension CatalogReport {
 
 /// A report as people and programs read it.
 private struct CatalogListing {
-    private let report: CatalogReport
-    private let shown: Set<CatalogReport.Kind>
-
-    init(_ report: CatalogReport, _ shown: Set<CatalogReport.Kind>) {
-        self.report = report
-        self.shown = shown
-    }
+    let report: CatalogReport
+    let shown: Set<CatalogReport.Kind>
 
     private func findings(_ locale: CatalogReport.Locale) -> [CatalogReport.Finding] {
         locale.findings.filter { shown.contains($0.kind) }

@@ -13,7 +13,7 @@ struct ChangelogAccess {
     private let console: Console
     private let partitions: Int
 
-    init(_ configuration: Configuration, _ console: Console) throws(ProgramError) {
+    init(_ configuration: Configuration, _ console: Console) throws {
         self.configuration = configuration
         topic = configuration.topics.badgeChangelog
         self.console = console
@@ -22,10 +22,10 @@ struct ChangelogAccess {
     }
 
     /// The partition of a recipient's events, whose key is the recipient unless it is named.
-    func place(of recipient: String, named: Int?) throws(ProgramError) -> TopicPartition {
+    func place(of recipient: String, named: Int?) throws -> TopicPartition {
         if let named {
             guard (0..<partitions).contains(named) else {
-                throw .usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
+                throw ProgramError.usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
             }
             return TopicPartition(topic, Int32(clamping: named))
         }
@@ -33,19 +33,12 @@ struct ChangelogAccess {
     }
 
     /// What the partition's records come to.
-    func view(of place: TopicPartition) async throws(ProgramError) -> ChangelogView {
+    func view(of place: TopicPartition) throws -> ChangelogView {
         var range = TopicRange(topic: topic)
         range.partitions = [place.partition]
         let records = try configuration.read(range)
         var view = ChangelogView()
-        while true {
-            let batch: [RecordEnvelope]
-            do throws(ReplayError) {
-                batch = try await records.next(10_000)
-            } catch {
-                throw ProgramError(error)
-            }
-            if batch.isEmpty { return view }
+        while case let batch = try records.next(10_000), !batch.isEmpty {
             for record in batch {
                 do throws(ChangelogRecord.Malformed) {
                     try view.apply(key: record.key, value: record.payload)
@@ -58,50 +51,40 @@ struct ChangelogAccess {
                 }
             }
         }
+        return view
     }
 
     /// A partition after the other, so that no more than one is in memory.
-    func export(_ print: ([UInt8]) -> Void) async throws(ProgramError) {
+    func export(_ print: ([UInt8]) -> Void) throws {
         for partition in 0..<Int32(clamping: partitions) {
-            _ = try await view(of: TopicPartition(topic, partition)).exportLines(print)
+            _ = try view(of: TopicPartition(topic, partition)).exportLines(print)
         }
     }
 
     /// What running instances would undo is refused.
-    func checkNobodyRuns() throws(ProgramError) {
+    func checkNobodyRuns() throws {
         let properties = try configuration.kafka.client(.consumer)
         let group = properties["group.id"] ?? ""
-        let producer = try configuration.plainProducer()
-        do throws(KafkaError) {
-            let client = try Producer(producer, log: { _, _, _ in })
-            let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience)
-            guard let count else {
-                return console.error("warning: the brokers do not tell whether the group \(group) has members")
-            }
-            guard count == 0 else {
-                throw KafkaError(
-                    "the group \(group) has \(count) members, whose next events would undo it: end the service first")
-            }
-        } catch {
-            throw .internalFailure(error.message)
+        let client = try Producer(configuration.plainProducer(), log: { _, _, _ in })
+        guard let count = try client.memberCount(ofGroup: group, milliseconds: Self.patience) else {
+            return console.error("warning: the brokers do not tell whether the group \(group) has members")
+        }
+        guard count == 0 else {
+            throw ProgramError.internalFailure(
+                "the group \(group) has \(count) members, whose next events would undo it: end the service first")
         }
     }
 
     /// Of the event that was counted last: so it is the account's state, whatever is stored elsewhere, and that event is
     /// not counted again.
-    func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws(ProgramError) {
+    func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws {
         let changes = keys.map { key in
             var state = view.state(ofKey: key)
             state.count = count
-            var value: [UInt8] = []
-            ChangelogRecord.encode(state, into: &value)
-            return ChangelogWriter.Change(partition: place.partition, key: key, value: value)
+            return RecordEnvelope(key, state, in: place)
         }
-        let producer = try configuration.plainProducer()
-        do throws(KafkaError) {
-            try ChangelogWriter(topic, producer).write(changes)
-        } catch {
-            throw .internalFailure("\(place) cannot be written: \(error)")
+        try explaining("\(place) cannot be written") {
+            try RecordSender(configuration.plainProducer()).write(changes)
         }
     }
 }

@@ -7,7 +7,7 @@ extension Command {
             names only key sets are looked at, for the ids in them.
             """,
         options: [.config]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         for warning in configuration.warnings { invocation.surroundings.console.error("warning: \(warning)") }
         invocation.surroundings.console.output("\(try invocation.required(.config)): ok")
@@ -21,7 +21,7 @@ extension Command {
             complete, and secrets are hidden.
             """,
         options: [.config]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         invocation.surroundings.console.output(YAMLText.render(try invocation.configuration().effective))
         return .success
     }

@@ -2,7 +2,6 @@ import Glibc
 import PushmillDemo
 import PushmillStages
 import PushmillTelemetry
-import Synchronization
 
 extension Command {
     static let demo = Command(
@@ -14,24 +13,24 @@ extension Command {
             deploy/sample/pushmill.yaml, and shows what that makes of them.
             """,
         options: [.events, .rate, .time, .quiet, .bootstrap]
-    ) { invocation throws(ProgramError) in
-        let plan = try DemoRun.Plan(invocation)
+    ) { invocation in
+        let plan = try DemoPlan(invocation)
         let console = invocation.surroundings.console
         let board = DemoBoard()
-        let signals = DemoEnd(Signals.take([SIGTERM, SIGINT]))
+        let signals = Signals.take([SIGTERM, SIGINT])
+        defer { withExtendedLifetime(signals) {} }
         if let servers = invocation.text(.bootstrap) {
-            try await feed(plan, servers, board, until: signals, console)
+            try await feed(plan, servers, board, console)
             return .success
         }
-        let folder: DemoFolder
-        do { folder = try DemoFolder() } catch { throw .internalFailure("\(error)") }
+        let folder = try ScratchFolder("pushmill-demo", files: DemoFiles.all)
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(
-            configuration, log: Log(level: configuration.log.level), signals: signals.stream,
+            configuration, log: Log(level: configuration.log.level), signals: signals,
             notifications: board.json)
         guard let servers = service.embeddedServers else {
-            throw .usage("the demo brings its own broker: --bootstrap feeds another")
+            throw ProgramError.usage("the demo brings its own broker: --bootstrap feeds another")
         }
         console.output(
             """
@@ -39,22 +38,23 @@ extension Command {
             The group is being formed, which takes three seconds.
             """)
         let running = Task { await service.run() }
-        while !service.isReady, !signals.isReached { try? await Task.sleep(for: .milliseconds(20)) }
-        try await feed(plan, servers, board, until: signals, console)
+        while !service.isReady, !Signals.isEndWanted { try? await Task.sleep(for: .milliseconds(20)) }
+        try await feed(plan, servers, board, console)
         console.output(hints(service.adminAddress))
         service.terminate()
         return await running.value
     }
 
     private static func feed(
-        _ plan: DemoRun.Plan, _ servers: String, _ board: DemoBoard, until end: DemoEnd, _ console: Console
-    ) async throws(ProgramError) {
-        let demo = DemoRun(plan, servers: servers, board: board) { console.output($0) }
+        _ plan: DemoPlan, _ servers: String, _ board: DemoBoard, _ console: Console
+    ) async throws {
         do {
-            let summary = try await onOwnThread { try demo.run(until: { end.isReached }) }
+            let summary = try await onOwnThread {
+                try plan.run(servers: servers, board: board, until: { Signals.isEndWanted }, show: console.output)
+            }
             console.output(summary.text)
         } catch {
-            throw .internalFailure("the demo cannot go on: \(error)")
+            throw ProgramError.internalFailure("the demo cannot go on: \(error)")
         }
     }
 
@@ -81,13 +81,12 @@ extension Invocation {
 
             """
         let source = ConfigurationSource(
-            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment,
-            checkProperty: surroundings.checkProperty)
+            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment)
         return try source.read(Array(text.utf8), name: "demo", folder: folder)
     }
 }
 
-extension DemoRun.Plan {
+extension DemoPlan {
     /// 100 events, unless a number or a time is given.
     fileprivate init(_ invocation: Invocation) throws(ProgramError) {
         self.init()
@@ -106,26 +105,6 @@ extension Option {
     fileprivate static let quiet = Option.flag("quiet", "prints the summary only")
     fileprivate static let bootstrap = Option.value(
         "bootstrap", "HOST:PORT", "a broker to feed instead of an embedded one")
-}
-
-/// The user has seen enough.
-private final class DemoEnd: Sendable {
-    /// The signals, the first of which is noted.
-    let stream: AsyncStream<Int32>
-    private let flag = Atomic<Bool>(false)
-
-    init(_ signals: AsyncStream<Int32>) {
-        let (stream, continuation) = AsyncStream<Int32>.makeStream()
-        self.stream = stream
-        Task {
-            for await number in signals {
-                flag.store(true, ordering: .relaxed)
-                continuation.yield(number)
-            }
-        }
-    }
-
-    var isReached: Bool { flag.load(ordering: .relaxed) }
 }
 
 /// Runs what blocks on a thread of its own, which the tasks' own few must not do.

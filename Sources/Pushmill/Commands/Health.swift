@@ -10,7 +10,7 @@ extension Command {
             127.0.0.1:9464.
             """,
         options: [.address, .ready]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let text =
             invocation.text(.address) ?? invocation.surroundings.environment["PUSHMILL_ADMIN_LISTEN"]
             ?? "127.0.0.1:9464"
@@ -18,7 +18,7 @@ extension Command {
         do throws(TelemetryError) {
             address = try ListenAddress(text)
         } catch {
-            throw .usage("\(error)")
+            throw ProgramError.usage("\(error)")
         }
         let console = invocation.surroundings.console
         do throws(TelemetryError) {

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillCiphers
+import PushmillPayload
 
 /// What the commands that try keys and ciphertexts have in common.
 extension Option {
@@ -10,9 +11,6 @@ extension Option {
 }
 
 extension Invocation {
-    /// What the service takes from a message.
-    private static let inputLimit = 1 << 20
-
     /// The keys that `--keys` names; none for a cipher without.
     func keyRing(isKeyless: Bool) throws(ProgramError) -> KeyRing {
         guard !isKeyless else { return .empty }
@@ -42,16 +40,8 @@ extension Invocation {
         throw .usage("\(option.label) goes with \(who) only")
     }
 
-    /// All of the input.
-    func input() throws(ProgramError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while true {
-            let chunk = try surroundings.console.input()
-            guard !chunk.isEmpty else { return bytes }
-            bytes += chunk
-            guard bytes.count <= Self.inputLimit else { throw .badData("too-large: over 1 MiB of input") }
-        }
-    }
+    /// All of the input, of which the service takes so much from a message.
+    func input() throws(ProgramError) -> [UInt8] { try surroundings.console.wholeInput(limit: 1 << 20) }
 }
 
 /// A file that only its owner may read, replaced as a whole: a process that reads it meanwhile sees the
@@ -71,25 +61,14 @@ struct SecretFile {
         var template = Array("\(path).XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw failure("made") }
-        let isWritten = fill(descriptor, bytes) && keepOwner(descriptor)
-        guard isWritten, rename(template, path) == 0 else {
+        let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) } && fsync(descriptor) == 0
+        guard isWritten, keepOwner(descriptor), rename(template, path) == 0 else {
             let failure = failure("written")
             close(descriptor)
             unlink(template)
             throw failure
         }
         close(descriptor)
-    }
-
-    private func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return fsync(descriptor) == 0
     }
 
     /// The service may run as somebody else than who adds a key for it.

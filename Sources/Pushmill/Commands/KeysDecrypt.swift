@@ -29,7 +29,7 @@ extension Command {
             form, .keySet, .keyName, encoding, .digest, .iterations, point, pointEncoding, salt, saltEncoding,
             headerLines,
         ]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let form = try invocation.value(form, .choice(CiphertextFormat.self))
         try invocation.refuse([.digest, .iterations], unless: form == nil || form == .openSSL, "openssl")
         try invocation.refuse(
@@ -49,7 +49,7 @@ extension Command {
                 Array(text), as: encoding, ring, keyName: invocation.text(.keyName), draft: draft)
             invocation.surroundings.console.output(String(decoding: plaintext, as: UTF8.self))
         } catch {
-            throw .badData("\(error.reason): \(error.meaning)")
+            throw ProgramError.badData("\(error.reason): \(error.meaning)")
         }
         return .success
     }

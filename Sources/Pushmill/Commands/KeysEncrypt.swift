@@ -20,7 +20,7 @@ extension Command {
             Every byte of the input counts: printf leaves out the line end that echo adds.
             """,
         options: [form, .keySet, .keyName, algorithm, encryption, .digest, .iterations]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         guard let form = try invocation.value(form, .choice(SealingForm.self)) else { return .usage }
         try invocation.refuse([algorithm, encryption], unless: form == .jwe, "jwe")
         try invocation.refuse([.digest, .iterations], unless: form == .openSSL, "openssl")
@@ -31,15 +31,16 @@ extension Command {
         let ring = try invocation.keyRing(isKeyless: form == .rot13)
         let text = try invocation.input()
         guard text.count <= Sealer.textLimit else {
-            throw .badData("too-large: the service shows no more than 64 KiB of text")
+            throw ProgramError.badData("too-large: the service shows no more than 64 KiB of text")
         }
         let sealed: SealedText
         do throws(DecryptFailure) {
             sealed = try Sealer(choices).seal(text, as: form, ring, keyName: invocation.text(.keyName))
         } catch .noKey {
-            throw .badData("no-key: the set has none for this\(wanted(invocation)); see 'pushmill keys generate'")
+            throw ProgramError.badData(
+                "no-key: the set has none for this\(wanted(invocation)); see 'pushmill keys generate'")
         } catch {
-            throw .internalFailure("this build of OpenSSL lacks what \(form.rawValue) takes")
+            throw ProgramError.internalFailure("this build of OpenSSL lacks what \(form.rawValue) takes")
         }
         invocation.surroundings.console.output(sealed.text)
         if let (point, salt) = sealed.draft { invocation.surroundings.console.output("dh=\(point)\nsalt=\(salt)") }

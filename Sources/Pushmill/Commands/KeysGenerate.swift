@@ -25,7 +25,7 @@ extension Command {
             the key from the file; for openssl its `k` is the passphrase, in base64url.
             """,
         options: [form, file, algorithm, encryption, name]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         guard let form = try invocation.value(form, .choice(forms, name: \.rawValue)) else { return .usage }
         let uses = form.keyUses
         guard let use = try invocation.value(algorithm, .choice(uses, name: \.name)) ?? uses.first else {

@@ -19,45 +19,36 @@ extension Command {
         options: [
             .config, .reason, .since, .until, .letterKey, .maximalAttempts, .journal, .dryRun, .send,
         ]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         let console = invocation.surroundings.console
-        let settings = try settings(invocation)
+        let redrive = try redrive(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? "\(configuration.state.path).redriven"
-        let redrive = try replaying { () throws(ReplayError) in
-            try Redrive(source, inputs: configuration.topics.input, journal: path, settings: settings)
-        }
-        let producer = try configuration.plainProducer()
-        let tally: Redrive.Tally
-        do throws(ReplayError) {
-            tally = try await redrive.run(producer) {
-                console.output(line($0, $1))
-            }
-        } catch {
-            throw ProgramError(error)
-        }
-        console.error(summary(tally, isDry: settings.isDry))
+        let tally = try await redrive.run(
+            source, to: configuration.topics.input, journal: path, configuration.plainProducer()
+        ) { console.output(line($0, $1)) }
+        console.error(summary(tally, isDry: redrive.isDry))
         return .success
     }
 
-    private static func settings(_ invocation: Invocation) throws(ProgramError) -> Redrive.Settings {
+    private static func redrive(_ invocation: Invocation) throws(ProgramError) -> Redrive {
         if invocation.flag(.dryRun), invocation.flag(.send) { throw .usage("--dry-run and --send exclude each other") }
-        var settings = Redrive.Settings()
+        var redrive = Redrive()
         let reasons = DeadLetterReason.allCases.map { "\($0.name)" }
         for reason in invocation.texts(.reason) where !reasons.contains(reason) {
             throw .usage("\(Option.reason.label): no reason '\(reason)'" + Spelling.question(reason, reasons))
         }
-        settings.reasons = Set(invocation.texts(.reason))
-        settings.keys = Set(invocation.texts(.letterKey))
-        settings.since = try time(.since, invocation) ?? settings.since
-        settings.until = try time(.until, invocation) ?? settings.until
-        guard settings.since <= settings.until else { throw .usage("--since is later than --until") }
+        redrive.reasons = Set(invocation.texts(.reason))
+        redrive.keys = Set(invocation.texts(.letterKey))
+        redrive.since = try time(.since, invocation) ?? redrive.since
+        redrive.until = try time(.until, invocation) ?? redrive.until
+        guard redrive.since <= redrive.until else { throw .usage("--since is later than --until") }
         let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
-        settings.maximalAttempts = attempts.map { Int64($0) } ?? settings.maximalAttempts
-        settings.isDry =
+        redrive.maximalAttempts = attempts.map { Int64($0) } ?? redrive.maximalAttempts
+        redrive.isDry =
             !invocation.flag(.send) && (invocation.flag(.dryRun) || invocation.surroundings.console.isTerminal)
-        return settings
+        return redrive
     }
 
     private static func time(_ option: Option, _ invocation: Invocation) throws(ProgramError) -> Int64? {

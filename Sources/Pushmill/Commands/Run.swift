@@ -11,16 +11,13 @@ extension Command {
             level again.
             """,
         options: [.config]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let configuration = try invocation.configuration()
         configuration.process.apply()
         let signals = Signals.take([SIGTERM, SIGINT, SIGHUP])
         let log = Log(level: configuration.log.level)
-        let writer: LogWriter
-        do throws(TelemetryError) {
-            writer = try LogWriter(log, format: LogFormat(configuration.log.format))
-        } catch {
-            throw .internalFailure("no log can be written: \(error)")
+        let writer = try explaining("no log can be written") {
+            try LogWriter(log, format: configuration.log.format)
         }
         defer { writer.close() }
         for warning in configuration.warnings {
@@ -44,16 +41,5 @@ extension ProgramError {
     fileprivate func tell(_ log: Log) {
         if case .interrupted = self { return log.info("told to end before it had begun") }
         for message in messages { log.error("the service cannot start", [.error(text: message)]) }
-    }
-}
-
-extension LogFormat {
-    init(_ format: LogSettings.Format) {
-        self =
-            switch format {
-            case .auto: .auto
-            case .json: .json
-            case .text: .text
-            }
     }
 }

@@ -17,10 +17,10 @@ extension Command {
             the last checkpoint. May be done while the service runs.
             """,
         options: [.config, recipient, partition]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let recipient = try invocation.required(recipient)
         let changelog = try invocation.changelog()
-        let view = try await changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
+        let view = try changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
         let found = view.exportLines(recipient: Array(recipient.utf8), invocation.print)
         if found == 0 { invocation.surroundings.console.error("no counts are kept of this recipient") }
         return .success
@@ -32,7 +32,7 @@ extension Command {
             It is written to the changelog. Refused while the service's group has members.
             """,
         options: [.config, recipient, count, app, partition]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let recipient = try invocation.required(recipient)
         guard let count = try invocation.value(count, .integer(0...Int(Int32.max))) else { return .usage }
         let app = invocation.text(app) ?? ""
@@ -43,7 +43,7 @@ extension Command {
         Array(recipient.utf8).withUnsafeBytes { recipient in
             Array(app.utf8).withUnsafeBytes { ChangelogRecord.encodeKey(recipient, $0, into: &key) }
         }
-        try changelog.set([key], to: Int32(count), try await changelog.view(of: place), in: place)
+        try changelog.set([key], to: Int32(count), try changelog.view(of: place), in: place)
         return .success
     }
 
@@ -54,8 +54,8 @@ extension Command {
             changelog: as of the last checkpoint. May be done while the service runs.
             """,
         options: [.config]
-    ) { invocation throws(ProgramError) in
-        try await invocation.changelog().export(invocation.print)
+    ) { invocation in
+        try invocation.changelog().export(invocation.print)
         return .success
     }
 
@@ -66,12 +66,12 @@ extension Command {
             members.
             """,
         options: [.config, recipient, partition]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let recipient = try invocation.required(recipient)
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
         let place = try changelog.place(of: recipient, named: invocation.partition())
-        let view = try await changelog.view(of: place)
+        let view = try changelog.view(of: place)
         let keys = view.keys(of: Array(recipient.utf8))
         // A record without a value would be older than the stored state, which would come back.
         try changelog.set(keys, to: 0, view, in: place)
@@ -81,7 +81,7 @@ extension Command {
 }
 
 extension Invocation {
-    fileprivate func changelog() throws(ProgramError) -> ChangelogAccess {
+    fileprivate func changelog() throws -> ChangelogAccess {
         try ChangelogAccess(configuration(), surroundings.console)
     }
 
@@ -104,17 +104,15 @@ extension Command {
             service runs, which sees the change within a second.
             """,
         options: [.config, file]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let path = try invocation.required(file)
         let state = try invocation.ownContacts(creating: true)
         let console = invocation.surroundings.console
         let clock = ContinuousClock()
         let start = clock.now
-        let total = try invocation.store { () throws(StoreError) in
-            try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
-                guard count % 100_000 == 0 else { return }
-                console.error("\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
-            }
+        let total = try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
+            guard count % 100_000 == 0 else { return }
+            console.error("\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
         }
         console.output("\(total) contacts imported")
         return .success
@@ -123,15 +121,12 @@ extension Command {
     static let contactsExport = Command(
         "contacts export", "Prints the contacts of the embedded store, as they are imported",
         options: [.config, owner]
-    ) { invocation throws(ProgramError) in
-        let state = try invocation.stateFile(.shared)
-        let owner = invocation.text(owner)
-        _ = try invocation.store { () throws(StoreError) in
-            let contacts = try ContactStore(state)
-            guard let owner else { return try contacts.exportLines(invocation.print) }
-            return try owner.withBytes { (owner) throws(StoreError) in
-                try contacts.exportLines(owner: owner, invocation.print)
-            }
+    ) { invocation in
+        let contacts = try ContactStore(invocation.stateFile())
+        if let owner = invocation.text(owner) {
+            _ = try contacts.exportLines(owner: owner.utf8Span.span.bytes, invocation.print)
+        } else {
+            _ = try contacts.exportLines(invocation.print)
         }
         return .success
     }
@@ -140,12 +135,9 @@ extension Command {
         "contacts delete", "Deletes all contacts of one recipient from the embedded store",
         details: "May be done while the service runs, which forgets them within a second.",
         options: [.config, person]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         let person = try invocation.required(person)
-        let state = try invocation.ownContacts()
-        let count = try invocation.store { () throws(StoreError) in
-            try person.withBytes { (person) throws(StoreError) in try ContactStore(state).delete(owner: person) }
-        }
+        let count = try ContactStore(invocation.ownContacts()).delete(owner: person.utf8Span.span.bytes)
         invocation.surroundings.console.output("\(count) contacts deleted")
         return .success
     }
@@ -153,43 +145,21 @@ extension Command {
 
 extension Invocation {
     /// The state, to change its contacts; refused where they are a copy.
-    fileprivate func ownContacts(creating: Bool = false) throws(ProgramError) -> StateFile {
+    fileprivate func ownContacts(creating: Bool = false) throws -> StateFile {
         if let topic = try configuration().contactTopic {
-            throw .badData("the contacts are a copy of the topic \(topic.name): publish there what is to change")
+            throw ProgramError.badData(
+                "the contacts are a copy of the topic \(topic.name): publish there what is to change")
         }
-        return try stateFile(.shared, creating: creating)
+        return try stateFile(creating: creating)
     }
-}
 
-/// The embedded state, for commands that look at it or change it.
-extension Invocation {
     /// The file that the configuration names. Only commands that fill it may create it.
-    func stateFile(_ access: StateFile.Access, creating: Bool = false) throws(ProgramError) -> StateFile {
+    fileprivate func stateFile(creating: Bool = false) throws -> StateFile {
         let path = try configuration().state.path
-        guard creating || Glibc.access(path, F_OK) == 0 else { throw .badData("there is no state at \(path)") }
-        return try store { () throws(StoreError) in try StateFile(path: path, access: access) }
-    }
-
-    /// Puts what goes wrong with the state into a command's words.
-    func store<Result>(_ body: () throws(StoreError) -> Result) throws(ProgramError) -> Result {
-        do throws(StoreError) {
-            return try body()
-        } catch {
-            switch error {
-            case .unreadableLine, .unopened: throw .badData("\(error)")
-            case .sqlite, .inUse, .newerSchema, .damaged: throw .internalFailure("\(error)")
-            }
-        }
+        guard creating || access(path, F_OK) == 0 else { throw ProgramError.badData("there is no state at \(path)") }
+        return try StateFile(path: path, access: .shared)
     }
 
     /// Prints lines that come with their ends.
-    func print(_ lines: [UInt8]) { surroundings.console.output(String(decoding: lines, as: UTF8.self)) }
-}
-
-extension String {
-    /// The UTF-8, for what takes bytes.
-    func withBytes<Result, E: Error>(_ body: (RawSpan) throws(E) -> Result) throws(E) -> Result {
-        let bytes = Array(utf8)
-        return try body(bytes.span.bytes)
-    }
+    fileprivate func print(_ lines: [UInt8]) { surroundings.console.output(String(decoding: lines, as: UTF8.self)) }
 }

@@ -3,47 +3,32 @@ import PushmillReplay
 import PushmillStages
 import PushmillTelemetry
 
-/// Which part of a topic is meant.
-struct RangeOptions {
-    static let all = [Option.partition, .from, .to]
-
-    private let partitions: [Int32]
-    private let from: TopicRange.Bound?
-    private let to: TopicRange.Bound?
-
-    init(_ invocation: Invocation) throws(ProgramError) {
-        var partitions: [Int32] = []
-        for text in invocation.texts(.partition) {
+extension Invocation {
+    /// The part of a topic that is meant.
+    func range(of topic: String) throws(ProgramError) -> TopicRange {
+        var range = TopicRange(topic: topic)
+        range.partitions = try texts(.partition).map { text throws(ProgramError) in
             guard let number = Int32(text), number >= 0 else {
                 throw .usage("\(Option.partition.label): expected a partition's number, found '\(text)'")
             }
-            partitions.append(number)
+            return number
         }
-        self.partitions = partitions
-        from = try Self.bound(.from, invocation)
-        to = try Self.bound(.to, invocation)
+        range.from = try bound(.from)
+        range.to = try bound(.to)
+        return range
     }
 
-    private static func bound(_ option: Option, _ invocation: Invocation) throws(ProgramError) -> TopicRange.Bound? {
-        guard let text = invocation.text(option) else { return nil }
+    private func bound(_ option: Option) throws(ProgramError) -> TopicRange.Bound? {
+        guard let text = text(option) else { return nil }
         if let bound = TopicRange.Bound(text, now: WallClock.system.now() / 1_000_000) { return bound }
         throw .usage(
             "\(option.label): expected an offset, a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h; "
                 + "found '\(text)'")
     }
-
-    var isEmpty: Bool { partitions.isEmpty && from == nil && to == nil }
-
-    func of(_ range: TopicRange) -> TopicRange {
-        var range = range
-        range.partitions = partitions
-        range.from = from
-        range.to = to
-        return range
-    }
 }
 
 extension Option {
+    static let range = [partition, from, to]
     static let partition = repeated("partition", "NUMBER", "a partition to read; all of them unless given")
     static let from = value(
         "from", "PLACE", "where to begin: an offset, a time (2026-11-20T08:00:00Z), or how long ago (2h)")
@@ -61,13 +46,11 @@ struct RecordPlace {
     var topic: String? { text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : nil }
 
     /// `range` says which part of a topic. A golden file need not be ordered.
-    func open(_ range: (TopicRange) -> TopicRange, isOrdered: Bool) throws(ProgramError) -> any RecordSource {
-        guard let topic else {
-            return try replaying { () throws(ReplayError) in
-                try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism)
-            }
-        }
-        return try configuration.read(range(TopicRange(topic: topic)))
+    func open(
+        isOrdered: Bool, range: (String) throws -> TopicRange = { TopicRange(topic: $0) }
+    ) throws -> any RecordSource {
+        guard let topic else { return try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism) }
+        return try configuration.read(range(topic))
     }
 }
 
@@ -79,19 +62,13 @@ extension Configuration {
         return properties
     }
 
-    func read(_ range: TopicRange) throws(ProgramError) -> TopicRecords {
+    func read(_ range: TopicRange) throws -> TopicRecords {
         guard !kafka.isEmbedded else {
-            throw .unreadableConfiguration(
+            throw ProgramError.unreadableConfiguration(
                 "the embedded broker lives in the service alone: name the brokers to read from")
         }
-        let properties = try kafka.client(.consumer)
-        return try replaying { () throws(ReplayError) in try TopicRecords(range, properties) }
+        return try TopicRecords(range, kafka.client(.consumer))
     }
-}
-
-/// Puts what goes wrong with captures into a command's words.
-func replaying<Result>(_ body: () throws(ReplayError) -> Result) throws(ProgramError) -> Result {
-    do throws(ReplayError) { return try body() } catch { throw ProgramError(error) }
 }
 
 /// How far a command has come, on a terminal's last line; nothing where nobody looks.

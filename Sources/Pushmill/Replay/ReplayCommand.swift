@@ -10,13 +10,11 @@ struct ReplayCommand {
     private let invocation: Invocation
     private let configuration: Configuration
     private let settings: ReplayRun.Settings
-    private let range: RangeOptions
     private var console: Console { invocation.surroundings.console }
 
     init(_ invocation: Invocation) throws(ProgramError) {
         self.invocation = invocation
         configuration = try invocation.configuration()
-        range = try RangeOptions(invocation)
         var settings = ReplayRun.Settings()
         settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? Processors.usable
         settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
@@ -49,7 +47,8 @@ struct ReplayCommand {
         if invocation.flag(.update), baselines.count > 1 || place(baselines[0]).topic != nil {
             throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
         }
-        if !range.isEmpty, try place(invocation.required(.input)).topic == nil {
+        let isPart = try invocation.range(of: "") != TopicRange(topic: "")
+        if isPart, try place(invocation.required(.input)).topic == nil {
             throw .usage("--from, --to and --partition are for a topic as input")
         }
     }
@@ -58,44 +57,38 @@ struct ReplayCommand {
         RecordPlace(text: text, configuration: configuration, parallelism: settings.lanes)
     }
 
-    func run() async throws(ProgramError) -> ExitCode {
+    func run() async throws -> ExitCode {
         let deadlines = try invocation.value(.deadlines, .choice(Deadlines.self)) ?? .off
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
-        let candidate = try await Trial(configuration: configuration, console: console).candidate(
-            counts: invocation.badgeCounts(), time: .manual(ManualTime()),
+        let candidate = try await configuration.candidate(
+            console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
             lateness: deadlines == .recorded ? LateStages() : nil, media: RecordedMedia(), log: { _, _, _, _ in })
-        let source = try place(invocation.required(.input)).open(range.of, isOrdered: true)
+        let source = try place(invocation.required(.input)).open(isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
         let progress = Progress(console, total: (source as? TopicRecords).map { Int(clamping: $0.span) })
-        let failure: ReplayError
-        do throws(ReplayError) {
-            let summary = try await run(replay, golden, progress)
-            progress.clear()
-            if baseline != nil { console.output(SummaryText.of(summary)) }
-            if let golden {
-                console.error("\(golden) has been written")
-                return .success
-            }
-            return summary.isSame ? .success : .different
-        } catch {
-            failure = error
-        }
+        defer { progress.clear() }
+        let summary = try await run(replay, golden, progress)
         progress.clear()
-        throw ProgramError(failure)
+        if baseline != nil { console.output(SummaryText.of(summary)) }
+        if let golden {
+            console.error("\(golden) has been written")
+            return .success
+        }
+        return summary.isSame ? .success : .different
     }
 
     private func run(
         _ replay: ReplayRun, _ golden: String?, _ progress: Progress
     ) async throws(ReplayError) -> ReplaySummary {
         let reports = try reports()
-        let file = try golden.map { path throws(ReplayError) in try CaptureWriter(path: path) }
+        let file = try golden.map { path throws(ReplayError) in try ReportFile(path: path) }
         let summary = try await replay.run(
             report: { change throws(ReplayError) in
                 for report in reports { try report.add(change) }
             },
-            publish: { line throws(ReplayError) in try file?.add(line) }, progress: progress.show)
+            publish: { line throws(ReplayError) in try file?.write(line) }, progress: progress.show)
         for report in reports { try report.finish(summary) }
         try file?.close()
         return summary
@@ -110,16 +103,12 @@ struct ReplayCommand {
     }
 
     /// Nil for a golden capture that is going to be written for the first time.
-    private func baseline(_ golden: String?) async throws(ProgramError) -> Baseline? {
+    private func baseline(_ golden: String?) async throws -> Baseline? {
         if let golden, access(golden, F_OK) != 0 { return nil }
         let places = invocation.texts(.baseline).map(place)
         var sources: [any RecordSource] = []
-        for place in places { sources.append(try place.open({ $0 }, isOrdered: false)) }
-        do throws(ReplayError) {
-            return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
-        } catch {
-            throw ProgramError(error)
-        }
+        for place in places { sources.append(try place.open(isOrdered: false)) }
+        return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
     }
 }
 
@@ -136,12 +125,12 @@ extension Command {
             Ends with 0 if all is the same, with 1 if not, and with 65 if something cannot
             be read. --update writes what came out into the golden capture.
             """,
-        options: [.input, .config, .baseline] + RangeOptions.all
+        options: [.input, .config, .baseline] + Option.range
             + [
                 .ignore, .onlyKey, .onlyCategory, .onlyOutcome, .badges, .deadlines, .lanes, .json, .junit, .html,
                 .update,
             ]
-    ) { invocation throws(ProgramError) in
+    ) { invocation in
         try await ReplayCommand(invocation).run()
     }
 }

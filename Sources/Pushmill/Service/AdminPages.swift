@@ -7,31 +7,18 @@ struct AdminPages {
     /// A shard that has been at one turn for so long is stuck.
     private static let patience = Duration.seconds(10)
 
-    private let configuration: Configuration
-    private let registry: MetricRegistry
-    private let log: Log
-    private let engine: EngineHandle
-    private let watcher: FileWatcher
-    private let refusesSamples: Bool
+    let configuration: Configuration
+    let registry: MetricRegistry
+    let log: Log
+    let engine: EngineHandle
+    let watcher: FileWatcher
+    let refusesSamples: Bool
     /// The latest notifications as JSON: content, which only a demo shows.
-    private let notifications: (@Sendable () -> [UInt8])?
-
-    init(
-        _ configuration: Configuration, registry: MetricRegistry, log: Log, engine: EngineHandle, watcher: FileWatcher,
-        refusesSamples: Bool, notifications: (@Sendable () -> [UInt8])?
-    ) {
-        self.configuration = configuration
-        self.registry = registry
-        self.log = log
-        self.engine = engine
-        self.watcher = watcher
-        self.refusesSamples = refusesSamples
-        self.notifications = notifications
-    }
+    let notifications: (@Sendable () -> [UInt8])?
 
     func open() throws(ProgramError) -> AdminServer {
         registry.addProcess(log: log, version: Version.current)
-        registry.addReadiness(ready)
+        registry.measure(.ready) { [ready] in [.init(ready().isEmpty ? 1 : 0)] }
         registry.add(engine)
         let effective = YAMLText.render(configuration.effective)
         let routes =
@@ -41,7 +28,7 @@ struct AdminPages {
             ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
         let settings = configuration.admin
         let token = try token(settings.tokenFile)
-        let router = token.map { file in Router(routes, currentToken: { file.value }) } ?? Router(routes)
+        let router = Router(routes, token: token?.value)
         do throws(TelemetryError) {
             let server = try listen(router)
             log.info("the admin endpoint is up", [.listen("\(server.address)")])

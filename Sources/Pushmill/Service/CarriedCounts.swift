@@ -1,14 +1,13 @@
 import PushmillEngine
 import PushmillKafka
+import PushmillPayload
+import PushmillReplay
 import PushmillStores
 import PushmillTelemetry
 
 /// Counts of the format before this one. What was an instance's own goes into the changelog, once, where that says nothing
 /// of an account; what was a copy of the changelog is of no use any more.
 struct CarriedCounts {
-    private static let attempts = 120
-    private static let signalTime: Int64 = 500_000_000
-
     let changelog: String
     let settings: EngineSettings
     let log: Log
@@ -42,103 +41,44 @@ struct CarriedCounts {
 
     /// Whom the changelog knows has newer counts there.
     private func leaveOutKnown(_ counts: inout [Int32: [[UInt8]: Int32]]) throws {
-        let signal = WakeSignal()
-        var properties = settings.consumer
-        properties["group.instance.id"] = nil
-        let reader = try ChangelogReader(changelog, properties, signal: signal, log: { _, _, _ in })
-        try reader.replicate(counts.keys.map { ($0, Position.beginning) })
-        var open = Set(counts.keys)
-        var idle = 0
-        while !open.isEmpty {
-            var hasSome = false
-            _ = reader.poll(limit: 10_000) { event in
-                hasSome = true
-                switch event {
-                case .record(let record):
-                    if let key = record.key { counts[record.partition]?[Array(key)] = nil }
-                case .end(let partition, _, let isWhole): if isWhole { open.remove(partition) }
-                case .outOfLog(let partition): open.remove(partition)
-                case .failed: break
-                }
+        var range = TopicRange(topic: changelog)
+        range.partitions = Array(counts.keys)
+        let known = try TopicRecords(range, settings.consumer)
+        while case let batch = try known.next(10_000), !batch.isEmpty {
+            for record in batch {
+                if let key = record.key { counts[record.partition]?[key] = nil }
             }
-            if hasSome {
-                idle = 0
-                continue
-            }
-            idle += 1
-            guard idle < Self.attempts else { throw KafkaError("the changelog cannot be read") }
-            signal.wait(nanoseconds: Self.signalTime)
         }
     }
 
     private func publish(_ counts: [Int32: [[UInt8]: Int32]]) throws {
         var properties = settings.producer
         properties["transactional.id"] = nil
-        let records = counts.flatMap { partition, counts in
-            counts.map { key, count in
-                var value: [UInt8] = []
-                ChangelogRecord.encode(CountState(count: count), into: &value)
-                return ChangelogWriter.Change(partition: partition, key: key, value: value)
-            }
+        let changes = counts.flatMap { partition, counts in
+            counts.map { RecordEnvelope($0, CountState(count: $1), in: TopicPartition(changelog, partition)) }
         }
-        try ChangelogWriter(changelog, properties).write(records)
+        try RecordSender(properties).write(changes)
     }
 }
 
-/// Writes to the changelog from beside the service.
-struct ChangelogWriter {
-    struct Change {
-        let partition: Int32
-        let key: [UInt8]
-        let value: [UInt8]
+extension RecordSender {
+    /// Writes to the changelog from beside the service; returns when all changes are acknowledged.
+    func write(_ changes: [RecordEnvelope]) throws(ReplayError) {
+        for change in changes { try send(change, as: "a count") }
+        _ = settle(patience: 300)
+        try check()
     }
+}
 
-    private static let attempts = 60
-
-    private let producer: Producer
-    private let topic: ProducerTopic
-
-    init(_ name: String, _ properties: ClientProperties) throws(KafkaError) {
-        producer = try Producer(properties, log: { _, _, _ in })
-        topic = try producer.topic(name)
-    }
-
-    /// Returns when all of them are acknowledged.
-    func write(_ changes: [Change]) throws(KafkaError) {
-        var answers = 0
-        for change in changes {
-            while try !publish(change) { try take(&answers) }
-        }
-        var attempt = 0
-        while answers < changes.count {
-            let before = answers
-            try take(&answers)
-            attempt = answers > before ? 0 : attempt + 1
-            guard attempt < Self.attempts else { throw .unanswered }
-        }
-    }
-
-    private func take(_ answers: inout Int) throws(KafkaError) {
-        var reports: [DeliveryReport] = []
-        producer.poll(milliseconds: 500, into: &reports)
-        answers += reports.count
-        if let error = reports.lazy.compactMap(\.error).first { throw error }
-    }
-
-    /// False where there is no room.
-    private func publish(_ change: Change) throws(KafkaError) -> Bool {
-        var headers = Headers()
-        let result = change.key.withUnsafeBytes { key in
-            change.value.withUnsafeBytes { value in
-                producer.publish(
-                    to: topic, partition: change.partition, key: key, value: value, headers: &headers, timestamp: 0,
-                    opaque: 0)
-            }
-        }
-        switch result {
-        case .queued: return true
-        case .full: return false
-        case .refused(let error): throw error
-        }
+extension RecordEnvelope {
+    /// An account's state as the changelog has it.
+    init(_ key: [UInt8], _ state: CountState, in place: TopicPartition) {
+        self.init()
+        topic = place.topic
+        partition = place.partition
+        self.key = key
+        var value: [UInt8] = []
+        ChangelogRecord.encode(state, into: &value)
+        payload = value
     }
 }

@@ -34,6 +34,9 @@ final class EngineHandle: Sendable {
     }
 
     var engine: ShardThreads? { state.withLock { $0.engine } }
+    var figures: [ShardFigures] { engine?.figures ?? [] }
+    var backlogs: [Backlog] { engine?.backlogs ?? [] }
+    var clients: [ClientFigures] { engine?.clients ?? [] }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     var reasons: [ProbeReason] {
@@ -46,29 +49,31 @@ final class EngineHandle: Sendable {
 extension MetricRegistry {
     /// What an engine tells when it is asked.
     func add(_ handle: EngineHandle) {
-        addInFlight {
-            (handle.engine?.figures ?? []).reduce((0, 0)) { ($0.0 + $1.inFlight, $0.1 + $1.inFlightBytes) }
+        measure(.inFlightMessages) { [.init(handle.figures.sum(\.inFlight))] }
+        measure(.inFlightBytes) { [.init(handle.figures.sum(\.inFlightBytes))] }
+        measure(.lag) {
+            handle.backlogs.compactMap { backlog in backlog.records.map { .init(Double($0), of: backlog.place) } }
         }
-        addBacklog {
-            (handle.engine?.backlogs ?? []).map { ($0.place.topic, $0.place.partition, $0.records, $0.seconds) }
+        measure(.oldestUnfinished) { handle.backlogs.map { .init($0.seconds, of: $0.place) } }
+        measure(.paused) { handle.figures.flatMap(\.partitions).map { .init($0.isPaused ? 1 : 0, of: $0.place) } }
+        measure(.busy) { [shards] in
+            let seconds = handle.engine?.busySeconds ?? Array(repeating: 0, count: shards)
+            return seconds.enumerated().map { .init($1, "\($0)") }
         }
-        addPaused {
-            (handle.engine?.figures ?? []).flatMap(\.partitions).map {
-                ($0.place.topic, $0.place.partition, $0.isPaused)
-            }
+        measure(.restoreLeft) { [.init(Double(handle.engine?.restoreLeft ?? 0))] }
+        measure(.producerQueueMessages) {
+            let producers = handle.clients.compactMap(\.produced)
+            return producers.isEmpty ? [] : [.init(producers.sum(\.queuedMessages))]
         }
-        addBusy { [shards] in handle.engine?.busySeconds ?? Array(repeating: 0, count: shards) }
-        addRestoreLeft { handle.engine?.restoreLeft ?? 0 }
-        addProducerQueue {
-            let produced = (handle.engine?.clients ?? []).compactMap(\.produced)
-            guard !produced.isEmpty else { return nil }
-            return produced.reduce((0, 0)) { ($0.0 + $1.queuedMessages, $0.1 + $1.queuedBytes) }
+        measure(.producerQueueBytes) {
+            let producers = handle.clients.compactMap(\.produced)
+            return producers.isEmpty ? [] : [.init(producers.sum(\.queuedBytes))]
         }
-        addBrokerRoundTrips {
-            let clients = handle.engine?.clients ?? []
+        measure(.brokerRoundTrip) {
+            let clients = handle.clients
             return [("consumer", clients.compactMap(\.consumed)), ("producer", clients.compactMap(\.produced))]
                 .flatMap { name, statistics in
-                    Self.longest(statistics.flatMap(\.roundTrips)).map { (name, $0.key, $0.value) }
+                    Self.longest(statistics.flatMap(\.roundTrips)).map { .init($0.value, name, "\($0.key)") }
                 }
         }
     }
@@ -77,4 +82,12 @@ extension MetricRegistry {
     private static func longest(_ roundTrips: [ClientStatistics.RoundTrip]) -> [(key: Int32, value: Double)] {
         Dictionary(roundTrips.map { ($0.broker, $0.seconds) }, uniquingKeysWith: max).sorted { $0.key < $1.key }
     }
+}
+
+extension MetricSample {
+    fileprivate init(_ value: Double, of place: TopicPartition) { self.init(value, place.topic, "\(place.partition)") }
+}
+
+extension Array {
+    fileprivate func sum(_ number: KeyPath<Element, Int>) -> Double { Double(reduce(0) { $0 + $1[keyPath: number] }) }
 }

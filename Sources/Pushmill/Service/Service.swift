@@ -33,7 +33,9 @@ final class Service: Sendable {
     ) async throws(ProgramError) {
         self.log = log
         Startup.raiseDescriptorLimit()
-        broker = configuration.kafka.isEmbedded ? try Self.startBroker() : nil
+        broker =
+            configuration.kafka.isEmbedded
+            ? try explaining("the embedded broker cannot run") { try MockCluster() } : nil
         let embedded = broker?.bootstrapServers
         var settings = try EngineSettings(configuration, embedded: embedded)
         if let embedded { log.info("the embedded broker is up", [.broker(embedded)]) }
@@ -53,8 +55,7 @@ final class Service: Sendable {
         let copy = configuration.contactTopic == nil ? nil : try Self.ownState(configuration, log)
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links, input: settings.input)
-        let libraries = MediaLibraries(of: links.map(\.stage))
-        registry.addMedia { libraries.figures }
+        registry.addMedia(links.compactMap { ($0.stage as? AttachmentStage)?.source as? MediaLibrary })
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true
         let chain = Chain(links, settings: chainSettings, observer: AbandonedStages(metrics)) {
@@ -72,7 +73,7 @@ final class Service: Sendable {
         state = copy == nil && chain.counts ? try Self.ownState(configuration, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
-            configuration, registry: registry, log: log, engine: handle, watcher: watcher,
+            configuration: configuration, registry: registry, log: log, engine: handle, watcher: watcher,
             refusesSamples: refusesSamples, notifications: notifications
         ).open()
         watcher.start()
@@ -91,15 +92,9 @@ final class Service: Sendable {
             try Self.counts(configuration, settings, state, cluster: cluster, log)
         }
         if let counts { settings.shard.countSecret = counts.secret }
-        do {
-            engine = try ShardThreads(
-                settings,
-                EngineEnvironment(
-                    chain: chain, counts: counts, contacts: contacts, metrics: metrics, status: EngineStatus(),
-                    log: log))
-        } catch {
-            throw .internalFailure("the service cannot start: \(error)")
-        }
+        let environment = EngineEnvironment(
+            chain: chain, counts: counts, contacts: contacts, metrics: metrics, status: EngineStatus(), log: log)
+        engine = try explaining("the service cannot start") { [settings] in try ShardThreads(settings, environment) }
         handle.started(engine)
     }
 
@@ -138,12 +133,10 @@ final class Service: Sendable {
         _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String, _ log: Log
     ) throws(ProgramError) -> ContactFollower? {
         guard let topic = configuration.contactTopic, let state else { return nil }
-        do throws(TelemetryError) {
-            return try ContactFollower(
+        return try explaining("contacts cannot be followed") {
+            try ContactFollower(
                 settings.consumer, topic: topic.name, of: cluster, isCoPartitioned: topic.isCoPartitioned, into: state,
                 log: log)
-        } catch {
-            throw .internalFailure("contacts cannot be followed: \(error)")
         }
     }
 
@@ -177,22 +170,12 @@ final class Service: Sendable {
         }
     }
 
-    private static func startBroker() throws(ProgramError) -> MockCluster {
-        do throws(KafkaError) {
-            return try MockCluster()
-        } catch {
-            throw .internalFailure("\(error)")
-        }
-    }
-
     /// The changelog has as many partitions as the input.
     private static func createTopics(_ settings: EngineSettings, at broker: MockCluster) throws(ProgramError) {
-        do throws(KafkaError) {
+        try explaining("the embedded broker cannot run") {
             for name in settings.input + [settings.changelog].compactMap(\.self) {
                 try broker.createTopic(name, partitions: 4)
             }
-        } catch {
-            throw .internalFailure("\(error)")
         }
     }
 

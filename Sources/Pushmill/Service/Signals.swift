@@ -25,16 +25,13 @@ package enum Signals {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         let source = ends[0]
         // A thread that only waits, for as long as the process lives.
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(Reader(source, continuation))
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Reader>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        if code == 0 { pthread_detach(thread) } else { context.release() }
+        _ = try? Thread(named: "signals") {
+            var byte: UInt8 = 0
+            while true {
+                let count = read(source, &byte, 1)
+                if count == 1 { continuation.yield(Int32(byte)) } else if count == 0 || errno != EINTR { return }
+            }
+        }
         return stream
     }
 
@@ -43,24 +40,6 @@ package enum Signals {
         if number != SIGHUP { isEnding.store(true, ordering: .relaxed) }
         var byte = UInt8(truncatingIfNeeded: number)
         _ = write(pipe.load(ordering: .relaxed), &byte, 1)
-    }
-
-    private final class Reader: Sendable {
-        let source: Int32
-        let continuation: AsyncStream<Int32>.Continuation
-
-        init(_ source: Int32, _ continuation: AsyncStream<Int32>.Continuation) {
-            self.source = source
-            self.continuation = continuation
-        }
-
-        func run() {
-            var byte: UInt8 = 0
-            while true {
-                let count = read(source, &byte, 1)
-                if count == 1 { continuation.yield(Int32(byte)) } else if count == 0 || errno != EINTR { return }
-            }
-        }
     }
 }
 

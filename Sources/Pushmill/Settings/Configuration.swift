@@ -35,7 +35,7 @@ package struct Configuration: Sendable {
         }
     }
 
-    init(from settings: inout SettingReader, registry: StageRegistry, checkProperty: PropertyCheck) {
+    init(from settings: inout SettingReader, registry: StageRegistry) {
         kafka = settings.map("kafka", KafkaSettings.init)
         topics = settings.map("topics", TopicSettings.init)
         delivery = settings.map("delivery", DeliverySettings.init)
@@ -46,20 +46,16 @@ package struct Configuration: Sendable {
         log = settings.map("log", LogSettings.init)
         effective = settings.effective
         warnings = settings.warnings
-        checkProperties(checkProperty, &settings)
+        checkProperties(&settings)
         checkTopics(&settings)
         checkOrder(&settings)
         checkTransactions(&settings)
     }
-
-    /// Asks librdkafka whether it knows a property and takes its value; answers with what is wrong.
-    package typealias PropertyCheck =
-        @Sendable (_ section: KafkaSettings.Section, _ name: String, _ value: String) -> String?
 }
 
 /// What one section cannot know of another.
 extension Configuration {
-    private func checkProperties(_ check: PropertyCheck, _ settings: inout SettingReader) {
+    private func checkProperties(_ settings: inout SettingReader) {
         let sections: [(KafkaSettings.Section, [SettingProperty])] = [
             (.common, kafka.common), (.consumer, kafka.consumer), (.producer, kafka.producer),
         ]
@@ -70,11 +66,11 @@ extension Configuration {
                 if let secret = KafkaSettings.secret(ofFile: property.name) {
                     let isTwice = properties.contains { $0.name == secret }
                     // The file is not opened here: any text will do.
-                    message = isTwice ? "\(secret) is there too: keep one of them" : check(section, secret, "-")
+                    message = isTwice ? "\(secret) is there too: keep one of them" : section.problem(secret, "-")
                 } else {
                     message =
                         ReservedProperties.refusal(of: property, delivery.guarantee)
-                        ?? check(section, property.name, property.value)
+                        ?? section.problem(property.name, property.value)
                 }
                 guard let message else { continue }
                 let path = "\(section.rawValue).\(property.name)"

@@ -6,21 +6,21 @@ package import PushmillStages
 package struct ConfigurationSource {
     private let registry: StageRegistry
     private let overrides: SettingOverrides
-    private let checkProperty: Configuration.PropertyCheck
 
-    package init(
-        registry: StageRegistry, environment: [String: String],
-        checkProperty: @escaping Configuration.PropertyCheck
-    ) {
+    package init(registry: StageRegistry, environment: [String: String]) {
         self.registry = registry
-        self.checkProperty = checkProperty
         overrides = SettingOverrides(
             prefix: "PUSHMILL", variables: environment.filter { !Self.isForeign($0.key, $0.value) })
     }
 
     package func read(file path: String) throws(ProgramError) -> Configuration {
-        let file = try ConfigurationFile(path)
-        return try read(file.bytes, name: path, folder: file.folder)
+        let bytes: [UInt8]
+        do {
+            bytes = try FileBytes(path: path, limit: 1 << 20).bytes
+        } catch {
+            throw .unreadableConfiguration("\(error)")
+        }
+        return try read(bytes, name: path, folder: Self.folder(of: path))
     }
 
     /// `name` is what problems call the file; relative paths start at `folder`.
@@ -28,7 +28,7 @@ package struct ConfigurationSource {
         let document = YAMLDocument(yaml, file: name)
         guard let root = document.root else { throw .configuration(document.problems) }
         var settings = SettingReader(root, folder: folder, overrides: overrides)
-        let configuration = Configuration(from: &settings, registry: registry, checkProperty: checkProperty)
+        let configuration = Configuration(from: &settings, registry: registry)
         settings.finish()
         let problems = document.problems + settings.problems + settings.overrides.problems
         guard problems.isEmpty else { throw .configuration(problems.sorted { $0.place < $1.place }) }
@@ -50,23 +50,9 @@ package struct ConfigurationSource {
             return number.allSatisfy(\.isNumber) && ["TCP", "UDP", "SCTP"].contains(transport)
         }
     }
-}
 
-/// The bytes of a configuration, and the absolute folder at which its relative paths start.
-struct ConfigurationFile {
-    let bytes: [UInt8]
-    let folder: String
-
-    init(_ path: String) throws(ProgramError) {
-        do {
-            bytes = try FileBytes(path: path, limit: 1 << 20).bytes
-        } catch {
-            throw .unreadableConfiguration("\(error)")
-        }
-        folder = Self.folder(of: path)
-    }
-
-    private static func folder(of path: String) -> String {
+    /// The absolute folder at which the relative paths of a configuration start.
+    static func folder(of path: String) -> String {
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         if folder.hasPrefix("/") { return String(folder) }
         guard let current = getcwd(nil, 0) else { return String(folder) }

@@ -37,7 +37,7 @@ package struct KafkaSettings: Sendable {
                 entries.append((property.name, property.value))
                 continue
             }
-            do throws(SecretText.Problem) {
+            do {
                 entries.append((secret, try SecretText.read(property.value)))
             } catch {
                 throw .unreadableConfiguration("kafka.\(property.name): \(error)")
@@ -83,16 +83,16 @@ package struct KafkaSettings: Sendable {
     }
 }
 
-/// What librdkafka says to a property in its section.
-package enum KafkaProperties {
-    package static func problem(_ section: KafkaSettings.Section, _ name: String, _ value: String) -> String? {
+extension KafkaSettings.Section {
+    /// What librdkafka says against a property here; nil where it knows it and takes its value.
+    func problem(_ name: String, _ value: String) -> String? {
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
             guard known == nil else { return refusal }
             let candidates = KnownProperty.all.lazy.map(\.name)
             return "librdkafka has no such property" + Spelling.question(name, candidates)
         }
-        switch section {
+        switch self {
         case .consumer where known?.isForConsumers == false: return "is a property of producers"
         case .producer where known?.isForProducers == false: return "is a property of consumers"
         default: return nil

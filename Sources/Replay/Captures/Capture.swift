@@ -1,42 +1,32 @@
 package import PushmillPayload
 
 /// A topic into lines.
-package struct Capture {
-    package struct Settings: Sendable {
-        /// Goes on when what there was has been read.
-        package var follows = false
-        package var limit = Int.max
-        package var redaction: Redaction?
+package struct Capture: Sendable {
+    /// Goes on when what there was has been read.
+    package var follows = false
+    package var limit = Int.max
+    package var redaction: Redaction?
 
-        package init() {}
-    }
-
-    private let source: TopicRecords
-    private let settings: Settings
-
-    package init(_ source: TopicRecords, _ settings: Settings) {
-        self.source = source
-        self.settings = settings
-    }
+    package init() {}
 
     /// Gives `write` the lines of a batch, until the range, the limit or `isOver` ends it. `progress` gets the number of
     /// records so far. Returns how many there were.
     package func run(
-        write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool, progress: (Int) -> Void
-    ) async throws(ReplayError) -> Int {
+        _ source: TopicRecords, write: ([UInt8]) throws(ReplayError) -> Void, isOver: () -> Bool,
+        progress: (Int) -> Void
+    ) throws(ReplayError) -> Int {
         var count = 0
-        while count < settings.limit, !isOver() {
-            let records = try await source.next(min(1000, settings.limit - count))
-            if records.isEmpty { break }
-            try write(lines(records))
-            count += records.count
-            progress(count)
-        }
-        while settings.follows, count < settings.limit, !isOver() {
-            let records = try source.follow(milliseconds: 200).prefix(settings.limit - count)
-            guard !records.isEmpty else { continue }
-            try write(lines(records))
-            count += records.count
+        var isFollowing = false
+        while count < limit, !isOver() {
+            let room = limit - count
+            let records = isFollowing ? try source.follow(milliseconds: 200) : try source.next(min(1000, room))
+            if records.isEmpty {
+                guard follows else { break }
+                isFollowing = true
+                continue
+            }
+            try write(lines(records.prefix(room)))
+            count += min(records.count, room)
             progress(count)
         }
         return count
@@ -45,7 +35,7 @@ package struct Capture {
     private func lines(_ records: some Sequence<RecordEnvelope>) -> [UInt8] {
         var lines: [UInt8] = []
         for record in records {
-            (settings.redaction?.redacted(record) ?? record).append(to: &lines)
+            (redaction?.redacted(record) ?? record).append(to: &lines)
         }
         return lines
     }
@@ -74,11 +64,24 @@ package final class CaptureFile: RecordSource {
         var chunk: [CaptureLines.Line] = []
         while chunk.count < limit, let line = try lines.next() { chunk.append(line) }
         numbers = chunk.map(\.number)
-        let records = try await EnvelopeParsing.parse(chunk, of: name, parallelism: parallelism)
+        // On as many threads as there are.
+        let size = max(64, (chunk.count + parallelism - 1) / parallelism)
+        let parts = stride(from: 0, to: chunk.count, by: size).map { chunk[$0..<min($0 + size, chunk.count)] }
+        let records = try await concurrently(parts) { [name] lines throws(ReplayError) in
+            try lines.map { line throws(ReplayError) in try Self.record(line, of: name) }
+        }.flatMap(\.self)
         if isOrdered {
             for (index, record) in records.enumerated() { try check(record, index) }
         }
         return records
+    }
+
+    private static func record(_ line: CaptureLines.Line, of name: String) throws(ReplayError) -> RecordEnvelope {
+        do throws(EnvelopeError) {
+            return try RecordEnvelope(line: line.bytes)
+        } catch {
+            throw .unreadable(name: name, line: line.number, what: "\(error)")
+        }
     }
 
     package func failure(at index: Int, _ what: String) -> ReplayError {
@@ -97,51 +100,21 @@ package final class CaptureFile: RecordSource {
     }
 }
 
-/// Lines to envelopes, on as many threads as there are.
-enum EnvelopeParsing {
-    private typealias Part = Result<[RecordEnvelope], ReplayError>
-
-    static func parse(
-        _ lines: [CaptureLines.Line], of name: String, parallelism: Int
-    ) async throws(ReplayError) -> [RecordEnvelope] {
-        let size = max(64, (lines.count + parallelism - 1) / parallelism)
-        let starts = Array(stride(from: 0, to: lines.count, by: size))
-        let parts = await withTaskGroup(of: (Int, Part).self) { group in
-            for (index, start) in starts.enumerated() {
-                let slice = lines[start..<min(start + size, lines.count)]
-                group.addTask { (index, Self.parse(slice, of: name)) }
-            }
-            var parts = [Part](repeating: .success([]), count: starts.count)
-            for await (index, part) in group { parts[index] = part }
-            return parts
-        }
-        var records: [RecordEnvelope] = []
-        records.reserveCapacity(lines.count)
-        for part in parts { records += try part.get() }
-        return records
-    }
-
-    private static func parse(_ lines: ArraySlice<CaptureLines.Line>, of name: String) -> Part {
-        var records: [RecordEnvelope] = []
-        records.reserveCapacity(lines.count)
-        for line in lines {
-            do throws(EnvelopeError) {
-                records.append(try RecordEnvelope(line: line.bytes))
-            } catch {
-                return .failure(.unreadable(name: name, line: line.number, what: "\(error)"))
+/// Gives what the body makes of each item, in their order: each on a task of its own.
+func concurrently<Item: Sendable, Value: Sendable>(
+    _ items: [Item], _ body: @escaping @Sendable (Item) async throws(ReplayError) -> Value
+) async throws(ReplayError) -> [Value] {
+    let results = await withTaskGroup(of: (Int, Result<Value, ReplayError>).self) { group in
+        for (index, item) in items.enumerated() {
+            group.addTask {
+                do throws(ReplayError) { return (index, .success(try await body(item))) } catch {
+                    return (index, .failure(error))
+                }
             }
         }
-        return .success(records)
+        return await group.reduce(into: []) { $0.append($1) }
     }
-}
-
-/// A capture, or a golden one, being written. The one before stays until the new one is complete.
-package final class CaptureWriter {
-    private var file: ReportFile
-
-    package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }
-
-    package func add(_ line: [UInt8]) throws(ReplayError) { try file.write(line) }
-
-    package func close() throws(ReplayError) { try file.close() }
+    var values: [Value] = []
+    for (_, result) in results.sorted(by: { $0.0 < $1.0 }) { values.append(try result.get()) }
+    return values
 }

@@ -42,28 +42,18 @@ package struct Redaction: Sendable {
         guard var document = try? JSONDocument(bytes: bytes), Self.keepsShape(of: document) else {
             return StandIn.bytes(bytes)
         }
-        var edits: [(JSONPointer, Edit)] = []
+        var edits: [(JSONPointer, json: [UInt8])] = []
         collect(document.root, "", [], document, &edits)
-        for (pointer, edit) in edits {
-            switch edit {
-            case .text(let text): document.set(text, at: pointer)
-            case .number(let digits): document.set(json: digits.utf8Span.span, at: pointer)
-            }
-        }
+        for (pointer, json) in edits { document.set(json: json.span, at: pointer) }
         var redacted: [UInt8] = []
         document.render(into: &redacted)
         return redacted
     }
 
-    private enum Edit {
-        case text(String)
-        case number(String)
-    }
-
     /// As deep as the document, and so bounded.
     private func collect(
         _ node: JSONNode, _ path: String, _ names: [String], _ document: JSONDocument,
-        _ edits: inout [(JSONPointer, Edit)]
+        _ edits: inout [(JSONPointer, json: [UInt8])]
     ) {
         switch document.kind(of: node) {
         case .object, .array:
@@ -80,13 +70,15 @@ package struct Redaction: Sendable {
             guard Self.isPersonal(names), let text = document.string(of: node), let pointer = JSONPointer(path) else {
                 return
             }
-            edits.append((pointer, .text(StandIn.text(text))))
+            var json: [UInt8] = []
+            json.append(quoted: StandIn.text(text))
+            edits.append((pointer, json))
         case .number:
             let digits = document.withSpelling(of: node) { spelling in
                 spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             }
             guard Self.isPersonal(names), let digits, let pointer = JSONPointer(path) else { return }
-            edits.append((pointer, .number(StandIn.number(digits))))
+            edits.append((pointer, Array(StandIn.number(digits).utf8)))
         case .true, .false, .null: break
         }
     }

@@ -5,25 +5,11 @@ struct TopicPlaces {
     /// The first offset whose timestamp is not before a time, by the brokers' index; nil where they name none.
     typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
 
-    let reader: PartitionReader
-    let timeIndex: TimeIndex
-
-    init(reader: PartitionReader, timeIndex: @escaping TimeIndex) {
-        self.reader = reader
-        self.timeIndex = timeIndex
-    }
-
-    /// With the brokers' own index.
-    init(_ reader: PartitionReader) {
-        self.reader = reader
-        timeIndex = { time, partition throws(ReplayError) in
-            try asked("asking for the offset of a time in \(partition)") { () throws(KafkaError) in
-                try reader.offset(since: time, in: partition, milliseconds: Self.patience)
-            }
-        }
-    }
-
     static let patience: Int32 = 10_000
+
+    let reader: PartitionReader
+    /// Nil for the brokers' own.
+    let timeIndex: TimeIndex?
 
     /// The offsets to read, those of the log's own ends where the range reaches beyond.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
@@ -49,8 +35,15 @@ struct TopicPlaces {
         switch bound {
         case .offset(let offset): return offset
         case .time(let time):
-            if let offset = try timeIndex(time, partition) { return offset }
+            let find = timeIndex ?? brokersOffset
+            if let offset = try find(time, partition) { return offset }
             return try scan(for: time, in: partition, log)
+        }
+    }
+
+    private func brokersOffset(since time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64? {
+        try asked("asking for the offset of a time in \(partition)") { () throws(KafkaError) in
+            try reader.offset(since: time, in: partition, milliseconds: Self.patience)
         }
     }
 

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A part of a topic.
 package struct TopicRange: Sendable, Equatable {
     /// A place in every partition.
@@ -57,16 +59,17 @@ package struct PointInTime: Sendable, Equatable {
     private static func date(_ text: String) -> Int64? {
         let pattern = #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:\d\d)?)?/#
         guard let match = text.wholeMatch(of: pattern)?.output,
-            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
+            let year = Int32(match.1), let month = Int32(match.2), let day = Int32(match.3),
             (1...12).contains(month), (1...31).contains(day)
         else { return nil }
-        let hour = Int64(match.4 ?? "0") ?? 0
-        let minute = Int64(match.5 ?? "0") ?? 0
-        let second = Int64(match.6 ?? "0") ?? 0
-        guard hour < 24, minute < 60, second < 61 else { return nil }
-        let fraction = match.7.map { String($0).padding(to: 3) }.flatMap { Int64($0) } ?? 0
-        let seconds = Self.day(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone(match.8)
-        return seconds * 1000 + fraction
+        var date = tm()
+        (date.tm_year, date.tm_mon, date.tm_mday) = (year - 1900, month - 1, day)
+        date.tm_hour = match.4.flatMap { Int32($0) } ?? 0
+        date.tm_min = match.5.flatMap { Int32($0) } ?? 0
+        date.tm_sec = match.6.flatMap { Int32($0) } ?? 0
+        guard date.tm_hour < 24, date.tm_min < 60, date.tm_sec < 61 else { return nil }
+        let fraction = match.7.flatMap { Double("0.\($0)") } ?? 0
+        return (Int64(timegm(&date)) - zone(match.8)) * 1000 + Int64((fraction * 1000).rounded())
     }
 
     /// In seconds.
@@ -76,17 +79,4 @@ package struct PointInTime: Sendable, Equatable {
         let seconds = parts[0] * 3600 + parts[1] * 60
         return text.hasPrefix("-") ? -seconds : seconds
     }
-
-    /// Counted from 1970-01-01, by Hinnant's algorithm: years start in March, so that the leap day is the last of its year.
-    private static func day(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = year / 400
-        let yearOfEra = year % 400
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-}
-
-extension String {
-    fileprivate func padding(to width: Int) -> String { self + String(repeating: "0", count: max(0, width - count)) }
 }

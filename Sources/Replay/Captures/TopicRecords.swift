@@ -27,12 +27,7 @@ package final class TopicRecords: RecordSource {
             try PartitionReader(properties, tellsEnds: true, log: { _, _, _ in })
         }
         self.reader = reader
-        let places: TopicPlaces
-        if let timeIndex {
-            places = TopicPlaces(reader: reader, timeIndex: timeIndex)
-        } else {
-            places = TopicPlaces(reader)
-        }
+        let places = TopicPlaces(reader: reader, timeIndex: timeIndex)
         var parts: [(partition: TopicPartition, offsets: Range<Int64>)] = []
         for partition in try Self.partitions(of: range, reader) {
             parts.append((partition, try places.offsets(of: range, in: partition)))
@@ -56,7 +51,7 @@ package final class TopicRecords: RecordSource {
         return numbers.map { TopicPartition(range.topic, $0) }
     }
 
-    package func next(_ limit: Int) async throws(ReplayError) -> [RecordEnvelope] {
+    package func next(_ limit: Int) throws(ReplayError) -> [RecordEnvelope] {
         while waiting.isEmpty, try readOn() {}
         defer { waiting = waiting.dropFirst(limit) }
         return Array(waiting.prefix(limit))

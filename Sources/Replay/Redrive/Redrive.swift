@@ -2,21 +2,19 @@ package import PushmillKafka
 package import PushmillPayload
 
 /// Dead letters back to the input topics that they came from.
-package struct Redrive {
-    package struct Settings: Sendable {
-        /// Empty for any.
-        package var reasons: Set<String> = []
-        package var keys: Set<String> = []
-        /// In milliseconds since 1970; a letter has its record's timestamp.
-        package var since = Int64.min
-        package var until = Int64.max
-        /// A letter that has been sent back so often stays.
-        package var maximalAttempts: Int64 = 3
-        /// Only says what would be done.
-        package var isDry = true
+package struct Redrive: Sendable {
+    /// Empty for any.
+    package var reasons: Set<String> = []
+    package var keys: Set<String> = []
+    /// In milliseconds since 1970; a letter has its record's timestamp.
+    package var since = Int64.min
+    package var until = Int64.max
+    /// A letter that has been sent back so often stays.
+    package var maximalAttempts: Int64 = 3
+    /// Only says what would be done.
+    package var isDry = true
 
-        package init() {}
-    }
+    package init() {}
 
     /// What becomes of a letter.
     package enum Fate: String, Sendable, CaseIterable {
@@ -34,44 +32,36 @@ package struct Redrive {
 
     package typealias Tally = [Fate: Int]
 
-    private let source: any RecordSource
-    private let inputs: Set<String>
-    private let journal: RedriveJournal
-    private let settings: Settings
-
-    /// `journal` remembers over runs what was sent.
-    package init(
-        _ source: any RecordSource, inputs: [String], journal: String, settings: Settings
-    ) throws(ReplayError) {
-        self.source = source
-        self.inputs = Set(inputs)
-        self.journal = try RedriveJournal(path: journal)
-        self.settings = settings
-    }
-
-    /// Tells `report` the fate of each letter that is meant. What is sent is remembered once the brokers have
-    /// acknowledged it: a run that breaks off may send again what it was about to remember, and loses nothing.
+    /// Tells `report` the fate of each letter that is meant. What is sent is remembered over runs, in the file `journal`,
+    /// once the brokers have acknowledged it: a run that breaks off may send again what it was about to remember, and loses
+    /// nothing.
     package func run(
-        _ properties: ClientProperties, report: (DeadLetter, Fate) -> Void = { _, _ in }
+        _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
+        report: (DeadLetter, Fate) -> Void = { _, _ in }
     ) async throws(ReplayError) -> Tally {
+        let journal = try RedriveJournal(path: path)
         var tally: Tally = [:]
-        let sender = settings.isDry ? nil : try RedriveSender(properties)
+        let sender = isDry ? nil : try RecordSender(properties)
         while true {
             let records = try await source.next(500)
             if records.isEmpty { return tally }
+            var sent: [RecordEnvelope] = []
             for record in records {
                 guard let letter = DeadLetter(record) else {
                     tally[.unreadable, default: 0] += 1
                     continue
                 }
                 guard isMeant(letter) else { continue }
-                let fate = fate(of: letter)
-                if fate == .sent { try sender?.send(letter) }
+                let fate = fate(of: letter, inputs, journal)
+                if fate == .sent, let sender {
+                    try sender.send(letter.restored, as: record.place)
+                    sent.append(record)
+                }
                 tally[fate, default: 0] += 1
                 report(letter, fate)
             }
             guard let sender else { continue }
-            for record in sender.settle() { journal.add(record) }
+            for (record, isAcknowledged) in zip(sent, sender.settle()) where isAcknowledged { journal.add(record) }
             try journal.flush()
             try sender.check()
         }
@@ -79,16 +69,16 @@ package struct Redrive {
 
     private func isMeant(_ letter: DeadLetter) -> Bool {
         let key = letter.record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return (settings.reasons.isEmpty || settings.reasons.contains(letter.reason))
-            && (settings.keys.isEmpty || settings.keys.contains(key))
-            && letter.record.timestamp >= settings.since && letter.record.timestamp < settings.until
+        return (reasons.isEmpty || reasons.contains(letter.reason))
+            && (keys.isEmpty || keys.contains(key))
+            && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 
-    private func fate(of letter: DeadLetter) -> Fate {
+    private func fate(of letter: DeadLetter, _ inputs: [String], _ journal: RedriveJournal) -> Fate {
         if journal.contains(letter.record) { return .done }
         if !inputs.contains(letter.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
-        return letter.attempt > settings.maximalAttempts ? .exhausted : .sent
+        return letter.attempt > maximalAttempts ? .exhausted : .sent
     }
 }
 

@@ -49,16 +49,12 @@ final class RedriveJournal {
         guard !waiting.isEmpty else { return }
         if descriptor < 0 { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw failure }
-        while !waiting.isEmpty {
-            let count = waiting.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure }
-            waiting.removeFirst(count)
-        }
-        guard fdatasync(descriptor) == 0 else { throw failure }
+        let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
+        guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
+        waiting.removeAll()
     }
 
-    private var failure: ReplayError { .file(FileFailure(path: path, what: String(cString: strerror(errno)))) }
+    private var failure: ReplayError { .file(FileFailure(path: path, errno)) }
 
     private static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
 }

@@ -37,7 +37,7 @@ package final class JUnitReport: ReplayReport {
             suites[name]?.cases += Self.failure(name, "\(suite.hidden) further records", "")
         }
         let failures = suites.values.reduce(0) { $0 + $1.count }
-        var file = try ReportFile(path: path)
+        let file = try ReportFile(path: path)
         try file.write(
             """
             <?xml version="1.0" encoding="UTF-8"?>

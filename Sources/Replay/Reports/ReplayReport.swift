@@ -9,21 +9,21 @@ package protocol ReplayReport: AnyObject {
     func finish(_ summary: ReplaySummary) throws(ReplayError)
 }
 
-/// Text for a report that appears when it is complete.
-struct ReportFile: ~Copyable {
+/// A capture or a report being written. The one before stays until the new one is complete.
+package final class ReportFile {
     private var file: OutputFile?
 
-    init(path: String) throws(ReplayError) {
+    package init(path: String) throws(ReplayError) {
         file = try filed { () throws(FileFailure) in try OutputFile(path: path) }
     }
 
-    mutating func write(_ bytes: [UInt8]) throws(ReplayError) {
+    package func write(_ bytes: [UInt8]) throws(ReplayError) {
         try filed { () throws(FileFailure) in try file?.write(bytes) }
     }
 
-    mutating func write(_ text: String) throws(ReplayError) { try write(Array(text.utf8)) }
+    func write(_ text: String) throws(ReplayError) { try write(Array(text.utf8)) }
 
-    mutating func close() throws(ReplayError) {
+    package func close() throws(ReplayError) {
         guard let file = file.take() else { return }
         do throws(FileFailure) { try file.close() } catch { throw .file(error) }
     }

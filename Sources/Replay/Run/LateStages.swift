@@ -10,10 +10,7 @@ package final class LateStages: Sendable {
     package init() {}
 
     /// The stage as the chain is to have it.
-    package func wrap(_ stage: any Stage) -> any Stage {
-        guard let counting = stage as? any CountingStage else { return LateStage(stage: stage, lateness: self) }
-        return LateCountingStage(stage: counting, lateness: self)
-    }
+    package func wrap(_ stage: some Stage) -> any Stage { LateStage(stage: stage, lateness: self) }
 
     /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`. True if the deadline
     /// came for it.
@@ -49,8 +46,8 @@ package final class LateStages: Sendable {
     private static let mark = Array("=expired".utf8)
 }
 
-private struct LateStage: Stage {
-    let stage: any Stage
+private struct LateStage<Wrapped: Stage>: Stage {
+    let stage: Wrapped
     let lateness: LateStages
 
     var name: String { stage.name }
@@ -71,26 +68,7 @@ private struct LateStage: Stage {
 }
 
 /// What counts does so whether it is late or not.
-private struct LateCountingStage: CountingStage {
-    let stage: any CountingStage
-    let lateness: LateStages
-
-    var name: String { stage.name }
-    var isImmediate: Bool { stage.isImmediate }
-    private var late: LateStage { LateStage(stage: stage, lateness: lateness) }
-
-    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
-        try await late.didReceive(&content, context: context)
-    }
-
-    func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult? {
-        try late.didReceiveAtOnce(&content, context: context)
-    }
-
-    func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        late.timeWillExpire(&content, context: context)
-    }
-
+extension LateStage: CountingStage where Wrapped: CountingStage {
     func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult) {
         stage.didPass(clearing: content, context: context)
     }

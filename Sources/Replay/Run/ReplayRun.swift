@@ -85,22 +85,10 @@ package struct ReplayRun {
     }
 
     private func run(_ items: [[ReplayLane.Item]]) async throws(ReplayError) -> [ReplayLane.Replayed] {
-        let count = items.reduce(0) { $0 + $1.count }
-        let parts = await withTaskGroup(of: Result<[ReplayLane.Replayed], ReplayError>.self) { group in
-            for (lane, items) in zip(lanes, items) where !items.isEmpty {
-                group.addTask {
-                    do throws(ReplayError) { return .success(try await lane.run(items)) } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
+        let parts = try await concurrently(Array(zip(lanes, items))) { lane, items throws(ReplayError) in
+            try await lane.run(items)
         }
-        var ordered = [ReplayLane.Replayed](repeating: ReplayLane.Replayed(), count: count)
-        for part in parts {
-            for replayed in try part.get() { ordered[replayed.position] = replayed }
-        }
-        return ordered
+        return parts.joined().sorted { $0.position < $1.position }
     }
 
     private func addLeft(

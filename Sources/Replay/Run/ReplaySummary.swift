@@ -13,7 +13,7 @@ package struct ReplaySummary: Sendable {
     }
 
     /// How often an outcome was that of the baseline, and of the candidate.
-    package struct OutcomeCounts: Sendable {
+    package struct OutcomeCounts: Sendable, Encodable {
         package fileprivate(set) var before = 0
         package fileprivate(set) var after = 0
     }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The secret that opens the pages: as a bearer token, or as the password that a browser asks for.
 package struct AccessToken: Sendable {
     private let secret: [UInt8]
@@ -14,7 +16,8 @@ package struct AccessToken: Sendable {
         switch parts[0].lowercased() {
         case "bearer": return isSecret(parts[1].utf8)
         case "basic":
-            guard let pair = Self.decode(base64: parts[1].utf8), let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+            let padding = String(repeating: "=", count: -parts[1].utf8.count & 3)
+            guard let pair = Data(base64Encoded: parts[1] + padding), let colon = pair.firstIndex(of: UInt8(ascii: ":"))
             else { return false }
             return isSecret(pair[(colon + 1)...])
         default: return false
@@ -26,30 +29,6 @@ package struct AccessToken: Sendable {
         var difference = sent.count ^ secret.count
         for (index, byte) in sent.enumerated() { difference |= Int(byte ^ secret[index % secret.count]) }
         return difference == 0
-    }
-
-    private static func decode(base64 text: some Sequence<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for character in text where character != UInt8(ascii: "=") {
-            let digit: UInt8
-            switch character {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit = character - UInt8(ascii: "A")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = character - UInt8(ascii: "a") + 26
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0") + 52
-            case UInt8(ascii: "+"): digit = 62
-            case UInt8(ascii: "/"): digit = 63
-            default: return nil
-            }
-            bits = bits << 6 | UInt32(digit)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return bytes
     }
 }
 

@@ -49,7 +49,7 @@ package struct AdminRequest: Sendable {
 package struct AdminResponse {
     package enum Body {
         case bytes(SharedBytes)
-        case stream(any AdminStream)
+        case stream(LogStream)
     }
 
     package var status: Int
@@ -73,22 +73,6 @@ package struct AdminResponse {
             status: status, contentType: "text/plain; charset=utf-8", body: .bytes(SharedBytes(text.utf8)),
             headers: headers)
     }
-}
-
-/// A body that comes piece by piece, for as long as the client stays. Used on the server's thread only.
-package protocol AdminStream: AnyObject {
-    /// Fills the buffer as far as it can. `isQuiet` asks for a sign of life if there is nothing else.
-    func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> AdminStreamStep
-    /// Something may have come since it had to wait.
-    var hasNews: Bool { get }
-}
-
-package enum AdminStreamStep: Equatable {
-    /// So many bytes, at least one.
-    case wrote(Int)
-    /// Nothing yet: ask again later.
-    case waiting
-    case end
 }
 
 /// Bytes that any number of responses send without a copy of their own.

@@ -125,11 +125,11 @@ final class StreamBody {
     private static let quietTime: Int64 = 15_000_000_000
 
     let connection: OpaquePointer
-    private let stream: any AdminStream
+    private let stream: LogStream
     private let loop: AdminLoop
     private var lastWrite = nanoseconds(of: CLOCK_MONOTONIC)
 
-    init(_ stream: any AdminStream, connection: OpaquePointer, loop: AdminLoop) {
+    init(_ stream: LogStream, connection: OpaquePointer, loop: AdminLoop) {
         self.stream = stream
         self.connection = connection
         self.loop = loop

@@ -1,6 +1,15 @@
 /// Lines of the log for one client: the most recent ones, then, if it follows, those to come. Keeps one line of its own
-/// and otherwise reads the log's ring, so a slow reader costs nothing; it is told how many lines it has missed.
-final class LogStream: AdminStream {
+/// and otherwise reads the log's ring, so a slow reader costs nothing; it is told how many lines it has missed. Used on
+/// the server's thread only.
+package final class LogStream {
+    enum Step: Equatable {
+        /// So many bytes, at least one.
+        case wrote(Int)
+        /// Nothing yet: ask again later.
+        case waiting
+        case end
+    }
+
     private let ring: LogRing
     private let filter: LogFilter
     private var cursor: Int
@@ -25,7 +34,8 @@ final class LogStream: AdminStream {
         cursor = next - (lines.endIndex - index)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> AdminStreamStep {
+    /// Fills the buffer as far as it can. `isQuiet` asks for a sign of life if there is nothing else.
+    func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> Step {
         var filled = 0
         while filled < buffer.count {
             if sent == line.count && !takeLine() { break }
@@ -42,6 +52,7 @@ final class LogStream: AdminStream {
         return .wrote(1)
     }
 
+    /// Something may have come since it had to wait.
     var hasNews: Bool { ring.end > cursor }
 
     /// False when there is nothing more for now.

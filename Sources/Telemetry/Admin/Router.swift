@@ -33,18 +33,12 @@ package struct AdminRoute: Sendable {
 package struct Router: Sendable {
     private let routes: [AdminRoute]
     /// The one in force, which may change; nil where there is none.
-    private var token: (@Sendable () -> AccessToken)?
+    private let token: @Sendable () -> AccessToken?
 
     /// Without a token everyone on this machine is let in, but no page that a browser has from elsewhere.
-    package init(_ routes: [AdminRoute], token: AccessToken? = nil) {
+    package init(_ routes: [AdminRoute], token: @autoclosure @escaping @Sendable () -> AccessToken? = nil) {
         self.routes = routes
-        if let token { self.token = { token } }
-    }
-
-    /// With a token that may change.
-    package init(_ routes: [AdminRoute], currentToken: @escaping @Sendable () -> AccessToken) {
-        self.routes = routes
-        token = currentToken
+        self.token = token
     }
 
     /// A `HEAD` is answered as a `GET`; the server leaves the body out.
@@ -52,8 +46,9 @@ package struct Router: Sendable {
         let method = request.method == "HEAD" ? "GET" : request.method
         let here = routes.filter { $0.path == request.path }
         let isOpen = here.contains { $0.access == .open }
+        let token = token()
         // Asked before anything else, so that a stranger does not learn which paths there are.
-        if !isOpen, let token, !token().admits(request.authorization) { return .unauthorized }
+        if !isOpen, let token, !token.admits(request.authorization) { return .unauthorized }
         if token == nil, !request.isForLoopback {
             return .text(
                 status: 403, "This is no name of this machine's own: ask for localhost or 127.0.0.1, or set a token.\n")

@@ -73,9 +73,7 @@ public final class Log: Sendable {
     func tellHeldBack(force: Bool = false) {
         let now = clock.now()
         for remainder in limit.withLock({ $0.takeRemainders(now: now, force: force) }) {
-            append(
-                now, remainder.level, remainder.message,
-                remainder.speakers + [.heldBack(remainder.heldBack)])
+            append(now, remainder.level, remainder.message, remainder.speakers + [.heldBack(remainder.heldBack)])
         }
     }
 }
@@ -85,15 +83,7 @@ public enum LogLevel: UInt8, Sendable, CaseIterable {
     case error, warning, info, debug, trace
 
     /// As configuration, log lines and labels spell it.
-    public var name: String {
-        switch self {
-        case .error: "error"
-        case .warning: "warning"
-        case .info: "info"
-        case .debug: "debug"
-        case .trace: "trace"
-        }
-    }
+    public var name: String { "\(self)" }
 
     public init?(name: some StringProtocol) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
@@ -108,42 +98,25 @@ extension LogLevel: Comparable {
 
 /// How many lines were logged, by level, and how many of them were not written.
 package final class LogCounts: Sendable {
-    private let errors = Atomic(0)
-    private let warnings = Atomic(0)
-    private let infos = Atomic(0)
-    private let debugs = Atomic(0)
-    private let traces = Atomic(0)
-    private let heldBackLines = Atomic(0)
-    private let lostLines = Atomic(0)
+    /// A cell for each level, then those of lines held back and lost.
+    private let cells = Shards(cells: LogLevel.allCases.count + 2, owned: 0)
+    private static let heldBack = LogLevel.allCases.count
+    private static let lost = heldBack + 1
 
     /// Lines of the level, whether written or held back.
-    package func lines(_ level: LogLevel) -> Int {
-        switch level {
-        case .error: errors.load(ordering: .relaxed)
-        case .warning: warnings.load(ordering: .relaxed)
-        case .info: infos.load(ordering: .relaxed)
-        case .debug: debugs.load(ordering: .relaxed)
-        case .trace: traces.load(ordering: .relaxed)
-        }
-    }
+    package func lines(_ level: LogLevel) -> Int { Int(cells.sum(Int(level.rawValue))) }
 
     /// Lines that repeated an earlier one too often.
-    package var heldBack: Int { heldBackLines.load(ordering: .relaxed) }
+    package var heldBack: Int { Int(cells.sum(Self.heldBack)) }
 
     /// Lines that the output did not take in time.
-    package var lost: Int { lostLines.load(ordering: .relaxed) }
+    package var lost: Int { Int(cells.sum(Self.lost)) }
 
-    func add(_ level: LogLevel) {
-        switch level {
-        case .error: errors.add(1, ordering: .relaxed)
-        case .warning: warnings.add(1, ordering: .relaxed)
-        case .info: infos.add(1, ordering: .relaxed)
-        case .debug: debugs.add(1, ordering: .relaxed)
-        case .trace: traces.add(1, ordering: .relaxed)
-        }
-    }
+    func add(_ level: LogLevel) { add(1, to: Int(level.rawValue)) }
 
-    func addHeldBack() { heldBackLines.add(1, ordering: .relaxed) }
+    func addHeldBack() { add(1, to: Self.heldBack) }
 
-    func addLost(_ count: Int) { lostLines.add(count, ordering: .relaxed) }
+    func addLost(_ count: Int) { add(count, to: Self.lost) }
+
+    private func add(_ count: Int, to cell: Int) { (cells.cells(ofShard: 0) + cell).addShared(UInt64(count)) }
 }

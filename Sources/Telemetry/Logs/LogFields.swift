@@ -1,35 +1,10 @@
 /// The names that log fields and metric labels share. None is for payload text, key material, names of people or tokens.
-public struct FieldName: Sendable, Equatable {
-    let text: String
-
-    public static let attempt = FieldName(text: "attempt")
-    public static let broker = FieldName(text: "broker")
-    public static let component = FieldName(text: "component")
-    public static let count = FieldName(text: "count")
-    public static let error = FieldName(text: "error")
-    public static let heldBack = FieldName(text: "held_back")
-    public static let listen = FieldName(text: "listen")
-    public static let offset = FieldName(text: "offset")
-    public static let partition = FieldName(text: "partition")
-    public static let partitions = FieldName(text: "partitions")
-    public static let path = FieldName(text: "path")
-    public static let reason = FieldName(text: "reason")
-    public static let seconds = FieldName(text: "seconds")
-    public static let setting = FieldName(text: "setting")
-    public static let shard = FieldName(text: "shard")
-    public static let source = FieldName(text: "source")
-    public static let stage = FieldName(text: "stage")
-    public static let topic = FieldName(text: "topic")
-    public static let total = FieldName(text: "total")
-
+public enum FieldName: String, Sendable {
+    case attempt, broker, component, count, error, listen, offset, partition, partitions, path, reason, seconds, setting
+    case heldBack = "held_back"
+    case shard, source, stage, topic, total
     // Labels of metrics only.
-    public static let client = FieldName(text: "client")
-    public static let event = FieldName(text: "event")
-    public static let level = FieldName(text: "level")
-    public static let outcome = FieldName(text: "outcome")
-    public static let result = FieldName(text: "result")
-    public static let target = FieldName(text: "target")
-    public static let version = FieldName(text: "version")
+    case client, event, level, outcome, result, target, version
 }
 
 extension LogField {
@@ -72,12 +47,12 @@ public struct LogField: Sendable, Equatable {
     public let value: Value
 
     public init(_ name: FieldName, _ value: Value) {
-        self.name = name.text
+        self.name = name.rawValue
         self.value = value
     }
 
     /// It names who speaks: a stage, or a part of a library.
-    var isSpeaker: Bool { [FieldName.stage.text, FieldName.component.text].contains(name) }
+    var isSpeaker: Bool { [FieldName.stage.rawValue, FieldName.component.rawValue].contains(name) }
 }
 
 extension [UInt8] {

@@ -37,9 +37,7 @@ public final class LogWriter: Sendable {
     /// then stay in the ring.
     public func close(within limit: Duration = .seconds(1)) {
         guard let thread = thread.withLock({ $0.take() }) else { return }
-        let (seconds, attoseconds) = limit.components
-        let patience = seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
-        deadline.store(nanoseconds(of: CLOCK_MONOTONIC) &+ patience, ordering: .releasing)
+        deadline.store(nanoseconds(of: CLOCK_MONOTONIC) + Int64(limit / .nanoseconds(1)), ordering: .releasing)
         stop.wake()
         thread.join()
         log.ring.unsubscribe(lines)

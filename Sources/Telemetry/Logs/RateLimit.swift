@@ -12,23 +12,15 @@ struct RateLimit {
         case hold
     }
 
-    /// What was held back in a window that is over.
-    struct Remainder {
+    struct Window {
         let message: StaticString
         let level: LogLevel
         let speakers: [LogField]
-        let heldBack: Int
-    }
+        fileprivate let start: Int64
+        fileprivate var written = 1
+        fileprivate(set) var heldBack = 0
 
-    private struct Window {
-        let message: StaticString
-        let level: LogLevel
-        let speakers: [LogField]
-        var start: Int64
-        var written: Int
-        var heldBack: Int
-
-        func isOver(_ now: Int64) -> Bool { !(0..<RateLimit.window).contains(now &- start) }
+        fileprivate func isOver(_ now: Int64) -> Bool { !(0..<RateLimit.window).contains(now &- start) }
     }
 
     private var windows: [MessageID: Window] = [:]
@@ -45,8 +37,7 @@ struct RateLimit {
         guard var window = windows[id], !window.isOver(now) else {
             let heldBack = windows[id]?.heldBack ?? 0
             if heldBack > 0 { holding -= 1 }
-            windows[id] = Window(
-                message: message, level: level, speakers: speakers, start: now, written: 1, heldBack: 0)
+            windows[id] = Window(message: message, level: level, speakers: speakers, start: now)
             return .write(heldBack: heldBack)
         }
         defer { windows[id] = window }
@@ -60,19 +51,12 @@ struct RateLimit {
     }
 
     /// What to tell of messages that have fallen silent since; `force` ends the windows that still run.
-    mutating func takeRemainders(now: Int64, force: Bool = false) -> [Remainder] {
+    mutating func takeRemainders(now: Int64, force: Bool = false) -> [Window] {
         guard isHolding else { return [] }
-        var remainders: [Remainder] = []
-        for (id, window) in windows where window.heldBack > 0 {
-            guard force || window.isOver(now) else { continue }
-            remainders.append(
-                Remainder(
-                    message: window.message, level: window.level, speakers: window.speakers,
-                    heldBack: window.heldBack))
-            windows[id] = nil
-            holding -= 1
-        }
-        return remainders
+        let remainders = windows.filter { $0.value.heldBack > 0 && (force || $0.value.isOver(now)) }
+        for id in remainders.keys { windows[id] = nil }
+        holding -= remainders.count
+        return Array(remainders.values)
     }
 }
 

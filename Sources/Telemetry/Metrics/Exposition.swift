@@ -30,9 +30,8 @@ package struct Exposition {
         var title = name
         // In OpenMetrics `_total` belongs to the sample, not to the family.
         if format == .openMetrics && family.kind == .counter && title.hasSuffix("_total") { title.removeLast(6) }
-        text += "# HELP \(title) ".utf8
-        appendEscaped(family.help, quotes: format == .openMetrics)
-        text += "\n# TYPE \(title) \(family.kind.rawValue)\n".utf8
+        let help = family.help.escaped(quotes: format == .openMetrics)
+        text += "# HELP \(title) \(help)\n# TYPE \(title) \(family.kind.rawValue)\n".utf8
     }
 
     package mutating func sample(labels: String, _ value: Int) {
@@ -85,28 +84,17 @@ package struct Exposition {
         }
         text.append(UInt8(ascii: "\n"))
     }
-
-    private mutating func appendEscaped(_ string: String, quotes: Bool) {
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\\"): text += "\\\\".utf8
-            case UInt8(ascii: "\n"): text += "\\n".utf8
-            case UInt8(ascii: "\"") where quotes: text += "\\\"".utf8
-            default: text.append(byte)
-            }
-        }
-    }
 }
 
 extension String {
-    /// This text as it stands between the quotes of a label's value.
-    var escapedLabel: String {
+    /// This text as it stands in a help line, or between the quotes of a label's value.
+    func escaped(quotes: Bool) -> String {
         var escaped = ""
         for scalar in unicodeScalars {
             switch scalar {
             case "\\": escaped += "\\\\"
-            case "\"": escaped += "\\\""
             case "\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
             default: escaped.unicodeScalars.append(scalar)
             }
         }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// The usual `process_*` families, read from `/proc` when there is a scrape.
@@ -48,27 +49,11 @@ package struct ProcessMetrics: MetricSource {
         return bootTime + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// One of them is that of the folder itself.
     private static func openDescriptors() -> Int? {
-        guard let directory = opendir("/proc/self/fd") else { return nil }
-        defer { closedir(directory) }
-        var entries = 0
-        while readdir(directory) != nil { entries += 1 }
-        // Itself, and the entries of this and the parent directory.
-        return entries - 3
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
     }
 }
 
 /// The whole of a small file of `/proc`; empty if it cannot be read.
-private func readFile(_ path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    var content: [UInt8] = []
-    while true {
-        let chunk = [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, count in
-            count = max(0, read(file, buffer.baseAddress, buffer.count))
-        }
-        if chunk.isEmpty { return String(decoding: content, as: UTF8.self) }
-        content += chunk
-    }
-}
+private func readFile(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }

@@ -42,15 +42,11 @@ package final class ReloadCounts: Sendable {
 extension MetricRegistry {
     /// `watched` gives the paths of all files that are read again when they change: each is there from the start.
     package func addReloads(_ reloads: ReloadCounts, of watched: @escaping @Sendable () -> [String]) {
-        add(
-            MeasuredFamily(ServiceFamilies.reloads) {
-                reloads.byName(watched()).flatMap { name, reloads in
-                    [.init(Double(reloads.succeeded), name, "ok"), .init(Double(reloads.failed), name, "failed")]
-                }
-            })
-        add(
-            MeasuredFamily(ServiceFamilies.reloadSucceeded) {
-                reloads.byName(watched()).map { .init($1.hasFailed ? 0 : 1, $0) }
-            })
+        measure(.reloads) {
+            reloads.byName(watched()).flatMap { name, reloads in
+                [.init(Double(reloads.succeeded), name, "ok"), .init(Double(reloads.failed), name, "failed")]
+            }
+        }
+        measure(.reloadSucceeded) { reloads.byName(watched()).map { .init($1.hasFailed ? 0 : 1, $0) } }
     }
 }

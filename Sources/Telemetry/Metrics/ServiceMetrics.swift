@@ -18,33 +18,55 @@ public final class ServiceMetrics: Sendable {
     public let checkpointFailures: Counter
     public let transactionsCommitted: Counter
     public let transactionsAborted: Counter
-    private let families: ServiceFamilies
+    private let consumed: MetricFamily<Counter>
 
     /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
     /// are counted.
     package init(registry: MetricRegistry, stages: [String], outcomes: [String], deadLetterReasons: [String]) {
-        let families = ServiceFamilies(in: registry)
-        self.families = families
-        published = outcomes.map { families.published.series($0) }
-        deadLetters = deadLetterReasons.map { families.deadLetters.series($0) }
+        consumed = registry.counters(
+            "pushmill_records_consumed_total", "Records taken from the input topics.", labels: .topic)
+        let published = registry.counters(
+            "pushmill_records_published_total",
+            "Records whose output the brokers acknowledged, again after an aborted transaction.", labels: .outcome)
+        self.published = outcomes.map { published.series($0) }
+        let deadLetters = registry.counters(
+            "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
+        self.deadLetters = deadLetterReasons.map { deadLetters.series($0) }
+        messageSeconds = registry.histograms(
+            "pushmill_message_seconds", "Time from a message's turn to the hand-over of its output.", .message
+        ).series()
+        endToEndSeconds = registry.histograms(
+            "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd
+        ).series()
+        let families = StageFamilies(in: registry)
         self.stages = stages.map { StageMetrics($0, in: families) }
-        messageSeconds = families.messageSeconds.series()
-        endToEndSeconds = families.endToEndSeconds.series()
-        outputsReturned = families.outputsReturned.series()
-        partitionsAssigned = families.rebalances.series("assigned")
-        partitionsRevoked = families.rebalances.series("revoked")
-        partitionsLost = families.rebalances.series("lost")
-        restoredRecords = families.restoredRecords.series()
-        checkpointSeconds = families.checkpointSeconds.series()
-        checkpointFailures = families.checkpointFailures.series()
-        transactionsCommitted = families.transactions.series("committed")
-        transactionsAborted = families.transactions.series("aborted")
+        outputsReturned = registry.counters(
+            "pushmill_outputs_returned_total", "Outputs that brokers did not store, and that are sent again."
+        ).series()
+        let rebalances = registry.counters(
+            "pushmill_rebalances_total", "Rebalances, by what happened to partitions of this instance.", labels: .event)
+        partitionsAssigned = rebalances.series("assigned")
+        partitionsRevoked = rebalances.series("revoked")
+        partitionsLost = rebalances.series("lost")
+        restoredRecords = registry.counters(
+            "pushmill_restore_records_total", "Records of the badge changelog that were read to restore counts."
+        ).series()
+        checkpointSeconds = registry.histograms(
+            "pushmill_checkpoint_seconds", "Time that a checkpoint took.", .checkpoint
+        ).series()
+        checkpointFailures = registry.counters(
+            "pushmill_checkpoint_failures_total", "Checkpoints that failed."
+        ).series()
+        let transactions = registry.counters(
+            "pushmill_transactions_total", "Transactions of exactly-once, by how they ended.", labels: .result)
+        transactionsCommitted = transactions.series("committed")
+        transactionsAborted = transactions.series("aborted")
     }
 
     /// The part of one writer, counted from 0: a shard.
     public func shard(_ index: Int) -> MetricsShard { MetricsShard(self, index) }
 
-    public func consumed(topic: String) -> Counter { families.consumed.series(topic) }
+    public func consumed(topic: String) -> Counter { consumed.series(topic) }
 }
 
 /// What is counted of one stage.
@@ -59,17 +81,42 @@ public final class StageMetrics: Sendable {
     public let late: Counter
     private let results: MetricFamily<Counter>
 
-    init(_ name: String, in families: ServiceFamilies) {
+    fileprivate init(_ name: String, in families: StageFamilies) {
         self.name = name
-        seconds = families.stageSeconds.series(name)
-        expired = families.deadlinesExpired.series(name)
-        abandoned = families.stagesAbandoned.series(name)
-        late = families.lateResults.series(name)
-        results = families.stageResults
+        seconds = families.seconds.series(name)
+        expired = families.expired.series(name)
+        abandoned = families.abandoned.series(name)
+        late = families.late.series(name)
+        results = families.results
     }
 
     /// The counter of one of the stage's results; `reason` is empty where the result has none.
     public func results(_ result: String, reason: String = "") -> Counter { results.series(name, result, reason) }
+}
+
+private struct StageFamilies {
+    let results: MetricFamily<Counter>
+    let seconds: MetricFamily<Histogram>
+    let expired: MetricFamily<Counter>
+    let abandoned: MetricFamily<Gauge>
+    let late: MetricFamily<Counter>
+
+    init(in registry: MetricRegistry) {
+        results = registry.counters(
+            "pushmill_stage_results_total", "How stages ended, and why where they failed.",
+            labels: .stage, .result, .reason)
+        seconds = registry.histograms(
+            "pushmill_stage_seconds", "Time that a stage took; under load, where it computes, of one message in 16.",
+            .stage, labels: .stage)
+        expired = registry.counters(
+            "pushmill_deadlines_expired_total", "Deadlines, its budget's included, that came while the stage ran.",
+            labels: .stage)
+        abandoned = registry.gauges(
+            "pushmill_stages_abandoned", "Calls of the stage that still run without their message.", labels: .stage)
+        late = registry.counters(
+            "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
+            labels: .stage)
+    }
 }
 
 /// One writer's part of the service's metrics: what is counted for every message. Used by no two threads at once.

@@ -7,7 +7,7 @@ final class ConfigurationTarget: FuzzTarget {
     static let names = ["configuration"]
 
     private let source = ConfigurationSource(
-        registry: StageRegistry(), environment: [:], checkProperty: { _, _, _ in nil })
+        registry: StageRegistry(), environment: [:])
 
     init(_ name: String) {}
 

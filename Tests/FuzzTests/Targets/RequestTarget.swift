@@ -55,7 +55,7 @@ final class RequestTarget: FuzzTarget {
         return Data(base64Encoded: digits)?.suffix(pair.count).elementsEqual(pair) ?? false
     }
 
-    private func drain(_ stream: any AdminStream) throws {
+    private func drain(_ stream: LogStream) throws {
         try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             for _ in 0..<64 {
                 guard case .wrote(let count) = stream.read(into: buffer, isQuiet: false) else { return }

@@ -67,7 +67,7 @@ struct DocumentTests {
     @Test("Each configuration of a code block is right", arguments: documents)
     func configurations(document: Document) throws {
         let source = ConfigurationSource(
-            registry: Self.registry, environment: [:], checkProperty: KafkaProperties.problem)
+            registry: Self.registry, environment: [:])
         for block in document.blocks(["yaml"]) where block.isConfiguration {
             #expect(throws: Never.self, "\(block.text)") {
                 try source.read(Array(block.text.utf8), name: document.name, folder: "/")

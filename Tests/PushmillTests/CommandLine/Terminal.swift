@@ -31,7 +31,7 @@ final class Terminal: Sendable {
                 }
             }, isTerminal: isTerminal)
         return Surroundings(
-            registry: registry, environment: environment, console: console, checkProperty: { _, _, _ in nil })
+            registry: registry, environment: environment, console: console)
     }
 
     func run(_ table: CommandTable, _ line: String, environment: [String: String] = [:]) async -> ExitCode {

@@ -1,5 +1,8 @@
 import PushmillKafka
+import PushmillPayload
+import PushmillReplay
 import PushmillStages
+import PushmillStores
 import Testing
 
 @testable import Pushmill
@@ -73,10 +76,10 @@ struct ChangelogCommandTests {
     @Test("Counts of a newer release are neither shown nor set without what it has written", arguments: ["get", "set"])
     func newer(command: String) async throws {
         let place = Array("anna".utf8).withUnsafeBytes { TopicPartition(of: $0, in: "push.badges", partitions: 5) }
-        let change = ChangelogWriter.Change(
-            partition: place.partition, key: [0, 0, 0, 4] + Array("anna".utf8), value: Array("v3 9".utf8))
+        var change = RecordEnvelope([0, 0, 0, 4] + Array("anna".utf8), CountState(count: 0), in: place)
+        change.payload = Array("v3 9".utf8)
         let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
-        try ChangelogWriter("push.badges", properties).write([change])
+        try RecordSender(properties).write([change])
         let ran = await run("badges \(command) anna\(command == "set" ? " 1" : "")")
         #expect(ran.code == .badData && ran.error.contains("\(place)/0: a count of version 3: use the release"))
     }

@@ -14,9 +14,9 @@ struct DemoTests {
         String(decoding: try FileBytes(path: "\(top)/deploy/\(folder)/\(name)").bytes, as: UTF8.self)
     }
 
-    @Test("Services that the demo feeds find what its own has", arguments: DemoFiles.all.map(\.0))
+    @Test("Services that the demo feeds find what its own has", arguments: Array(DemoFiles.all.keys))
     func sample(_ name: String) throws {
-        let own = try #require(DemoFiles.all.first { $0.0 == name }).1
+        let own = try #require(DemoFiles.all[name])
         #expect(try text(name) == String(decoding: own, as: UTF8.self))
     }
 

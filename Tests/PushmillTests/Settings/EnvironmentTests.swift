@@ -55,7 +55,7 @@ struct EnvironmentTests {
         let reading = Reading(
             "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key), ssl.key.password: x } }",
             environment: [
-                "PUSHMILL_KAFKA_CONSUMER_SASL_OAUTHBEARER_CLIENT_SECRET_FILE": secret,
+                "PUSHMILL_KAFKA_CONSUMER_SSL_KEY_PASSWORD_FILE": secret,
                 "PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD_FILE": "none",
             ])
         #expect(reading.problems == [])
@@ -75,20 +75,21 @@ struct EnvironmentTests {
         let sound = try #require(
             Reading(
                 "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key) }, "
-                    + "consumer: { sasl.oauthbearer.client.secret-file: \(secret) } }"
+                    + "consumer: { ssl.key.password-file: \(secret) } }"
             ).configuration)
         #expect(try sound.kafka.client(.consumer)["sasl.password"] == "geheim ")
-        #expect(try sound.kafka.client(.consumer)["sasl.oauthbearer.client.secret"] == "client")
+        #expect(try sound.kafka.client(.consumer)["ssl.key.password"] == "client")
         #expect(try sound.kafka.client(.consumer)["sasl.password-file"] == nil)
         #expect(try sound.kafka.client(.producer)["ssl.key.pem"] == "-----BEGIN\nKEY")
+        let oauth = "sasl.oauthbearer.client.secret"
+        #expect(KafkaSettings.secret(ofFile: "\(oauth)-file") == oauth)
     }
 
     // (trust 6)
     @Test("A file for what is no secret, or beside the secret itself, is a mistake")
     func wrongFiles() {
         let problems = Reading(
-            "kafka: { linger.ms-file: a, sasl.password-file: b, sasl.password: c, my.password-file: d }",
-            checkProperty: KafkaProperties.problem
+            "kafka: { linger.ms-file: a, sasl.password-file: b, sasl.password: c, my.password-file: d }"
         ).problems
         #expect(problems.count == 3)
         #expect(problems.first?.contains("kafka.linger.ms-file: librdkafka has no such property") == true)

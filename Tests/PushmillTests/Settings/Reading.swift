@@ -9,10 +9,9 @@ struct Reading {
     let problems: [String]
 
     init(
-        _ yaml: String, environment: [String: String] = [:], registry: StageRegistry = StageRegistry(),
-        checkProperty: @escaping Configuration.PropertyCheck = { _, _, _ in nil }
+        _ yaml: String, environment: [String: String] = [:], registry: StageRegistry = StageRegistry()
     ) {
-        let source = ConfigurationSource(registry: registry, environment: environment, checkProperty: checkProperty)
+        let source = ConfigurationSource(registry: registry, environment: environment)
         do throws(ProgramError) {
             configuration = try source.read(Array(yaml.utf8), name: "f.yaml", folder: "/etc/pushmill")
             problems = []

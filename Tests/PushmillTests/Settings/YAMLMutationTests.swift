@@ -16,7 +16,7 @@ struct YAMLMutationTests {
     @Test("Nothing that bytes can say is a crash: there is a configuration, or there are problems", arguments: 1...4)
     func mutations(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        let source = ConfigurationSource(registry: StageRegistry(), environment: [:], checkProperty: { _, _, _ in nil })
+        let source = ConfigurationSource(registry: StageRegistry(), environment: [:])
         var outcomes = (configurations: 0, problems: 0)
         for _ in 0..<1_000 {
             var bytes = Array(Example.text.utf8)

@@ -84,7 +84,7 @@ struct YAMLTextTests {
               sasl.username: bob
               ssl.ca.location: ca.pem
               consumer: { ssl.key.password: geheim }
-              producer: { sasl.oauthbearer.client.secret: geheim }
+              producer: { ssl.certificate.pem: geheim }
             """
         let configuration = try #require(
             Reading(yaml, environment: ["PUSHMILL_KAFKA_SSL_KEYSTORE_PASSWORD": "geheim"]).configuration)

@@ -33,7 +33,7 @@ struct AbortedRecordsTests {
         }
         let source = try TopicRecords(TopicRange(topic: name), properties)
         var texts: [String?] = []
-        while case let some = try await source.next(100), !some.isEmpty { texts += some.map(\.payloadText) }
+        while case let some = try source.next(100), !some.isEmpty { texts += some.map(\.payloadText) }
         #expect(texts == ["one", "three"])
     }
 

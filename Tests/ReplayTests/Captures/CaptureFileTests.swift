@@ -30,8 +30,8 @@ struct CaptureFileTests {
         records[6].payload = nil
         records[7].key = nil
         records[8].payload = []
-        let file = try CaptureWriter(path: "\(folder.path)/\(name)")
-        for record in records { try file.add(Array(record.line.utf8)) }
+        let file = try ReportFile(path: "\(folder.path)/\(name)")
+        for record in records { try file.write(Array(record.line.utf8)) }
         #expect(folder.names == ["\(name).partial"])
         try file.close()
         #expect(folder.names == [name])
@@ -46,16 +46,16 @@ struct CaptureFileTests {
         let path = "\(folder.path)/capture.jsonl"
         try folder.write("half", to: "capture.jsonl.partial", mode: 0o666)
         try withoutFileMask {
-            let file = try CaptureWriter(path: path)
+            let file = try ReportFile(path: path)
             #expect(try folder.mode(of: "capture.jsonl.partial") == 0o600)
-            try file.add(Array(RecordEnvelope("x").line.utf8))
+            try file.write(Array(RecordEnvelope("x").line.utf8))
             try file.close()
         }
         #expect(try folder.mode(of: "capture.jsonl") == 0o600)
         // Nor does a link that somebody has put there lead to a file of theirs.
         let other = try folder.write("theirs", to: "other", mode: 0o666)
         try #require(symlink(other, "\(path).partial") == 0)
-        try CaptureWriter(path: path).close()
+        try ReportFile(path: path).close()
         #expect(try folder.read("other") == Array("theirs".utf8))
     }
 
@@ -78,9 +78,9 @@ struct CaptureFileTests {
     @Test("Compressed data that ends too early, or is damaged, is named with the line")
     func truncated() async throws {
         let path = "\(folder.path)/capture.jsonl.gz"
-        let file = try CaptureWriter(path: path)
+        let file = try ReportFile(path: path)
         for offset in 0..<5000 {
-            try file.add(Array(RecordEnvelope("\(offset * 7919)", offset: Int64(offset)).line.utf8))
+            try file.write(Array(RecordEnvelope("\(offset * 7919)", offset: Int64(offset)).line.utf8))
         }
         try file.close()
         let bytes = try folder.read("capture.jsonl.gz")

@@ -100,7 +100,7 @@ struct TopicRecordsTests {
     @Test("Following goes on where the range ended")
     func following() async throws {
         let source = try TopicRecords(range(), broker.properties)
-        while try await !source.next(1000).isEmpty {}
+        while try !source.next(1000).isEmpty {}
         try broker.publish([RecordEnvelope("late", partition: 1)], to: "events")
         var late: [RecordEnvelope] = []
         while late.isEmpty { late = try source.follow(milliseconds: 100) }
@@ -110,21 +110,22 @@ struct TopicRecordsTests {
 
     @Test("A capture stops at its limit, and when it is told to")
     func limits() async throws {
-        func capture(_ limit: Int, isOver: @escaping (Int) -> Bool = { _ in false }) async throws -> [String] {
-            var settings = Capture.Settings()
-            settings.limit = limit
-            settings.follows = true
+        func captured(_ limit: Int, isOver: @escaping (Int) -> Bool = { _ in false }) async throws -> [String] {
+            var capture = Capture()
+            capture.limit = limit
+            capture.follows = true
             var lines: [String] = []
             var seen = 0
-            let count = try await Capture(try TopicRecords(range(), broker.properties), settings).run(
+            let count = try capture.run(
+                try TopicRecords(range(), broker.properties),
                 write: { bytes throws(ReplayError) in
                     lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) }
                 }, isOver: { isOver(seen) }, progress: { seen = $0 })
             #expect(count == lines.count)
             return lines
         }
-        #expect(try await capture(13).count == 13)
-        #expect(try await capture(.max, isOver: { $0 == 20 }).count == 20)
+        #expect(try await captured(13).count == 13)
+        #expect(try await captured(.max, isOver: { $0 == 20 }).count == 20)
     }
 
     @Test("kcat's lines are read as our own, and a binary value survives both")

@@ -31,14 +31,13 @@ struct RedriveTests {
         return record
     }
 
-    private func redrive(_ change: (inout Redrive.Settings) -> Void = { _ in }) async throws -> Redrive.Tally {
-        var settings = Redrive.Settings()
-        settings.isDry = false
-        change(&settings)
+    private func redrive(_ change: (inout Redrive) -> Void = { _ in }) async throws -> Redrive.Tally {
+        var redrive = Redrive()
+        redrive.isDry = false
+        change(&redrive)
         let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
-        let redrive = try Redrive(
-            source, inputs: ["events"], journal: "\(folder.path)/journal", settings: settings)
-        return try await redrive.run(broker.properties)
+        return try await redrive.run(
+            source, to: ["events"], journal: "\(folder.path)/journal", broker.properties)
     }
 
     private func input() async throws -> [RecordEnvelope] { try await broker.read(TopicRange(topic: "events")) }

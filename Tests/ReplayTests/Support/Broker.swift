@@ -51,7 +51,7 @@ struct Broker {
         let source = try TopicRecords(range, properties, timeIndex: timeIndex)
         var records: [RecordEnvelope] = []
         while true {
-            let some = try await source.next(100)
+            let some = try source.next(100)
             if some.isEmpty { return records }
             records += some
         }

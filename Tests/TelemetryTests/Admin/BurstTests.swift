@@ -8,11 +8,10 @@ import Testing
     func burst() async throws {
         let test = try TestServer()
         let renderings = Atomic(0)
-        test.registry.add(
-            MeasuredFamily(MetricDescription(.gauge, "test_renderings", "Test.")) {
-                renderings.add(1, ordering: .relaxed)
-                return [.init(1)]
-            })
+        test.registry.measure(MetricDescription(.gauge, "test_renderings", "Test.")) {
+            renderings.add(1, ordering: .relaxed)
+            return [.init(1)]
+        }
         let clock = ContinuousClock()
         let time = try clock.measure {
             for _ in 0..<20 {

@@ -14,10 +14,10 @@ import Testing
     }
 
     /// The numbers of the lines that can be read now, and the step that ended it.
-    private func numbers(_ stream: LogStream, buffer size: Int = 4_096) -> ([Int], AdminStreamStep) {
+    private func numbers(_ stream: LogStream, buffer size: Int = 4_096) -> ([Int], LogStream.Step) {
         var bytes: [UInt8] = []
         while true {
-            var step = AdminStreamStep.end
+            var step = LogStream.Step.end
             bytes += [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
                 step = stream.read(into: UnsafeMutableRawBufferPointer(buffer), isQuiet: false)
                 if case .wrote(let written) = step { count = written }

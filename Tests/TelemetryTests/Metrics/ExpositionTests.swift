@@ -20,10 +20,9 @@ import Testing
         histogram.shard(0).observe(nanoseconds: 1_001)
         histogram.shard(1).observe(nanoseconds: -5)
         histogram.observe(nanoseconds: 3_000_000_000)
-        registry.add(
-            MeasuredFamily(MetricDescription(.gauge, "test_rtt_seconds", "Round trip.", labels: [.broker])) {
-                [.init(0.25, "1"), .init(.infinity, "2"), .init(.nan, "3")]
-            })
+        registry.measure(MetricDescription(.gauge, "test_rtt_seconds", "Round trip.", labels: [.broker])) {
+            [.init(0.25, "1"), .init(.infinity, "2"), .init(.nan, "3")]
+        }
         return registry
     }
 
@@ -73,7 +72,7 @@ import Testing
     func empty() {
         let registry = MetricRegistry(shards: 0)
         _ = registry.counters("test_total", "None.")
-        registry.add(MeasuredFamily(MetricDescription(.gauge, "test_none", "None.")) { [] })
+        registry.measure(MetricDescription(.gauge, "test_none", "None.")) { [] }
         #expect(registry.render(.prometheus).isEmpty)
         #expect(String(decoding: registry.render(.openMetrics), as: UTF8.self) == "# EOF\n")
     }

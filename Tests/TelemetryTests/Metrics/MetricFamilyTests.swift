@@ -13,21 +13,6 @@ import Testing
         #expect(family.series("a") !== family.series("b"))
     }
 
-    @Test("A removed series is gone, its handle harmless, and a new one starts at zero")
-    func removal() {
-        let registry = MetricRegistry(shards: 1)
-        let family = registry.counters("test_total", "Test.", labels: .topic)
-        let shard = family.series("a").shard(0)
-        shard.add(7)
-        family.series("b").add(1)
-        family.remove("a")
-        family.remove("never was")
-        shard.add(1)
-        #expect(!text(registry).contains("topic=\"a\""))
-        #expect(text(registry).contains("test_total{topic=\"b\"} 1\n"))
-        #expect(family.series("a").value == 0)
-    }
-
     @Test("Shards, the shared part and scrapes at the same time lose no count")
     func concurrency() async {
         let registry = MetricRegistry(shards: 4)
@@ -51,7 +36,6 @@ import Testing
                 for number in 0..<50 {
                     family.series("\(number)").add()
                     _ = registry.render(.openMetrics)
-                    family.remove("\(number)")
                 }
             }
         }

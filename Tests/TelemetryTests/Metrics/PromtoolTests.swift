@@ -11,7 +11,6 @@ struct PromtoolTests {
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")
-        registry.addReadiness { [] }
         registry.addWork()
         metrics.consumed(topic: "in").add()
         let reloads = ReloadCounts()

@@ -28,7 +28,6 @@ struct ReferenceTests {
         let metrics = ServiceMetrics(
             registry: registry, stages: ["decrypt"], outcomes: ["modified"], deadLetterReasons: ["not-json"])
         registry.addProcess(log: Log(), version: "1")
-        registry.addReadiness { [] }
         registry.addWork()
         registry.addReloads(ReloadCounts()) { ["/etc/keys.json"] }
         _ = (metrics.consumed(topic: "in"), metrics.stages[0].results("ok"))

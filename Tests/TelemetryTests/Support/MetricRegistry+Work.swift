@@ -1,15 +1,21 @@
 import PushmillTelemetry
 
 extension MetricRegistry {
-    /// What an engine would tell.
+    /// What is asked for of an engine, its partitions and folders.
     func addWork() {
-        addInFlight { (5, 900) }
-        addBacklog { [("in", 3, 7, 2.5), ("in", 4, nil, 0)] }
-        addPaused { [("in", 3, true)] }
-        addRestoreLeft { 0 }
-        addBusy { [1.5] }
-        addMedia { [MediaFigures(path: "/media", bytes: 7, limit: 4000, free: 1000, refusals: 2)] }
-        addProducerQueue { (2, 60) }
-        addBrokerRoundTrips { [("producer", 1, 0.002)] }
+        measure(.ready) { [.init(0)] }
+        measure(.inFlightMessages) { [.init(5)] }
+        measure(.inFlightBytes) { [.init(900)] }
+        measure(.lag) { [.init(7, "in", "3")] }
+        measure(.oldestUnfinished) { [.init(2.5, "in", "3")] }
+        measure(.paused) { [.init(1, "in", "3")] }
+        measure(.restoreLeft) { [.init(0)] }
+        measure(.busy) { [.init(1.5, "0")] }
+        for family: MetricDescription in [.mediaBytes, .mediaLimit, .mediaFree, .mediaRefused] {
+            measure(family) { [.init(7, "/media")] }
+        }
+        measure(.producerQueueMessages) { [.init(2)] }
+        measure(.producerQueueBytes) { [.init(60)] }
+        measure(.brokerRoundTrip) { [.init(0.002, "producer", "1")] }
     }
 }

@@ -5,7 +5,7 @@ package final class HTMLReport: ReplayReport {
     static let limit = 50_000
     private static let chunk = 500
 
-    private var file: ReportFile
+    private let file: ReportFile
     private var changes: [UInt8] = []
     private var count = 0
 
@@ -17,16 +17,14 @@ package final class HTMLReport: ReplayReport {
     package func add(_ change: RecordChange) throws(ReplayError) {
         guard count < Self.limit else { return }
         if !changes.isEmpty { changes.append(UInt8(ascii: ",")) }
-        changes += change.json.object
+        changes += change.json
         count += 1
         if count.isMultiple(of: Self.chunk) { try flush() }
     }
 
     package func finish(_ summary: ReplaySummary) throws(ReplayError) {
         try flush()
-        var members = summary.json
-        members.add("shown", count)
-        try write(members.object, id: "summary")
+        try write(ReplayTotals(summary, shown: count).json, id: "summary")
         try file.write(ReportPage.foot)
         try file.close()
     }

@@ -1,51 +1,53 @@
-import PushmillKafka
-import PushmillPayload
+package import PushmillKafka
+package import PushmillPayload
 
-/// Publishes letters to where they came from: the same partition, as long as the topic has it, so that a recipient's
-/// events stay in one.
-final class RedriveSender {
+/// Publishes records where they say: to the partition, as long as the topic has it, so that a recipient's events stay in
+/// one.
+package final class RecordSender {
     private let producer: Producer
     private var topics: [String: (topic: ProducerTopic, partitions: Int)] = [:]
-    /// Sent and not settled yet.
-    private var waiting: [RecordEnvelope] = []
-    private var reports: [DeliveryReport] = []
+    /// For each record that is sent and not settled yet.
     private var isAcknowledged: [Bool] = []
+    private var reports: [DeliveryReport] = []
     private var answers = 0
     private var failure: KafkaError?
 
-    init(_ properties: ClientProperties) throws(ReplayError) {
+    package init(_ properties: ClientProperties) throws(ReplayError) {
         producer = try asked("sending") { () throws(KafkaError) in try Producer(properties, log: { _, _, _ in }) }
     }
 
-    func send(_ letter: DeadLetter) throws(ReplayError) {
-        let record = letter.restored
+    /// `name` is what errors call the record.
+    package func send(_ record: RecordEnvelope, as name: String) throws(ReplayError) {
         let (topic, partitions) = try topic(record.topic)
         let partition = Int(record.partition) < partitions ? record.partition : nil
         while true {
-            switch publish(record, to: topic, partition, number: UInt64(waiting.count)) {
-            case .queued:
-                waiting.append(letter.record)
-                isAcknowledged.append(false)
-                return
+            switch publish(record, to: topic, partition, number: UInt64(isAcknowledged.count)) {
+            case .queued: return isAcknowledged.append(false)
             case .full: poll()
-            case .refused(let error): throw .kafka(doing: "sending \(letter.record.place)", error)
+            case .refused(let error): throw .kafka(doing: "sending \(name)", error)
             }
         }
     }
 
-    /// Waits until all that was sent is acknowledged or refused; gives the letters that are acknowledged.
-    func settle() -> [RecordEnvelope] {
-        while answers < waiting.count { poll() }
+    /// Waits until all that was sent is acknowledged or refused, and no longer than so many tenths of a second for the next
+    /// answer; says of each record whether it is acknowledged, in the order of sending.
+    package func settle(patience: Int = .max) -> [Bool] {
+        var waited = 0
+        while answers < isAcknowledged.count, waited < patience {
+            let before = answers
+            poll()
+            waited = answers > before ? 0 : waited + 1
+        }
+        if answers < isAcknowledged.count { failure = failure ?? .unanswered }
         defer {
-            waiting.removeAll()
             isAcknowledged.removeAll()
             answers = 0
         }
-        return zip(waiting, isAcknowledged).compactMap { $1 ? $0 : nil }
+        return isAcknowledged
     }
 
-    /// Throws what a letter was refused for.
-    func check() throws(ReplayError) {
+    /// Throws what a record was refused for.
+    package func check() throws(ReplayError) {
         if let failure { throw .kafka(doing: "sending", failure) }
     }
 

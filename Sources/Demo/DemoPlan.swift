@@ -1,0 +1,54 @@
+import PushmillKafka
+
+/// How sample events are fed to a service.
+package struct DemoPlan: Sendable {
+    /// nil for as many as there is time for.
+    package var events: Int?
+    /// Events a second.
+    package var rate = 10
+    /// nil for as long as it takes.
+    package var time: Duration?
+    /// Only the summary.
+    package var isQuiet = false
+
+    /// How long results are waited for.
+    private static let patience = Duration.seconds(15)
+
+    package init() {}
+
+    /// Returns when the plan is fulfilled and everything has come out that does, or when `isOver`. Blocks. `show` is given
+    /// each result, to be printed.
+    package func run(
+        servers: String, board: DemoBoard, until isOver: () -> Bool, show: (String) -> Void
+    ) throws -> DemoSummary {
+        let feed = try DemoFeed(servers: servers)
+        let results = try DemoResults(servers: servers)
+        let clock = ContinuousClock()
+        let start = clock.now
+        var lastArrival = start
+        var summary = DemoSummary()
+        while !isOver() {
+            let passed = clock.now - start
+            let due = min(events ?? .max, Int(passed / .seconds(1) * Double(rate)) + 1)
+            let hasTime = time.map { passed < $0 } ?? true
+            while hasTime, summary.sent < due, !isOver() {
+                try feed.send()
+                summary.sent += 1
+                lastArrival = clock.now
+            }
+            feed.poll()
+            for record in results.poll() {
+                defer { record.destroy() }
+                guard let (event, sent) = feed.take(record) else { continue }
+                lastArrival = clock.now
+                let result = DemoResult(event, record)
+                summary.add(result, time: lastArrival - sent)
+                board.add(result)
+                if !isQuiet { show(result.text) }
+            }
+            let isFed = !hasTime || summary.sent == events
+            if isFed, summary.count == summary.sent || clock.now - lastArrival > Self.patience { break }
+        }
+        return summary
+    }
+}
