@@ -209,9 +209,13 @@ private enum OwnMemory {
             let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
             // The address sanitizer's notes on memory are far larger than it.
             guard line.contains(" rw-p "), ends.count == 2, ends[1] - ends[0] < 1 << 32 else { continue }
-            for start in stride(from: ends[0], to: ends[1], by: buffer.count - text.count) {
+            var start = ends[0]
+            while start < ends[1] {
                 let count = pread(memory, &buffer, min(buffer.count, ends[1] - start), start)
                 if count > 0, buffer.withUnsafeBytes({ find(text, in: $0.prefix(count)) }) { return true }
+                // Another thread may have given a page back meanwhile: what is behind it is looked at too.
+                start += count <= 0 ? Int(getpagesize()) : count
+                if count == buffer.count { start -= text.count }
             }
         }
         return false
