@@ -160,4 +160,33 @@ struct NotificationContentTests {
         #expect(strings == ["a\n", nil])
         #expect(content.localizationArguments(of: .body) == nil)
     }
+
+    @Test("finds the usual members however their names are spelled, and the last of a name")
+    func spelledNames() throws {
+        var content = try NotificationContent(
+            #"{"a\u0070s":{"\u0061lert":{"bod\u0079":"a","body":"b","loc-ke\u0079":"K"},"mutabl\u0065-content":1}}"#)
+        #expect(content.isMutable && content.body == "b" && content.localizationKey(of: .body) == "K")
+        content.body = "c"
+        #expect(content.body == "c" && content.localizationKey(of: .body) == nil)
+        content.body = nil
+        #expect(content.rendered == #"{"a\u0070s":{"\u0061lert":{},"mutabl\u0065-content":1}}"#)
+    }
+
+    @Test("A copy stays as it is when the original is changed, undone or read anew, and the other way round")
+    func copies() throws {
+        let json = #"{"aps":{"alert":{"title":"a","body":"b"}}}"#
+        var content = try NotificationContent(json)
+        let untouched = content.mark()
+        let first = content
+        content.title = "c"
+        var second = content
+        second.body = "d"
+        content.rollback(to: untouched)
+        #expect(first.rendered == json && content.rendered == json)
+        #expect(second.rendered == #"{"aps":{"alert":{"title":"c","body":"d"}}}"#)
+        try content.read(#"{"aps":{"alert":"e"}}"#)
+        #expect(first.title == "a" && second.title == "c" && content.body == "e")
+        second.rollback(to: untouched)
+        #expect(second.rendered == json && content.body == "e")
+    }
 }
