@@ -73,7 +73,10 @@ struct KeyCommandTests {
     }
 
     /// (trust 7)
-    @Test("Nothing of a key that was made, or of the set that it was added to, stays in memory", arguments: ["k", "d"])
+    // One after the other: who looks through memory copies what another one is about to wipe.
+    @Test(
+        "Nothing of a key that was made, or of the set that it was added to, stays in memory", .serialized,
+        arguments: ["k", "d"])
     func wiped(member: String) async throws {
         let keys = try KeyFolder()
         for name in ["a", "b"] {
