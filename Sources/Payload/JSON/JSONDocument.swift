@@ -46,7 +46,7 @@ public struct JSONDocument: Sendable {
     /// Overwrites the text read, for secrets; nothing can be asked of it from then on. Copies keep theirs.
     package mutating func wipe() {
         unshare()
-        explicit_bzero(bytes, storage.bytes.count)
+        storage.bytes.wipe()
     }
 
     mutating func unshare() {

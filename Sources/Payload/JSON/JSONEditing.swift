@@ -1,6 +1,7 @@
 extension JSONDocument {
     /// A point to which edits can be undone.
     public struct Mark: Sendable {
+        let reading: UInt64
         let bytes: Int
         let records: Int
         let journal: Int
@@ -9,11 +10,14 @@ extension JSONDocument {
     public var isEdited: Bool { storage.journal.count > 0 }
 
     public func mark() -> Mark {
-        Mark(bytes: storage.bytes.count, records: storage.records.count, journal: storage.journal.count)
+        Mark(
+            reading: storage.reading, bytes: storage.bytes.count, records: storage.records.count,
+            journal: storage.journal.count)
     }
 
-    /// Undoes every edit since the mark. The mark must be of this document as last read.
+    /// Undoes every edit since the mark. One of another reading undoes nothing.
     public mutating func rollback(to mark: Mark) {
+        guard mark.reading == storage.reading else { return }
         guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }
         unshare()
         var last = storage.journal.count

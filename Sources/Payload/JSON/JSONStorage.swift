@@ -16,6 +16,8 @@ final class JSONStorage: @unchecked Sendable {
     /// Each record as it was before a change, in order.
     @exclusivity(unchecked) var journal = Region<JSONChange>(capacity: 32)
     @exclusivity(unchecked) var sourceCount = 0
+    /// Of the text read last: no other has this number.
+    @exclusivity(unchecked) private(set) var reading = UInt64.random(in: .min ... .max)
 
     /// Of the empty object.
     init() { clear() }
@@ -25,6 +27,7 @@ final class JSONStorage: @unchecked Sendable {
         records.append(other.records.base, count: other.records.count)
         journal.append(other.journal.base, count: other.journal.count)
         sourceCount = other.sourceCount
+        reading = other.reading
     }
 
     func clear() {
@@ -40,6 +43,7 @@ final class JSONStorage: @unchecked Sendable {
         records.clear(keeping: Self.keptCapacity)
         bytes.clear(keeping: Self.keptCapacity)
         sourceCount = source.count
+        reading &+= 1
         // Where it grew on the way, it would leave copies of the text behind, which may hold keys.
         bytes.reserve(source.count + JSONDocument.padding + 1)
         if let text = source.baseAddress {
@@ -82,6 +86,7 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
     private mutating func move(to capacity: Int) {
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
         larger.update(from: base, count: count)
+        wipe()
         base.deallocate()
         base = larger
         self.capacity = capacity
@@ -102,6 +107,9 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
 
     /// What was written behind the last element, in memory reserved before, belongs to them.
     mutating func take(_ more: Int) { count += more }
+
+    /// Overwrites all of the memory, which may have held secrets.
+    func wipe() { explicit_bzero(base, capacity * MemoryLayout<Element>.stride) }
 
     /// The elements behind the first `count` go; where there are fewer, nothing.
     mutating func cut(to count: Int) { self.count = min(self.count, count) }

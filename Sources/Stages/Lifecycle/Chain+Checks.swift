@@ -3,8 +3,7 @@ import PushmillPayload
 /// Whether what the chain has made can be shown, and what is published instead.
 extension Chain {
     func finish(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
-        // Without an edit the gate has found it.
-        guard !content.isEdited || content.hasAlertText else { return original(delivery, &content) }
+        guard content.hasAlertText else { return original(delivery, &content) }
         if delivery.write(content) > delivery.sizeLimit {
             guard content.shorten(toFit: delivery.sizeLimit) else { return original(delivery, &content) }
             _ = delivery.write(content)

@@ -24,6 +24,22 @@ struct JSONEditingTests {
         #expect(document.text == expected)
     }
 
+    @Test("undoes nothing by a mark of another document, or of what was read before")
+    func otherMark() throws {
+        let pointer = try #require(JSONPointer("/a"))
+        var document = try JSONDocument(#"{"a":1,"b":[1,2,3]}"#)
+        let other = try JSONDocument("{}").mark()
+        document.set(2, at: pointer)
+        document.rollback(to: other)
+        #expect(document.text == #"{"a":2,"b":[1,2,3]}"#)
+        let former = document.mark()
+        let json = #"{"a":"x","b":{"c":[true,false]}}"#
+        try Array(json.utf8).withUnsafeBytes { (bytes) throws(PayloadError) in try document.read(bytes) }
+        document.set(3, at: pointer)
+        document.rollback(to: former)
+        #expect(document.text == #"{"a":3,"b":{"c":[true,false]}}"#)
+    }
+
     @Test(
         "leaves the document alone where an edit is not possible",
         arguments: ["", "/s/x", "/n/0", "/l/7", "/l/x", "/l/-1", "/l/01"])
