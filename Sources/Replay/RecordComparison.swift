@@ -84,7 +84,7 @@ package struct RecordSide: Sendable, Equatable, Encodable {
     package init(_ record: RecordEnvelope) {
         key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         outcome = record.text("pushmill-outcome") ?? ""
-        app = record.text("apns-topic")
+        app = record.text("apns-topic").flatMap { $0.isEmpty ? nil : $0 }
         guard let content = NotificationContent(record) else { return }
         title = content.shown(.title)
         subtitle = content.shown(.subtitle)

@@ -24,6 +24,7 @@ extension Shard where Ports: ~Copyable {
         guard !batch.isEmpty else { return }
         // By now the memory of the first messages is here.
         if settings.counts { loadAccounts() }
+        for next in 0..<Self.prepareDistance { prepare(next) }
         runBatch()
     }
 
@@ -134,8 +135,8 @@ extension Shard where Ports: ~Copyable {
                 if isCurrent(entry) { run(entry) }
             } else if batchNext < batch.count {
                 let entry = batch[batchNext]
+                prepare(batchNext + Self.prepareDistance)
                 batchNext += 1
-                prepareAhead()
                 if isCurrent(entry), !waits(entry) { run(entry) }
             } else {
                 return
@@ -143,8 +144,8 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    private func prepareAhead() {
-        let next = batchNext + Self.prepareDistance
+    /// The message's turn comes soon.
+    private func prepare(_ next: Int) {
         if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
     }
 

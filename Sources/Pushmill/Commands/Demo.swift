@@ -23,7 +23,9 @@ extension Command {
             try await feed(plan, servers, board, console)
             return .success
         }
-        let folder = try ScratchFolder("pushmill-demo", files: DemoFiles.all)
+        let folder = try explaining("the demo's files cannot be written") {
+            try ScratchFolder("pushmill-demo", files: DemoFiles.all)
+        }
         defer { withExtendedLifetime(folder) {} }
         let configuration = try invocation.demoConfiguration(folder.path)
         let service = try await Service(

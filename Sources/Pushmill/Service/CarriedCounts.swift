@@ -8,6 +8,9 @@ import PushmillTelemetry
 /// Counts of the format before this one. What was an instance's own goes into the changelog, once, where that says nothing
 /// of an account; what was a copy of the changelog is of no use any more.
 struct CarriedCounts {
+    private static let attempts = 120
+    private static let signalTime: Int64 = 500_000_000
+
     let changelog: String
     let settings: EngineSettings
     let log: Log
@@ -41,13 +44,33 @@ struct CarriedCounts {
 
     /// Whom the changelog knows has newer counts there.
     private func leaveOutKnown(_ counts: inout [Int32: [[UInt8]: Int32]]) throws {
-        var range = TopicRange(topic: changelog)
-        range.partitions = Array(counts.keys)
-        let known = try TopicRecords(range, settings.consumer)
-        while case let batch = try known.next(10_000), !batch.isEmpty {
-            for record in batch {
-                if let key = record.key { counts[record.partition]?[key] = nil }
+        let signal = WakeSignal()
+        var properties = settings.consumer
+        properties["group.instance.id"] = nil
+        let reader = try ChangelogReader(changelog, properties, signal: signal, log: { _, _, _ in })
+        try reader.replicate(counts.keys.map { ($0, Position.beginning) })
+        var open = Set(counts.keys)
+        var idle = 0
+        while !open.isEmpty {
+            var hasSome = false
+            _ = reader.poll(limit: 10_000) { event in
+                hasSome = true
+                switch event {
+                case .record(let record):
+                    if let key = record.key { counts[record.partition]?[Array(key)] = nil }
+                // Not before an open transaction: what is in it is known too.
+                case .end(let partition, _, let isWhole): if isWhole { open.remove(partition) }
+                case .outOfLog(let partition): open.remove(partition)
+                case .failed: break
+                }
             }
+            if hasSome {
+                idle = 0
+                continue
+            }
+            idle += 1
+            guard idle < Self.attempts else { throw KafkaError("the changelog cannot be read") }
+            signal.wait(nanoseconds: Self.signalTime)
         }
     }
 

@@ -60,17 +60,11 @@ package final class LocalizeStage: ImmediateStage {
         for index in localeSources.indices {
             if let choice = localeSources[index].withBytes(content, context, { choose($0) }) { return choice }
         }
-        return current.withLock { current in
-            refresh(&current)
-            return current.defaultChoice
-        }
+        return withCurrent { $0.defaultChoice }
     }
 
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
-        let known = current.withLock { current in
-            refresh(&current)
-            return current.choices[UnsafeRawBufferPointer(wishes)]
-        }
+        let known = withCurrent { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
         let catalog = current.withLock { $0.catalog }
         let choice = catalog.choice(for: wishes)
@@ -80,8 +74,12 @@ package final class LocalizeStage: ImmediateStage {
         return choice
     }
 
-    private func refresh(_ current: inout Current) {
-        if current.version != file.version { current = Current(file) }
+    /// Where the catalog was read again, every lane lets go of the old one, whether a thread uses that lane or not.
+    private func withCurrent<R: Sendable>(_ body: (inout Current) -> R) -> R {
+        let result: R? = current.withLock { $0.version == file.version ? body(&$0) : nil }
+        if let result { return result }
+        current.forEach { $0 = Current(file) }
+        return current.withLock(body)
     }
 }
 

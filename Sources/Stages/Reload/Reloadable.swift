@@ -22,8 +22,8 @@ package enum ReloadOutcome: Sendable, Equatable {
     case failed(String)
 }
 
-/// A value read from a file or folder, and read again when that changes. It is replaced as a whole: readers keep the
-/// value that they took, and one that cannot be read leaves the old one in force.
+/// A value read from a file or folder, and read again when that changes. It is replaced as a whole, for one lane of threads
+/// after the other: readers keep the value that they took, and one that cannot be read leaves the old one in force.
 @usableFromInline
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
@@ -53,7 +53,8 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
 
     package var value: Value { current.withLock { $0 } }
 
-    /// Lends the value: who takes it counts it, which all threads do in one place. A replacement waits for the body.
+    /// Lends the value under the lock of the thread's lane: who takes it counts it, which all threads do in one place. A
+    /// replacement waits for the body, which asks for no value of this file.
     @inlinable
     package func withValue<R: Sendable>(_ body: (Value) -> R) -> R { current.withLock { body($0) } }
 
@@ -78,9 +79,12 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         }
         guard isDue else { return .unchanged }
         do {
-            let value = try read(path, value)
+            let before = value
+            let value = try read(path, before)
             current.forEach { $0 = value }
             changes.add(1, ordering: .releasing)
+            // It goes here, and not under the lock of a lane.
+            withExtendedLifetime(before) {}
             return .reloaded
         } catch {
             return .failed("\(error)")

@@ -73,12 +73,6 @@ struct KeyIndex: ~Copyable, Sendable {
         place(UInt64(hash) << 32 | UInt64(truncatingIfNeeded: entry + 1))
     }
 
-    /// Gives the key of an entry another number.
-    mutating func renumber(_ hash: UInt32, _ entry: Int, to new: Int) {
-        guard let at = cell(of: entry, hash) else { return }
-        cells[at] = UInt64(hash) << 32 | UInt64(truncatingIfNeeded: new + 1)
-    }
-
     mutating func remove(_ hash: UInt32, _ entry: Int) {
         guard var hole = cell(of: entry, hash) else { return }
         count -= 1

@@ -51,6 +51,17 @@ struct LocalizeStageTests {
         #expect(published?.stages == "localize=ok")
     }
 
+    @Test("A catalog that was read again is let go of with the next message, whichever threads have used it")
+    func letGo() async {
+        let chain = chain()
+        weak var old = file.value
+        _ = await Message(payload(#""loc-key":"NEWS""#)).publish(chain)
+        #expect(old != nil)
+        #expect(file.reload(.request) == .reloaded)
+        _ = await Message(payload(#""loc-key":"NEWS""#)).publish(chain)
+        #expect(old == nil)
+    }
+
     @Test(
         "What cannot be localized stays for the device, with a reason",
         arguments: [
