@@ -38,7 +38,8 @@ extension EndToEnd {
                 // Refused are the batch as a whole and then, of its records each alone, the 501st.
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "2s")]
+                // Longer than a busy machine takes to join: a checkpoint would split the first batch.
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "10s")]
                 configuration.producer[0] = ("linger.ms", "2000")
                 let service = try scene.start(configuration)
                 let letters = try await scene.deadLetters.wait(count: 1)

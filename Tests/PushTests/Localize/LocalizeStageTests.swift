@@ -54,7 +54,7 @@ struct LocalizeStageTests {
     @Test("A catalog that was read again is let go of with the next message, whichever threads have used it")
     func letGo() async {
         let chain = chain()
-        weak var old = file.value
+        weak let old = file.value
         _ = await Message(payload(#""loc-key":"NEWS""#)).publish(chain)
         #expect(old != nil)
         #expect(file.reload(.request) == .reloaded)
