@@ -34,7 +34,7 @@ struct JSONEditingTests {
         #expect(document.text == #"{"a":2,"b":[1,2,3]}"#)
         let former = document.mark()
         let json = #"{"a":"x","b":{"c":[true,false]}}"#
-        try Array(json.utf8).withUnsafeBytes { (bytes) throws(PayloadError) in try document.read(bytes) }
+        try Array(json.utf8).withUnsafeBytes { try document.read($0) }
         document.set(3, at: pointer)
         document.rollback(to: former)
         #expect(document.text == #"{"a":3,"b":{"c":[true,false]}}"#)
