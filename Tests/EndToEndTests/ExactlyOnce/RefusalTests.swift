@@ -39,7 +39,7 @@ extension EndToEnd {
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
                 // Longer than a busy machine takes to join: a checkpoint would split the first batch.
-                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "10s")]
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "4s")]
                 configuration.producer[0] = ("linger.ms", "2000")
                 let service = try scene.start(configuration)
                 let letters = try await scene.deadLetters.wait(count: 1)
