@@ -1,8 +1,9 @@
+import PushmillKafka
 import PushmillStages
+import PushmillStores
 
-/// Brings what is done to the group, one checkpoint after the other. Two ways lead to an end: a commit, before which the
-/// changelog is acknowledged; or a transaction that holds outputs, changelog and offsets. The shard performs each action
-/// and tells what came of it.
+/// Brings what is done to the group, one checkpoint after the other. Two ways lead to an end: a commit; or a transaction
+/// that holds outputs, changelog and offsets. The shard performs each action and tells what came of it.
 struct Checkpoint {
     enum State: Equatable {
         // At least once.
@@ -10,15 +11,12 @@ struct Checkpoint {
         /// The group is to answer the commit until then, or it is made again.
         case committing(until: Instant)
 
-        // Both: the changelog's records of the cut are on their way.
-        case storing
-
         // Transactions.
         case starting(from: Instant)
         case beginning(from: Instant)
         /// Outputs are published into it.
         case open
-        /// No output more; what was published is awaited.
+        /// No output more; what was published is awaited, and changes of counts.
         case closing
         case addingOffsets
         case ending(from: Instant)
@@ -29,29 +27,39 @@ struct Checkpoint {
 
     enum Action: Equatable {
         case none
-        /// One moment: marks of all that is dirty, and the changes that go with them. Changes are to be published.
-        case cut
+        /// Marks are made of all that is dirty, and the group is asked to take them.
         case commit
-        /// The cut comes to nothing: its marks and, but for those that are stored, its changes belong to the next.
-        case putBack
-        /// The changelog of some partitions does not answer: what is theirs is left out.
-        case setAside
-        /// No answer came: what the changelog has stays, and the offsets belong to the next one.
+        /// No answer came: the offsets belong to the next one.
         case giveUpCommit
         case initialize
         case begin
         /// Send at once what waits for its batch.
         case flush
+        /// Marks are made of all that is dirty, for the transaction.
+        case mark
         case addOffsets
         case endTransaction
+        /// The marks come to nothing.
+        case dropMarks
         case abort
         /// Every partition goes back to its last commit.
         case rewind
         case replaceProducer
     }
 
+    /// How far a partition is at one moment.
+    struct Mark {
+        let partition: Int32
+        let epoch: UInt32
+        let place: TopicPartition
+        let snapshot: OffsetLedger.Snapshot
+        /// The last changelog record that was stored by then.
+        let lastStored: RecordPosition?
+
+        var position: Position { Position(place, offset: snapshot.offset, metadata: snapshot.metadata) }
+    }
+
     private static let answerPatience = Duration.milliseconds(1500)
-    private static let changelogPatience = Duration.seconds(2)
     private static let retryDelay = Duration.milliseconds(50)
     /// A group that does not know this member is about to tell it so.
     private static let refusalDelay = Duration.milliseconds(200)
@@ -65,10 +73,7 @@ struct Checkpoint {
     private(set) var ended: UInt32 = 0
     private var due = Instant.past
     private var wanted: UInt32 = 0
-    /// Changelog records of this checkpoint that are not answered.
-    private var changesUnanswered = 0
-    private var areChangesPublished = false
-    private(set) var hasFailed = false
+    private var hasFailed = false
     private var begun = Instant.past
     /// Transactions that were aborted one after the other.
     private var aborts = 0
@@ -82,6 +87,9 @@ struct Checkpoint {
     /// Outputs may be published: there is a transaction for them, or none is needed.
     var takesOutputs: Bool { !isTransactional || state == .open }
 
+    /// Changes of counts may be published.
+    var takesChanges: Bool { takesOutputs || state == .closing }
+
     /// The producer's name in the cluster is ours.
     var isInitialized: Bool {
         switch state {
@@ -90,10 +98,10 @@ struct Checkpoint {
         }
     }
 
-    /// A cut has been made and not ended.
+    /// Marks have been made, and it has not ended.
     var isUnderWay: Bool {
         switch state {
-        case .storing, .committing, .addingOffsets, .ending: true
+        case .committing, .addingOffsets, .ending: true
         default: false
         }
     }
@@ -104,34 +112,14 @@ struct Checkpoint {
         return wanted
     }
 
-    /// What is to be done now. `unanswered`: outputs that were published and not reported on.
+    /// What is to be done now. `unanswered`: outputs and changes that the brokers are not known to have.
     mutating func advance(now: Instant, isDirty: Bool, unanswered: Int) -> Action {
         switch state {
         case .idle:
             guard isDirty else { return endWithNothing() }
             guard now >= due || isWanted else { return .none }
-            return beginCut(now)
-        case .storing:
-            // The abort answers what nobody will send any more.
-            if isTransactional, hasFailed { return beginAbort(now) }
-            guard areChangesPublished,
-                changesUnanswered == 0 || !isTransactional && PlantedFault.isPlanted(.changelogAfterOffsets)
-            else {
-                guard !isTransactional, areChangesPublished, !hasFailed, now >= begun + Self.changelogPatience else {
-                    return .none
-                }
-                changesUnanswered = 0
-                return .setAside
-            }
-            if isTransactional {
-                state = .addingOffsets
-                return .addOffsets
-            }
-            guard !hasFailed else {
-                state = .idle
-                due = now + Self.retryDelay
-                return .putBack
-            }
+            number &+= 1
+            begun = now
             state = .committing(until: now + Self.answerPatience)
             return .commit
         case .committing(let until):
@@ -150,7 +138,9 @@ struct Checkpoint {
         case .closing:
             guard !hasFailed else { return beginAbort(now) }
             guard unanswered == 0 else { return .none }
-            return beginCut(now)
+            number &+= 1
+            state = .addingOffsets
+            return .mark
         case .addingOffsets: return .addOffsets
         case .ending(let from): return now < from ? .none : .endTransaction
         case .aborting(let from): return now < from ? .none : .abort
@@ -168,40 +158,16 @@ struct Checkpoint {
         return .none
     }
 
-    private mutating func beginCut(_ now: Instant) -> Action {
-        number &+= 1
-        begun = now
-        changesUnanswered = 0
-        areChangesPublished = false
-        if !isTransactional { hasFailed = false }
-        state = .storing
-        return .cut
-    }
-
     /// When `advance` has something to do, if nothing else happens.
     func wakeUp(isDirty: Bool) -> Instant {
         switch state {
-        case .idle, .open: hasFailed && isTransactional ? .past : isDirty ? (isWanted ? .past : due) : .never
+        case .idle, .open: hasFailed ? .past : isDirty ? (isWanted ? .past : due) : .never
         case .committing(let until): until
         case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from): from
         // The shard has times of its own for that.
-        case .replacing: .never
-        case .storing where isTransactional && hasFailed: .past
-        case .storing: areChangesPublished && !isTransactional ? begun + Self.changelogPatience : .never
-        case .closing: .never
+        case .replacing, .closing: .never
         case .addingOffsets: .past
         }
-    }
-
-    mutating func publishedChange() { changesUnanswered += 1 }
-
-    mutating func publishedAllChanges() { areChangesPublished = true }
-
-    /// A record of an earlier checkpoint says nothing any more.
-    mutating func answeredChange(of checkpoint: UInt32, failed: Bool) {
-        guard checkpoint == number, state == .storing else { return }
-        changesUnanswered = max(0, changesUnanswered - 1)
-        if failed { hasFailed = true }
     }
 
     /// The group's answer to the commit of that number. False when nobody waits for it any more.
@@ -258,32 +224,33 @@ struct Checkpoint {
 
     private mutating func abort(from time: Instant) -> Action {
         state = .aborting(from: time)
-        return .putBack
+        return .dropMarks
     }
 
     private mutating func beginAbort(_ now: Instant) -> Action {
-        let isCut = state == .storing
         aborts = min(aborts + 1, 6)
         // What has failed twice is likely to fail again: 0, 20, 40, ... 640 ms.
         state = .aborting(from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
-        return isCut ? .putBack : .none
+        return .none
     }
 
-    /// The producer will take nothing any more: another is made.
+    /// The producer will take nothing any more: another is made. A commit does without it.
     mutating func producerFailed(now: Instant) -> Action {
+        guard isTransactional else { return .none }
         if case .replacing = state { return .none }
-        let wasCut = isUnderWay
+        let wasUnderWay = isUnderWay
         state = .replacing(from: now)
-        return wasCut ? .putBack : .none
+        return wasUnderWay ? .dropMarks : .none
     }
 
     /// With transactions everything since the last commit has come to nothing, or is committed: the group is asked.
     mutating func replaced(_ works: Bool, now: Instant) {
+        guard isTransactional else { return }
         guard works else {
             state = .replacing(from: now + .milliseconds(500))
             return
         }
         hasFailed = false
-        state = isTransactional ? .starting(from: now) : .idle
+        state = .starting(from: now)
     }
 }

@@ -25,8 +25,6 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     let place: TopicPartition
     /// The number of its topic, as records carry it.
     let topic: UInt32
-    /// Which of this shard's assignments it is.
-    let assignment: UInt32
     var state: State
     /// Raised whenever what was taken before is void.
     var epoch: UInt32 = 1
@@ -58,19 +56,20 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var suspected: CountState?
     /// Of the last record taken, in milliseconds since 1970.
     var timestamp: Int64 = 0
-    /// Changelog records that are not answered.
-    var changesUnanswered = 0
-    /// The last changelog record that is known to be stored.
+    /// Counts that are settled and not in the changelog.
+    var changes = ChangeQueue()
+    /// The last changelog record that this shard is known to have stored.
+    var lastStored: RecordPosition?
+    /// How far the changelog is known: read, or written while the partition was this shard's.
     var changelogEnd: RecordPosition?
     /// What was not published of it by then is left to its next owner: nothing is sent again.
     var isGivenUp = false
     /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
     var transactionStart: Int64?
 
-    init(_ place: TopicPartition, topic: UInt32, assignment: UInt32, now: Instant) {
+    init(_ place: TopicPartition, topic: UInt32, now: Instant) {
         self.place = place
         self.topic = topic
-        self.assignment = assignment
         state = .asking(again: now)
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
@@ -78,7 +77,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Its ledger says how far it is.
     var isServed: Bool {
         switch state {
-        case .running, .seeking, .askingRange, .stalled, .draining: isRead
+        case .running, .seeking, .stalled, .draining: isRead
+        case .askingRange: isRead && hasPosition
         case .asking, .restoring, .gone: false
         }
     }
@@ -87,7 +87,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isBeginning: Bool {
         switch state {
         case .asking, .restoring: true
-        case .askingRange: !isRead
+        case .askingRange: !isRead || !hasPosition
         case .seeking, .running, .stalled, .draining, .gone: false
         }
     }
@@ -95,12 +95,30 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Something of it was published in the open transaction.
     var isInTransaction: Bool { transactionStart != nil }
 
-    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) }
+    /// What says of which log its counts are comes before it.
+    var needsCommit: Bool {
+        isServed && (mustCommit || ledger.isDirty) && (changes.rewrites == 0 || changes.unstored == 0)
+    }
+
+    /// Nothing that was taken is unfinished, or on its way to the changelog.
+    var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
+
+    mutating func noteStored(at offset: Int64) {
+        guard offset > lastStored?.offset ?? -1 else { return }
+        lastStored = RecordPosition(partition: place.partition, offset: offset)
+    }
+
+    /// The changelog is known up to there: the partition was this shard's all the time.
+    mutating func noteKnown(_ stored: RecordPosition?) {
+        guard let stored, stored.offset > changelogEnd?.offset ?? -1 else { return }
+        changelogEnd = stored
+    }
 
     /// What the changelog has goes to the disk. False when that failed; nothing is lost then.
     mutating func writeBehind() -> Bool {
         guard isRestored else { return true }
-        let end = changelogEnd
+        // What is to be written anew would not be found again by who reads on from there.
+        let end = changes.rewrites == 0 ? changelogEnd : nil
         return counts?.writeBehind(at: end) ?? true
     }
 
@@ -127,7 +145,6 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Numbers that were given out; those of partitions that are gone and have nothing in flight are given out again.
     private(set) var count = 0
     private var byTopic: [[Int32]] = []
-    private var assignments: UInt32 = 0
 
     init() { slots = .allocate(capacity: capacity) }
 
@@ -145,17 +162,18 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var indices: Range<Int32> { 0..<Int32(count) }
 
     mutating func insert(_ place: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
-        assignments &+= 1
         for index in indices where slots[Int(index)].state == .gone {
-            let epoch = slots[Int(index)].epoch
-            slots[Int(index)] = Partition(place, topic: topic, assignment: assignments, now: now)
+            let (epoch, changes) = (slots[Int(index)].epoch, slots[Int(index)].changes)
+            slots[Int(index)] = Partition(place, topic: topic, now: now)
             // Entries of the partition that had the number before are of an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
+            // What is answered late of that one is not taken for this one's.
+            slots[Int(index)].changes = changes
             enter(index, topic, place.partition)
             return index
         }
         if count == capacity { grow() }
-        (slots + count).initialize(to: Partition(place, topic: topic, assignment: assignments, now: now))
+        (slots + count).initialize(to: Partition(place, topic: topic, now: now))
         count += 1
         enter(Int32(count - 1), topic, place.partition)
         return Int32(count - 1)
@@ -167,6 +185,7 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         slots[Int(index)].state = .gone
         slots[Int(index)].epoch &+= 1
         slots[Int(index)].counts = nil
+        slots[Int(index)].changes.removeAll()
         slots[Int(index)].unfinished = 0
     }
 

@@ -77,6 +77,10 @@ extension Shard where Ports: ~Copyable {
             guard entries[entry].epoch == partitions[index].epoch else { continue }
             oldest[Int(index)] = min(oldest[Int(index)] ?? .max, time(of: entry))
         }
+        for index in partitions.indices {
+            guard let timestamp = partitions[index].changes.timestamp else { continue }
+            oldest[Int(index)] = min(oldest[Int(index)] ?? .max, timestamp)
+        }
         return oldest
     }
 

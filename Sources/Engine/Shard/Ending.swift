@@ -7,7 +7,7 @@ struct Ending {
         case running
         /// Nothing new is taken.
         case finishing(until: Instant)
-        /// What is unpublished was given up: answers to the rest.
+        /// Nothing is unpublished any more: until the rest is answered, and counts are stored.
         case answering(until: Instant)
         /// Until the checkpoint of this number has ended.
         case committing(UInt32, until: Instant)
@@ -76,13 +76,14 @@ extension Shard where Ports: ~Copyable {
         case .running, .ended: break
         case .finishing(let until):
             if entries.count == 0 {
-                commitLast()
+                ending.phase = .answering(until: min(ending.answeringEnd, now + Self.storingPatience))
+                advanceEnding()
             } else if now >= until {
                 giveUpUnpublished()
                 ending.phase = .answering(until: ending.answeringEnd)
             }
         case .answering(let until):
-            if entries.count == 0 || now >= until { commitLast() }
+            if entries.count == 0 && changesUnstored == 0 || now >= until { commitLast() }
         case .committing(let number, let until):
             guard hasCommitted(number) || now >= until else { return }
             // It may have gone without partitions whose changelog was slow.
@@ -121,6 +122,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private static var lastAborts: Int { 5 }
+    private static var storingPatience: Duration { .seconds(2) }
 
     private mutating func leave() {
         for index in partitions.indices where partitions[index].counts != nil {

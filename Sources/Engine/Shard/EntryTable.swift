@@ -138,19 +138,15 @@ struct EntryTable: ~Copyable {
         return index
     }
 
-    /// The tag of a changelog record: of a checkpoint, for a partition of the shard.
-    static func changeTag(_ checkpoint: UInt32, _ partition: Int32, epoch: UInt32) -> UInt64 {
-        changeBit | UInt64(epoch & 0x7FFF) << 48 | UInt64(UInt16(truncatingIfNeeded: partition)) << 32
-            | UInt64(checkpoint)
+    /// The tag of a changelog record: the number of a change, and of its partition.
+    static func changeTag(_ sequence: UInt32, _ partition: Int32) -> UInt64 {
+        changeBit | UInt64(UInt32(bitPattern: partition)) << 32 | UInt64(sequence)
     }
 
     /// nil for the tag of an entry.
-    static func change(ofTag tag: UInt64) -> (checkpoint: UInt32, partition: Int32, epoch: UInt32)? {
+    static func change(ofTag tag: UInt64) -> (sequence: UInt32, partition: Int32)? {
         guard tag & changeBit != 0 else { return nil }
-        return (
-            UInt32(truncatingIfNeeded: tag), Int32(truncatingIfNeeded: tag >> 32 & 0xFFFF),
-            UInt32(truncatingIfNeeded: tag >> 48 & 0x7FFF)
-        )
+        return (UInt32(truncatingIfNeeded: tag), Int32(truncatingIfNeeded: tag >> 32 & 0x7FFF_FFFF))
     }
 
     mutating func setName(_ name: UnsafeRawBufferPointer, of index: UInt32) {

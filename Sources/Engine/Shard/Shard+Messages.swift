@@ -8,7 +8,7 @@ extension Shard where Ports: ~Copyable {
     /// Messages may run: what comes of them can be published.
     var canRun: Bool {
         checkpoint.takesOutputs && retries.outputs.isIdle && mayPublish
-            && changes.count + cut.changes.count < entries.capacity * 4 + 10_000
+            && changesUnstored < entries.capacity * 4 + 10_000
     }
 
     var hasRoom: Bool {
@@ -120,7 +120,7 @@ extension Shard where Ports: ~Copyable {
     /// Reads on when the window has moved, and has room to spare.
     mutating func endStall(of index: Int32, at offset: Int64) {
         let ledger = partitions[index].ledger
-        guard partitions[index].changesUnanswered == 0,
+        guard partitions[index].changes.unstored == 0,
             ledger.inFlight == 0
                 || fits(offset, index, in: settings.metadataLimit / 4 * 3)
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
@@ -298,17 +298,15 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func settle(_ entry: UInt32) {
         let index = entries[entry].partition
-        _ = partitions[index].ledger.complete(entries[entry].offset)
         partitions[index].unfinished -= 1
-        isDirty = true
-        doneSinceCut += 1
-        guard entries[entry].hasChange else { return }
-        let account = entries[entry].account
-        partitions[index].counts?.release(account, entry: entry)
-        changes.add(
-            partition: index, entries[entry].account, entries[entry].counted,
-            timestamp: entries[entry].timestamp
-        ) { keys in entries.appendName(of: entry, to: &keys) }
+        if entries[entry].hasChange {
+            let account = entries[entry].account
+            partitions[index].counts?.release(account, entry: entry)
+            addChange(entry)
+            // At least once it is done when its count is stored.
+            guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }
+        }
+        done(entries[entry].offset, of: index)
     }
 
     mutating func remove(_ entry: UInt32) {

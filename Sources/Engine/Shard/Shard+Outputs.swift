@@ -47,13 +47,21 @@ extension Shard where Ports: ~Copyable {
 
     /// What an acknowledgement is about to change begins to come from memory.
     func prefetch(_ report: OutputReport<Ports.Output>) {
-        guard settings.counts, let entry = entries.index(ofTag: report.tag), entries[entry].hasChange else { return }
+        guard settings.counts else { return }
+        if let change = EntryTable.change(ofTag: report.tag) {
+            guard change.partition < partitions.count,
+                let account = partitions[change.partition].changes[change.sequence]?.account
+            else { return }
+            partitions[change.partition].counts?.prefetch(account)
+            return
+        }
+        guard let entry = entries.index(ofTag: report.tag), entries[entry].hasChange else { return }
         partitions[entries[entry].partition].counts?.prefetch(entries[entry].account)
     }
 
     mutating func handle(_ report: OutputReport<Ports.Output>) {
         if let change = EntryTable.change(ofTag: report.tag) {
-            return handleChange(report, of: change.checkpoint, change.partition, assignment: change.epoch)
+            return handleChange(report, change.sequence, of: change.partition)
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false

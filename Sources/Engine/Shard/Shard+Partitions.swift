@@ -10,6 +10,7 @@ extension Shard where Ports: ~Copyable {
     mutating func advancePartitions() {
         advanceRevocation()
         var asked: [TopicPartition] = []
+        let most = mostChanges
         for index in partitions.indices {
             switch partitions[index].state {
             case .asking(let again) where again <= now:
@@ -22,7 +23,7 @@ extension Shard where Ports: ~Copyable {
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .stalled(let offset): endStall(of: index, at: offset)
-            case .running where partitions[index].changesUnanswered > entries.capacity: stall(index)
+            case .running where partitions[index].changes.unstored > most: stall(index)
             default: break
             }
         }
@@ -109,6 +110,7 @@ extension Shard where Ports: ~Copyable {
                 return
             }
             partitions[index].incarnation = highest.incarnation
+            forgetRefusals(of: [partitions[index].place])
             beginIncarnation(index)
             return beginReading(index)
         }
@@ -169,7 +171,7 @@ extension Shard where Ports: ~Copyable {
         let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
-            if partitions[index].unfinished == 0, !partitions[index].isInTransaction {
+            if partitions[index].isDrained, !partitions[index].isInTransaction {
                 beginAnew(index, at: range.lowerBound)
             }
         } else if next < range.lowerBound {
@@ -214,6 +216,8 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
         partitions[index].range = nil
         partitions[index].epoch &+= 1
+        // They were of other records.
+        forgetRefusals(of: [partitions[index].place])
         if settings.counts { beginIncarnation(index) }
         partitions[index].ledger = OffsetLedger(startingAt: offset)
         partitions[index].committed = partitions[index].ledger.snapshot()
@@ -225,14 +229,8 @@ extension Shard where Ports: ~Copyable {
     /// Nobody's account says so in the changelog, before anything of the new log is committed.
     private mutating func beginIncarnation(_ index: Int32) {
         partitions[index].incarnation &+= 1
-        isDirty = true
-        let name = [UInt8](repeating: 0, count: 4)
-        name.withUnsafeBytes { name in
-            changes.add(
-                partition: index, restore.hash(name),
-                CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0), isRewrite: true,
-                timestamp: partitions[index].timestamp
-            ) { $0.append(contentsOf: name) }
-        }
+        addRewrite(
+            index, CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0),
+            timestamp: partitions[index].timestamp, key: [0, 0, 0, 0])
     }
 }

@@ -2,10 +2,12 @@ import PushmillKafka
 import PushmillStages
 import PushmillStores
 
-/// Partitions that are to be given back together: drained within a bound, committed within another.
+/// Partitions that are to be given back together: drained within a bound, stored and committed within others.
 struct Revocation {
     enum Phase: Equatable {
         case draining
+        /// Until what was published is answered, and its counts are stored.
+        case answering
         /// Until the checkpoint of this number has ended.
         case committing(UInt32)
     }
@@ -100,13 +102,15 @@ extension Shard where Ports: ~Copyable {
     private mutating func abandon(_ index: Int32) {
         restore.remove(index)
         dropEntries(of: index)
-        changes.remove(partition: index)
-        cut.remove(partition: index)
+        // Behind the next owner's records those that wait in the producer's queue would be the last.
+        if partitions[index].changes.unanswered > 0 { ports.purge(all: false) }
+        withChanges(of: index) { $0.removeAll() }
+        marks.removeAll { $0.partition == index }
         partitions.remove(index)
         if settings.counts { shareBudget() }
     }
 
-    private mutating func forgetRefusals(of places: [TopicPartition]) {
+    mutating func forgetRefusals(of places: [TopicPartition]) {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         poisonRecords = poisonRecords.filter { !places.contains($0.key.partition) }
         suspects = suspects.filter { !places.contains($0.partition) }
@@ -122,6 +126,12 @@ extension Shard where Ports: ~Copyable {
                 ports.tell(.drainTooLong(unfinished: unfinished))
                 for index in open.partitions { dropUnpublished(of: index) }
             }
+            open.phase = .answering
+            open.deadline = now + Self.commitBound
+            revocation = open
+            advanceRevocation()
+        case .answering:
+            guard now >= open.deadline || open.partitions.allSatisfy({ partitions[$0].isDrained }) else { return }
             open.phase = .committing(checkpoint.want())
             open.deadline = now + Self.commitBound
             revocation = open

@@ -73,11 +73,8 @@ extension Shard where Ports: ~Copyable {
             guard let cell = partitions[index].counts?.cell(of: account),
                 let state = partitions[index].counts?.state(of: cell), let stale = reading.stale[account]
             else { continue }
-            changes.add(partition: index, account, state, isRewrite: true, timestamp: stale.timestamp) {
-                $0.append(contentsOf: stale.key)
-            }
+            addRewrite(index, state, timestamp: stale.timestamp, key: stale.key)
         }
-        isDirty = true
         return true
     }
 

@@ -11,9 +11,11 @@ extension Shard where Ports: ~Copyable {
         switch (step, outcome) {
         case (.commit, .done):
             accept { _ in true }
-            storeChanges { _ in true }
-            cut.marks.removeAll(keepingCapacity: true)
+            marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
+                takeStored(of: index)
+                let stored = partitions[index].lastStored
+                partitions[index].noteKnown(stored)
                 partitions[index].counts?.commitChanges()
                 partitions[index].transactionStart = nil
             }
@@ -49,8 +51,9 @@ extension Shard where Ports: ~Copyable {
             if partitions[index].state == .draining { continue }
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
-        changes.removeCounted()
-        isDirty = !changes.isEmpty
+        for index in partitions.indices { withChanges(of: index) { $0.removeCounted() } }
+        changesDue = now
+        isDirty = changesUnstored > 0
         for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
     }
 
@@ -100,7 +103,7 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Called for `Checkpoint.Action.replaceProducer`, and while a producer has failed without transactions.
+    /// As long as the producer has failed.
     mutating func replaceProducer() {
         guard isReplacingProducer, now >= nextReplacement else { return }
         guard retries.outstanding == 0, changesUnanswered == 0 else {

@@ -34,8 +34,14 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // What was published.
     var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
-    /// Changelog records that are not answered, of any checkpoint.
+    /// Changelog records that are not answered.
     var changesUnanswered = 0
+    /// Changes of all partitions that the changelog is not known to have.
+    var changesUnstored = 0
+    /// When those that are not published are.
+    var changesDue = Instant.never
+    /// Since they were published last.
+    var changesAdded = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
     var suspects: Set<Position> = []
     /// Records whose outputs were refused alone, with transactions, and why: they become dead letters when they come again.
@@ -48,10 +54,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// What brokers said to a step of the transaction that is to be aborted.
     var abortReason: String?
     var isDirty = false
-    /// Messages that are done since the last cut.
-    var doneSinceCut = 0
-    var cut = Cut()
-    var changes = CountChanges()
+    /// Messages that are done since marks were made.
+    var doneSinceMarks = 0
+    /// Of the checkpoint that is under way.
+    var marks: [Checkpoint.Mark] = []
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
     /// The partition that is written next, of the round that is under way.
@@ -60,8 +66,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var storedSinceWriting = 0
     /// When everything is committed once more, since it is not known which commit came last.
     var nextRecommit = Instant.never
-    /// Brokers have refused a record of the changelog: the next ones carry their events' time, not this machine's.
-    var isClockRefused = false
     /// No dead letter is published before, since their topic is away.
     var lettersFrom = Instant.past
 
@@ -146,9 +150,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
-        if checkpoint.state == .storing, cut.published < cut.changes.count, mayPublish {
-            next = min(next, now + .milliseconds(5))
-        }
+        if checkpoint.takesChanges, mayPublish { next = min(next, changesDue) }
         // Who does not look for so long is taken to have been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }

@@ -17,29 +17,10 @@ struct CommittedCheckpointTests {
         #expect(checkpoint.ended == number)
     }
 
-    /// As far as the commit.
     private mutating func beginCommit(_ now: Instant) -> UInt32 {
-        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 3) == .cut)
-        checkpoint.publishedAllChanges()
-        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 3) == .commit)
-        return checkpoint.number
-    }
-
-    @Test("The commit waits for every record of the changelog, and for no output")
-    mutating func stores() {
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 3) == .cut)
-        checkpoint.publishedChange()
-        checkpoint.publishedChange()
-        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
-        checkpoint.publishedAllChanges()
-        checkpoint.answeredChange(of: checkpoint.number, failed: false)
-        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
-        // Of an earlier one.
-        checkpoint.answeredChange(of: checkpoint.number &- 1, failed: false)
-        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .none)
-        checkpoint.answeredChange(of: checkpoint.number, failed: false)
-        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 3) == .commit)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 3) == .commit)
         #expect(checkpoint.isUnderWay)
+        return checkpoint.number
     }
 
     @Test("The next one begins an interval after this one did")
@@ -51,7 +32,7 @@ struct CommittedCheckpointTests {
         #expect(checkpoint.ended == number)
         #expect(checkpoint.wakeUp(isDirty: true) == start + .milliseconds(20))
         #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .none)
-        #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 0) == .cut)
+        #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 0) == .commit)
     }
 
     @Test("One that is wanted begins at once, but not within another")
@@ -61,29 +42,8 @@ struct CommittedCheckpointTests {
         #expect(wanted == number &+ 1)
         #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
         _ = checkpoint.committed(number, .accepted, now: start)
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .commit)
         #expect(checkpoint.number == wanted)
-    }
-
-    @Test("A record of the changelog that fails puts the cut back")
-    mutating func refusedChange() {
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
-        checkpoint.publishedChange()
-        checkpoint.publishedAllChanges()
-        checkpoint.answeredChange(of: checkpoint.number, failed: true)
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .putBack)
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
-        #expect(checkpoint.advance(now: start + .milliseconds(50), isDirty: true, unanswered: 0) == .cut)
-    }
-
-    @Test("Partitions whose changelog does not answer are set aside, and the others committed")
-    mutating func setAside() {
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .cut)
-        checkpoint.publishedChange()
-        checkpoint.publishedAllChanges()
-        #expect(checkpoint.wakeUp(isDirty: false) == start + .seconds(2))
-        #expect(checkpoint.advance(now: start + .seconds(2), isDirty: false, unanswered: 0) == .setAside)
-        #expect(checkpoint.advance(now: start + .seconds(2), isDirty: false, unanswered: 0) == .commit)
     }
 
     @Test("A commit without an answer is given up, and its late answer says nothing")
@@ -103,7 +63,7 @@ struct CommittedCheckpointTests {
         _ = checkpoint.committed(number, outcome, now: start)
         #expect(checkpoint.ended != number)
         #expect(checkpoint.advance(now: start + .milliseconds(10), isDirty: true, unanswered: 0) == .none)
-        #expect(checkpoint.advance(now: start + .milliseconds(200), isDirty: true, unanswered: 0) == .cut)
+        #expect(checkpoint.advance(now: start + .milliseconds(200), isDirty: true, unanswered: 0) == .commit)
     }
 }
 
@@ -119,10 +79,10 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.stepped(.begin, .done, now: now) == .none)
     }
 
-    /// From open to the cut.
-    private mutating func cut(_ now: Instant) {
+    /// From open to its marks.
+    private mutating func close(_ now: Instant) {
         #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .flush)
-        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .cut)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .mark)
     }
 
     @Test("Outputs are taken only while a transaction is open")
@@ -134,21 +94,20 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.isInitialized)
         #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 1) == .flush)
         #expect(!checkpoint.takesOutputs)
+        #expect(checkpoint.takesChanges)
+        #expect(checkpoint.advance(now: start + .milliseconds(20), isDirty: true, unanswered: 0) == .mark)
+        #expect(!checkpoint.takesChanges)
     }
 
-    @Test("Outputs, then changes, then offsets, then the commit, then the next transaction")
+    @Test("Outputs and changes, then offsets, then the commit, then the next transaction")
     mutating func order() {
         open(start)
         let now = start + .milliseconds(20)
         #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .flush)
         #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .none)
-        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .cut)
-        checkpoint.publishedChange()
-        checkpoint.publishedAllChanges()
-        #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .none)
-        // However long that takes: nobody is set aside within a transaction.
-        #expect(checkpoint.advance(now: now + .seconds(9), isDirty: false, unanswered: 0) == .none)
-        checkpoint.answeredChange(of: checkpoint.number, failed: false)
+        // However long that takes.
+        #expect(checkpoint.advance(now: now + .seconds(9), isDirty: true, unanswered: 1) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .mark)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .addOffsets)
         #expect(checkpoint.stepped(.addOffsets([]), .done, now: now) == .none)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
@@ -157,7 +116,7 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .begin)
     }
 
-    @Test("What fails before the cut is aborted, and every partition goes back")
+    @Test("What fails while it is open is aborted, and every partition goes back")
     mutating func failsOpen() {
         open(start)
         checkpoint.failTransaction()
@@ -170,15 +129,14 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .none)
     }
 
-    @Test("What fails after the cut puts it back before the abort")
-    mutating func failsStoring() {
+    @Test("What fails while it is closed is aborted")
+    mutating func failsClosing() {
         open(start)
-        cut(start + .milliseconds(20))
-        checkpoint.publishedChange()
-        checkpoint.publishedAllChanges()
-        checkpoint.answeredChange(of: checkpoint.number, failed: true)
-        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .putBack)
-        #expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0) == .abort)
+        let now = start + .milliseconds(20)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .flush)
+        checkpoint.failTransaction()
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .none)
+        #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 1) == .abort)
     }
 
     @Test("Transactions that fail one after the other are begun ever later, to a bound")
@@ -205,18 +163,16 @@ struct TransactionalCheckpointTests {
         arguments: [TransactionOutcome.retry, .abort(reason: ""), .notAMember(reason: "")])
     mutating func offsetsInDoubt(outcome: TransactionOutcome) {
         open(start)
-        cut(start + .milliseconds(20))
-        checkpoint.publishedAllChanges()
+        close(start + .milliseconds(20))
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets([]), outcome, now: start) == .putBack)
+        #expect(checkpoint.stepped(.addOffsets([]), outcome, now: start) == .dropMarks)
         #expect(checkpoint.advance(now: start + .seconds(1), isDirty: true, unanswered: 0) == .abort)
     }
 
     @Test("A commit of which nobody knows is asked for until it is known")
     mutating func commitInDoubt() {
         open(start)
-        cut(start + .milliseconds(20))
-        checkpoint.publishedAllChanges()
+        close(start + .milliseconds(20))
         _ = checkpoint.advance(now: start, isDirty: false, unanswered: 0)
         _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
         let now = start + .milliseconds(30)
@@ -241,13 +197,12 @@ struct TransactionalCheckpointTests {
         #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .initialize)
     }
 
-    @Test("A step that fails for good replaces the producer; what was cut is put back")
+    @Test("A step that fails for good replaces the producer; its marks come to nothing")
     mutating func failsForGood() {
         open(start)
-        cut(start + .milliseconds(20))
-        checkpoint.publishedAllChanges()
+        close(start + .milliseconds(20))
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets([]), .failed(reason: ""), now: start) == .putBack)
+        #expect(checkpoint.stepped(.addOffsets([]), .failed(reason: ""), now: start) == .dropMarks)
         #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .replaceProducer)
     }
 }

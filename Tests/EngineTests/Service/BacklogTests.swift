@@ -15,7 +15,7 @@ struct BacklogTests {
         taken: Int64, done: Range<Int64>, oldest: Int64?, lastTaken: Int64,
         state: Partition<SimulatedPorts>.State = .running
     ) -> ShardFigures.PartitionFigures {
-        var partition = Partition<SimulatedPorts>(place, topic: 0, assignment: 1, now: .past)
+        var partition = Partition<SimulatedPorts>(place, topic: 0, now: .past)
         partition.state = state
         partition.isRead = true
         for offset in 0..<taken { _ = partition.ledger.take(offset) }

@@ -44,16 +44,15 @@ struct EntryTableTests {
         #expect(entries.index(ofTag: 3) == nil)
         #expect(entries.index(ofTag: UInt64(UInt32.max)) == nil)
         #expect(EntryTable.change(ofTag: entries.tag(of: entry)) == nil)
-        #expect(entries.index(ofTag: EntryTable.changeTag(UInt32(entry), 0, epoch: 0)) == nil)
+        #expect(entries.index(ofTag: EntryTable.changeTag(UInt32(entry), 0)) == nil)
     }
 
     @Test(
-        "A changelog record's tag says of which checkpoint, partition and assignment it is",
-        arguments: [(1, 0, 0), (.max, 65_535, 0x7FFF), (77, 12, 3)] as [(UInt32, Int32, UInt32)])
-    func changeTags(checkpoint: UInt32, partition: Int32, epoch: UInt32) throws {
-        let change = try #require(
-            EntryTable.change(ofTag: EntryTable.changeTag(checkpoint, partition, epoch: epoch)))
-        #expect(change == (checkpoint, partition, epoch))
+        "A changelog record's tag says which change it is, and of which partition",
+        arguments: [(1, 0), (.max, .max), (77, 12)] as [(UInt32, Int32)])
+    func changeTags(sequence: UInt32, partition: Int32) throws {
+        let change = try #require(EntryTable.change(ofTag: EntryTable.changeTag(sequence, partition)))
+        #expect(change == (sequence, partition))
     }
 
     @Test("Names of any length are kept for their entry alone", arguments: [0, 1, 63, 64, 65, 300])

@@ -88,8 +88,8 @@ extension SimulatedPorts {
                     topic: UInt32(reader.log.topic), partition: reader.log.partition, offset: entry.offset,
                     timestamp: entry.timestamp, event: event)
                 fetched.append(message)
-                // Now and then one comes again, at once or behind the next.
-                if dice.chance(switches.twice) { fetched.append(before ?? message) }
+                // Now and then one comes again, at once or behind the next: not where it could hide one that was lost.
+                if dice.chance(switches.twice) { fetched.append(switches.losesFetched ? message : before ?? message) }
                 before = message
             }
             hasNews()

@@ -34,7 +34,9 @@ extension Run {
             }
         case .expel(let index):
             verdict.trouble()
-            for member in instances[index].node.members { cluster.group.expel(member) }
+            // Who is cut off would hear nothing of it, and groups wait for its session to end.
+            let node = instances[index].node
+            if !node.isCut { for member in node.members { cluster.group.expel(member) } }
         case .restart(let index, let shards): restart(instances[index], shards)
         case .cut(let index, let time):
             let node = instances[index].node

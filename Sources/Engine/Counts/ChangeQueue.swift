@@ -1,0 +1,178 @@
+import PushmillStages
+import PushmillStores
+
+/// Settled counts of one partition on their way to the changelog, in the order in which they were settled. Keys stand one
+/// behind the other in one buffer. Where a record was not stored, it is published again, alone, and then all behind it,
+/// stored or not: so an account's last record in the log is its highest.
+struct ChangeQueue {
+    struct Change {
+        let account: AccountHash
+        let state: CountState
+        /// Of the event that was counted, in milliseconds since 1970.
+        let timestamp: Int64
+        /// It says what is known anyway, and is no event's.
+        let isRewrite: Bool
+        /// Where the changelog has it; -1 where that is not known.
+        fileprivate(set) var storedAt: Int64 = -1
+        fileprivate let keyLength: Int32
+        fileprivate var keyStart: Int
+    }
+
+    private static let shortestPause = 50
+
+    private var list: [Change] = []
+    private var keys: [UInt8] = []
+    /// Those before it have gone.
+    private var first = 0
+    /// The first that is not published.
+    private var next = 0
+    /// Of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
+    private var sequence: UInt32 = 0
+    private(set) var unanswered = 0
+    /// Those that the changelog is not known to have.
+    private(set) var unstored = 0
+    /// Rewrites that are here, stored or not.
+    private(set) var rewrites = 0
+
+    /// The first that was not stored, until all that is on its way is answered.
+    private var failed: Int?
+    /// The next is one that was not stored: nothing else is published before it is.
+    private var isAlone = false
+    private var failures = 0
+    private var pausedUntil = Instant.past
+    /// Brokers have refused one, perhaps for its time: the next ones carry their events' instead of this machine's, or
+    /// this machine's again.
+    private var wasRefused = false
+    private(set) var carriesEventTime = false
+
+    /// Places in memory.
+    var held: Int { list.count }
+
+    /// Of the first.
+    var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
+
+    mutating func add(
+        _ account: AccountHash, _ state: CountState, isRewrite: Bool = false, timestamp: Int64,
+        appendKey: (inout [UInt8]) -> Void
+    ) {
+        let start = keys.count
+        appendKey(&keys)
+        list.append(
+            Change(
+                account: account, state: state, timestamp: timestamp, isRewrite: isRewrite,
+                keyLength: Int32(keys.count - start), keyStart: start))
+        unstored += 1
+        if isRewrite { rewrites += 1 }
+    }
+
+    /// When the next may be published; nil where there is none, or an answer must come first.
+    var due: Instant? {
+        guard next < list.count, failed == nil, !isAlone || unanswered == 0 else { return nil }
+        return pausedUntil
+    }
+
+    /// The next to be published, and its number.
+    func nextUnpublished(_ now: Instant) -> (sequence: UInt32, change: Change)? {
+        guard let due, due <= now else { return nil }
+        return (sequence &+ UInt32(next), list[next])
+    }
+
+    func withKey<Result>(of change: Change, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        keys.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[change.keyStart..<change.keyStart + Int(change.keyLength)]))
+        }
+    }
+
+    mutating func published() {
+        next += 1
+        unanswered += 1
+    }
+
+    /// One that was published and not answered; nil for the number of one that has gone.
+    subscript(sequence: UInt32) -> Change? {
+        let index = Int(sequence &- self.sequence)
+        return index >= first && index < next ? list[index] : nil
+    }
+
+    /// One that is here was stored. True when others waited for that.
+    mutating func stored(_ sequence: UInt32, at offset: Int64) -> Bool {
+        unanswered -= 1
+        unstored -= 1
+        list[Int(sequence &- self.sequence)].storedAt = offset
+        let wasAlone = isAlone
+        (isAlone, failures, pausedUntil) = (false, 0, .past)
+        return endFailure(.past) || wasAlone
+    }
+
+    /// One that is here was not stored.
+    mutating func failed(_ sequence: UInt32, isRefused: Bool, _ now: Instant) {
+        unanswered -= 1
+        let index = Int(sequence &- self.sequence)
+        failed = min(failed ?? index, index)
+        if isRefused { wasRefused = true }
+        _ = endFailure(now)
+    }
+
+    /// False where there was none, or more is to be answered.
+    private mutating func endFailure(_ now: Instant) -> Bool {
+        guard unanswered == 0, let again = failed.take() else { return false }
+        for index in again..<next where list[index].storedAt >= 0 {
+            list[index].storedAt = -1
+            unstored += 1
+        }
+        next = again
+        isAlone = true
+        pausedUntil = now + .milliseconds(Self.shortestPause << min(failures, 5))
+        failures += 1
+        changeTime()
+        return true
+    }
+
+    private mutating func changeTime() {
+        if wasRefused, !PlantedFault.isPlanted(.clockAheadAbortsForEver) { carriesEventTime.toggle() }
+        wasRefused = false
+    }
+
+    /// Takes out the first, once the changelog has it.
+    mutating func popStored() -> Change? {
+        guard first < next, list[first].storedAt >= 0 else { return nil }
+        let change = list[first]
+        if change.isRewrite { rewrites -= 1 }
+        first += 1
+        if first == list.count || first > 1024 && first * 2 > list.count { shift() }
+        return change
+    }
+
+    private mutating func shift() {
+        let start = first < list.count ? list[first].keyStart : keys.count
+        keys.removeFirst(start)
+        list.removeFirst(first)
+        for index in list.indices { list[index].keyStart -= start }
+        sequence &+= UInt32(first)
+        next -= first
+        if let failed { self.failed = failed - first }
+        first = 0
+    }
+
+    mutating func removeAll() {
+        sequence &+= UInt32(list.count)
+        list.removeAll(keepingCapacity: true)
+        keys.removeAll(keepingCapacity: true)
+        (first, next, unanswered, unstored, rewrites) = (0, 0, 0, 0, 0)
+        (failed, isAlone, failures, pausedUntil) = (nil, false, 0, .past)
+        changeTime()
+    }
+
+    /// What was counted has come to nothing. What only says again what is known is to be published once more.
+    mutating func removeCounted() {
+        let former = self
+        removeAll()
+        for change in former.list[former.first...] where change.isRewrite {
+            former.withKey(of: change) { key in
+                add(change.account, change.state, isRewrite: true, timestamp: change.timestamp) {
+                    $0.append(contentsOf: key)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+
+/// Changes of counts: settled, brought to the changelog, stored. At least once an event that counts is done when the
+/// changelog has its count.
+extension Shard where Ports: ~Copyable {
+    /// Changes wait so long to be published together, or until they are so many.
+    private static var changesDelay: Duration { .milliseconds(20) }
+    private static var changesAtOnce: Int { 256 }
+    /// Of so much the changelog is read again in a third of a second by who comes after a kill.
+    private static var writeBehindAfter: Int { 100_000 }
+
+    mutating func withChanges<Result>(of index: Int32, _ body: (inout ChangeQueue) -> Result) -> Result {
+        let before = partitions[index].changes.unstored
+        defer { changesUnstored += partitions[index].changes.unstored - before }
+        return body(&partitions[index].changes)
+    }
+
+    /// Of one partition, before nothing more is taken of it: several whose changelog is away leave room for the others.
+    var mostChanges: Int { min(entries.capacity, max(1000, (entries.capacity * 3 + 10_000) / max(1, partitions.count))) }
+
+    /// The entry's count is final.
+    mutating func addChange(_ entry: UInt32) {
+        let index = entries[entry].partition
+        let (account, state, timestamp) = (entries[entry].account, entries[entry].counted, entries[entry].timestamp)
+        partitions[index].changes.add(account, state, timestamp: timestamp) { keys in
+            entries.appendName(of: entry, to: &keys)
+        }
+        changesUnstored += 1
+        changesAdded += 1
+        let delay = changesAdded >= Self.changesAtOnce ? .zero : min(Self.changesDelay, settings.checkpointInterval)
+        changesDue = min(changesDue, now + delay)
+    }
+
+    /// Says again what is known, and is no event's.
+    mutating func addRewrite(_ index: Int32, _ state: CountState, timestamp: Int64, key: [UInt8]) {
+        let account = key.withUnsafeBytes { restore.hash($0) }
+        withChanges(of: index) { queue in
+            queue.add(account, state, isRewrite: true, timestamp: timestamp) { $0.append(contentsOf: key) }
+        }
+        changesDue = now
+        isDirty = true
+    }
+
+    /// As far as the producer takes them.
+    mutating func publishChanges() {
+        guard mayPublish, checkpoint.takesChanges else { return }
+        changesDue = .never
+        changesAdded = 0
+        for index in partitions.indices {
+            guard publishChanges(of: index) else {
+                changesDue = min(changesDue, now + .milliseconds(5))
+                continue
+            }
+            if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
+        }
+    }
+
+    /// False when the producer takes no more for now.
+    private mutating func publishChanges(of index: Int32) -> Bool {
+        while let next = partitions[index].changes.nextUnpublished(now) {
+            let step = publish(next.change, next.sequence, of: index)
+            guard step != .later else { return false }
+            partitions[index].changes.published()
+            // It comes to pass, or to nothing, with the transaction.
+            if settings.isTransactional, !partitions[index].isInTransaction {
+                partitions[index].transactionStart = ports.wallClock
+            }
+            if case .refused(let reason) = step {
+                failChange(next.sequence, of: index, reason)
+            } else {
+                changesUnanswered += 1
+            }
+        }
+        return true
+    }
+
+    private mutating func publish(_ change: ChangeQueue.Change, _ sequence: UInt32, of index: Int32) -> PublishStep {
+        ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &restore.value)
+        let tag = EntryTable.changeTag(sequence, index)
+        let timestamp = partitions[index].changes.carriesEventTime ? change.timestamp : ports.wallClock
+        return partitions[index].changes.withKey(of: change) { key in
+            restore.value.withUnsafeBytes { value in
+                ports.publishChange(
+                    partition: partitions[index].place.partition, key: key, value: value, timestamp: timestamp,
+                    tag: tag)
+            }
+        }
+    }
+
+    mutating func handleChange(_ report: OutputReport<Ports.Output>, _ sequence: UInt32, of index: Int32) {
+        changesUnanswered -= 1
+        // Those that have gone say nothing.
+        guard index < partitions.count, partitions[index].changes[sequence] != nil else { return }
+        switch report.failure {
+        case nil:
+            let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset) }
+            if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
+            if !settings.isTransactional { takeStored(of: index) }
+        case .refused(let reason): failChange(sequence, of: index, reason)
+        case .unavailable, .purged: failChange(sequence, of: index, nil)
+        }
+    }
+
+    /// `reason`: brokers have refused it.
+    private mutating func failChange(_ sequence: UInt32, of index: Int32, _ reason: String?) {
+        if let reason { ports.tell(.changelogRefused(reason: reason)) }
+        checkpoint.failTransaction()
+        let now = now
+        withChanges(of: index) { $0.failed(sequence, isRefused: reason != nil, now) }
+        if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
+    }
+
+    /// What the changelog has is to be written to the disk, and the events are done.
+    mutating func takeStored(of index: Int32) {
+        while let change = partitions[index].changes.popStored() {
+            partitions[index].counts?.stored(change.account, change.state)
+            partitions[index].noteStored(at: change.storedAt)
+            storedSinceWriting += 1
+            if !change.isRewrite {
+                done(change.state.offset, of: index)
+            } else if partitions[index].needsCommit {
+                isDirty = true
+            }
+        }
+        nextWriting = min(nextWriting, storedSinceWriting >= Self.writeBehindAfter ? now : now + Self.writeBehindInterval)
+    }
+
+    /// Nothing is to come of the event any more.
+    mutating func done(_ offset: Int64, of index: Int32) {
+        guard partitions[index].ledger.complete(offset) else { return }
+        isDirty = true
+        doneSinceMarks += 1
+    }
+}

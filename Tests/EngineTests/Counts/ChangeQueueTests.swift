@@ -1,0 +1,162 @@
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Changes of counts on their way to the changelog")
+struct ChangeQueueTests {
+    private let now = Instant.past + .seconds(9)
+    private var queue = ChangeQueue()
+
+    private mutating func add(_ key: String, isRewrite: Bool = false) {
+        queue.add(
+            AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1), isRewrite: isRewrite, timestamp: 5
+        ) { $0.append(contentsOf: key.utf8) }
+    }
+
+    private func key(_ change: ChangeQueue.Change) -> String {
+        queue.withKey(of: change) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Publishes all that may be published by then; gives their keys.
+    private mutating func publish(_ numbers: inout [UInt32], after time: Duration = .zero) -> [String] {
+        var published: [String] = []
+        numbers = []
+        while let (sequence, change) = queue.nextUnpublished(now + time) {
+            published.append(key(change))
+            numbers.append(sequence)
+            queue.published()
+        }
+        return published
+    }
+
+    /// Takes out what is stored; gives how many they were.
+    private mutating func pop() -> Int {
+        var count = 0
+        while queue.popStored() != nil { count += 1 }
+        return count
+    }
+
+    @Test("They are published in their order, each with its key, and taken out when they are stored")
+    mutating func order() {
+        var numbers: [UInt32] = []
+        for key in ["a", "", "ccc"] { add(key) }
+        #expect(publish(&numbers) == ["a", "", "ccc"])
+        #expect(queue.due == nil)
+        #expect(queue.unstored == 3)
+        #expect(queue.stored(numbers[0], at: 70) == false)
+        #expect(pop() == 1)
+        // One that is stored waits for those before it.
+        #expect(queue.stored(numbers[2], at: 72) == false)
+        #expect(pop() == 0)
+        #expect(queue.unstored == 1)
+        #expect(queue.stored(numbers[1], at: 71) == false)
+        #expect(pop() == 2)
+        add("d")
+        #expect(publish(&numbers) == ["d"])
+    }
+
+    @Test("One that was not stored is published again alone, and then all behind it, stored or not")
+    mutating func again() {
+        var numbers: [UInt32] = []
+        for key in ["a", "b", "c", "d"] { add(key) }
+        #expect(publish(&numbers).count == 4)
+        _ = queue.stored(numbers[0], at: 70)
+        _ = queue.stored(numbers[2], at: 71)
+        queue.failed(numbers[1], isRefused: false, now)
+        add("e")
+        // Some are still on their way.
+        #expect(queue.due == nil)
+        #expect(pop() == 1)
+        queue.failed(numbers[3], isRefused: false, now)
+        #expect(queue.unstored == 4)
+        #expect(publish(&numbers) == [])
+        #expect(publish(&numbers, after: .milliseconds(50)) == ["b"])
+        #expect(queue.stored(numbers[0], at: 73) == true)
+        #expect(publish(&numbers) == ["c", "d", "e"])
+        for number in numbers { _ = queue.stored(number, at: 80) }
+        #expect(pop() == 4)
+        #expect(queue.unstored == 0)
+    }
+
+    @Test("Where the last answer is a good one, what failed before is due at once")
+    mutating func storedLast() {
+        var numbers: [UInt32] = []
+        for key in ["a", "b"] { add(key) }
+        _ = publish(&numbers)
+        queue.failed(numbers[0], isRefused: false, now)
+        #expect(queue.due == nil)
+        #expect(queue.stored(numbers[1], at: 70) == true)
+        #expect(publish(&numbers) == ["a"])
+    }
+
+    @Test("One that is never stored is published ever less often, alone, with its own time and its event's by turns")
+    mutating func refused() {
+        var numbers: [UInt32] = []
+        for key in ["a", "b"] { add(key) }
+        _ = publish(&numbers)
+        _ = queue.stored(numbers[1], at: 70)
+        queue.failed(numbers[0], isRefused: true, now)
+        var pauses: [UInt64] = []
+        for round in 0..<9 {
+            #expect(queue.carriesEventTime == (round % 2 == 0))
+            pauses.append(queue.due?.nanoseconds(since: now) ?? 0)
+            #expect(publish(&numbers, after: .seconds(5)) == ["a"])
+            queue.failed(numbers[0], isRefused: true, now)
+        }
+        #expect(pauses == pauses.sorted())
+        #expect(pauses[0] >= 50_000_000)
+        #expect(pauses[8] == 1_600_000_000)
+    }
+
+    @Test("An answer that comes late says nothing")
+    mutating func late() {
+        var numbers: [UInt32] = []
+        for key in ["a", "b"] { add(key) }
+        _ = publish(&numbers)
+        let former = numbers
+        queue.removeAll()
+        add("c")
+        #expect(queue[former[0]] == nil)
+        #expect(publish(&numbers) == ["c"])
+        #expect(queue[former[1]] == nil)
+        #expect(queue[numbers[0]] != nil)
+        #expect(queue.unstored == 1)
+    }
+
+    @Test("What was counted may come to nothing; what only says again what is known is published once more")
+    mutating func counted() {
+        var numbers: [UInt32] = []
+        add("counted")
+        add("again", isRewrite: true)
+        #expect(queue.rewrites == 1)
+        _ = publish(&numbers)
+        _ = queue.stored(numbers[1], at: 70)
+        #expect(queue.unstored == 1)
+        let former = numbers
+        queue.removeCounted()
+        #expect(queue.unstored == 1)
+        #expect(queue.rewrites == 1)
+        #expect(queue[former[0]] == nil)
+        #expect(publish(&numbers) == ["again"])
+        #expect(!former.contains(numbers[0]))
+    }
+
+    @Test("Memory of what has gone is used again, also where the queue is never empty")
+    mutating func long() {
+        var numbers: [UInt32] = []
+        var waiting: [UInt32] = []
+        for round in 0..<10_000 {
+            add("key \(round)")
+            #expect(publish(&numbers) == ["key \(round)"])
+            waiting += numbers
+            if waiting.count > 3 {
+                _ = queue.stored(waiting.removeFirst(), at: Int64(round))
+                #expect(pop() == 1)
+            }
+        }
+        #expect(queue.unstored == 3)
+        #expect(queue.held < 4096)
+    }
+}
