@@ -3,7 +3,7 @@ import json, os, shlex, subprocess, sys
 from workload import DATA, PROGRAM, ROOT, WORK
 
 sys.path.insert(0, str(ROOT / "deploy/running"))
-from processes import Broker, Process, place
+from processes import Broker, Broken, Process, place
 
 # In seconds; contacts are read meanwhile.
 WARMUP, MEASURED = 15, 10
@@ -12,8 +12,14 @@ FLOOR = {"cmd": ["{work}/passthrough", "{bootstrap}", "{in}", "{out}", "{group}"
 
 def client(bench):
     """Publishes at a rate and says when what came of it was there."""
-    program = WORK / "latency"
-    subprocess.run(["cc", "-O2", "-o", program, bench / "latency.c", "-lrdkafka", "-lpthread"], check=True)
+    program, source = WORK / "latency", (bench / "latency.c").read_text()
+    # Keys are placed as `load.c` and Java clients place them, and as the service does: a core's partitions are the same
+    # before and after it, so that its batches are whole.
+    linger = 'set(k, "linger.ms", "0");'
+    if linger not in source:
+        raise Broken(f"latency.c has no {linger} behind which its keys can be placed as the service places them")
+    placed = source.replace(linger, linger + ' set(k, "partitioner", "murmur2_random");')
+    subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", program, "-lrdkafka", "-lpthread"], input=placed, text=True, check=True)
     return program
 
 

@@ -89,7 +89,7 @@ extension SimulatedPorts {
                     timestamp: entry.timestamp, event: event)
                 fetched.append(message)
                 // Now and then one comes again, at once or behind the next: not where it could hide one that was lost.
-                if dice.chance(switches.twice) { fetched.append(switches.losesFetched ? message : before ?? message) }
+                if !switches.losesFetched, dice.chance(switches.twice) { fetched.append(before ?? message) }
                 before = message
             }
             hasNews()
@@ -103,7 +103,7 @@ extension SimulatedPorts {
         }
         timeline.note(number, .seek, Int64(log.partition), position.offset, Int64(log.topic))
         // Now and then what was fetched before comes all the same, before what is read from there.
-        if !switches.losesFetched || !dice.chance(100) { fetched.remove(topic: log.topic, log.partition) }
+        if !switches.losesFetched || !dice.chance(400) { fetched.remove(topic: log.topic, log.partition) }
         reader.start(at: position.offset)
         goOnReading()
         return true
