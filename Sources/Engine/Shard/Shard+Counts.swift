@@ -18,7 +18,9 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// Of one partition, before nothing more is taken of it: several whose changelog is away leave room for the others.
-    var mostChanges: Int { min(entries.capacity, max(1000, (entries.capacity * 3 + 10_000) / max(1, partitions.count))) }
+    var mostChanges: Int {
+        min(entries.capacity, max(1000, (entries.capacity * 3 + 10_000) / max(1, partitions.count)))
+    }
 
     /// The entry's count is final.
     mutating func addChange(_ entry: UInt32) {
@@ -124,7 +126,8 @@ extension Shard where Ports: ~Copyable {
                 isDirty = true
             }
         }
-        nextWriting = min(nextWriting, storedSinceWriting >= Self.writeBehindAfter ? now : now + Self.writeBehindInterval)
+        let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : Self.writeBehindInterval
+        nextWriting = min(nextWriting, now + delay)
     }
 
     /// Nothing is to come of the event any more.
