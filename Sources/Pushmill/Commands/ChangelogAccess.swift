@@ -88,3 +88,25 @@ struct ChangelogAccess {
         }
     }
 }
+
+extension RecordSender {
+    /// Writes to the changelog from beside the service; returns when all changes are acknowledged.
+    func write(_ changes: [RecordEnvelope]) throws(ReplayError) {
+        for change in changes { try send(change, as: "a count") }
+        _ = settle(patience: 300)
+        try check()
+    }
+}
+
+extension RecordEnvelope {
+    /// An account's state as the changelog has it.
+    init(_ key: [UInt8], _ state: CountState, in place: TopicPartition) {
+        self.init()
+        topic = place.topic
+        partition = place.partition
+        self.key = key
+        var value: [UInt8] = []
+        ChangelogRecord.encode(state, into: &value)
+        payload = value
+    }
+}

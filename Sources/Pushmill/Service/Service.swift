@@ -89,7 +89,7 @@ final class Service: Sendable {
         try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let counts = try wait.run { [settings, state] () throws(ProgramError) in
-            try Self.counts(configuration, settings, state, cluster: cluster, log)
+            try Self.counts(configuration, settings, state, cluster: cluster)
         }
         if let counts { settings.shard.countSecret = counts.secret }
         let environment = EngineEnvironment(
@@ -140,22 +140,17 @@ final class Service: Sendable {
         }
     }
 
-    /// Where something counts: the folder of its files. What an earlier format has kept is carried over first.
+    /// Where something counts: the folder of its files.
     private static func counts(
-        _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String, _ log: Log
+        _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String
     ) throws(ProgramError) -> CountFolder? {
-        guard let changelog = settings.changelog, let state else { return nil }
+        guard let changelog = settings.changelog, state != nil else { return nil }
         let folder = configuration.state.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        do {
-            try CarriedCounts(changelog: changelog, settings: settings, log: log).carry(state)
-            let path = folder.isEmpty ? "counts" : folder.joined(separator: "/") + "/counts"
+        let path = folder.isEmpty ? "counts" : folder.joined(separator: "/") + "/counts"
+        do throws(StoreError) {
             return try CountFolder(path: path, cluster: cluster, changelog: changelog)
-        } catch let error as StoreError {
-            throw unusable(error)
-        } catch let error as ProgramError {
-            throw error
         } catch {
-            throw .outside(.starting("badge counts of an earlier format cannot be carried over yet: \(error)"))
+            throw unusable(error)
         }
     }
 

@@ -138,8 +138,8 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
-        // Counts live in files of their own; a row says that those of this one were carried over. Contacts that a reading of
-        // their topic from its beginning has not named yet.
+        // Counts live in files of their own: their tables here are no longer read. Contacts that a reading of their topic
+        // from its beginning has not named yet.
         """
         CREATE TABLE badge_carried(id INTEGER PRIMARY KEY CHECK(id=1));
         CREATE TABLE contact_unseen(
