@@ -68,19 +68,3 @@ extension SettingFormat where Value == ValueSource {
             ValueSource.init, render: \.description)
     }
 }
-
-extension SettingFormat {
-    /// Of what is made of a text, or nil of one that does not say any.
-    init(
-        expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
-        render: @escaping @Sendable (Value) -> String
-    ) {
-        self.init(
-            parse: { text throws(SettingMismatch) in
-                guard let value = make(text) else {
-                    throw SettingMismatch(expected: expected, candidates: candidates)
-                }
-                return value
-            }, render: render)
-    }
-}

@@ -45,11 +45,10 @@ package struct DeliverySettings: Sendable {
 extension SettingFormat where Value == Int? {
     fileprivate static var cores: Self {
         Self(
-            parse: { text throws(SettingMismatch) in
-                if text == "auto" { return nil }
-                guard let count = Int(text), (1...256).contains(count) else {
-                    throw SettingMismatch(expected: "auto, or an integer from 1 to 256")
-                }
+            expected: "auto, or an integer from 1 to 256",
+            { text in
+                if text == "auto" { return .some(nil) }
+                guard let count = Int(text), (1...256).contains(count) else { return nil }
                 return count
             }, render: { $0.map { String($0) } ?? "auto" })
     }
@@ -102,13 +101,8 @@ package struct AdminSettings: Sendable {
 extension SettingFormat where Value == ListenAddress {
     static var listenAddress: Self {
         Self(
-            parse: { text throws(SettingMismatch) in
-                do throws(TelemetryError) {
-                    return try ListenAddress(text)
-                } catch {
-                    throw SettingMismatch(expected: "a numeric address and a port such as 127.0.0.1:9464")
-                }
-            }, render: \.description)
+            expected: "a numeric address and a port such as 127.0.0.1:9464", { try? ListenAddress($0) },
+            render: \.description)
     }
 }
 

@@ -6,11 +6,7 @@ extension SettingFormat where Value == String {
 
     /// Any text but the empty one.
     public static var name: Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                guard !text.isEmpty else { throw SettingMismatch(expected: "some text") }
-                return text
-            }, render: { $0 })
+        Self(expected: "some text", { $0.isEmpty ? nil : $0 }, render: { $0 })
     }
 
     /// A file or folder; a relative path starts at the folder of the configuration.
@@ -32,15 +28,13 @@ extension SettingFormat where Value == String {
     /// A topic's name as Kafka allows it.
     package static var topic: Self {
         Self(
-            parse: { text throws(SettingMismatch) in
+            expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)",
+            { text in
                 let isLegal = text.unicodeScalars.allSatisfy {
                     $0.isASCII
                         && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "._-".contains(Character($0)))
                 }
-                guard isLegal, (1...249).contains(text.utf8.count), text != ".", text != ".." else {
-                    throw SettingMismatch(expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)")
-                }
-                return text
+                return isLegal && (1...249).contains(text.utf8.count) && text != "." && text != ".." ? text : nil
             }, render: { $0 })
     }
 }
@@ -53,26 +47,15 @@ extension SettingFormat where Value == Secret {
 
 extension SettingFormat where Value == Bool {
     public static var bool: Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                switch text {
-                case "true": return true
-                case "false": return false
-                default: throw SettingMismatch(expected: "true or false")
-                }
-            }, render: { $0 ? "true" : "false" })
+        Self(expected: "true or false", { Bool($0) }, render: \.description)
     }
 }
 
 extension SettingFormat where Value == Int {
     public static func integer(_ range: ClosedRange<Int>) -> Self {
         Self(
-            parse: { text throws(SettingMismatch) in
-                guard let number = Int(text), range.contains(number) else {
-                    throw SettingMismatch(expected: "an integer from \(range.lowerBound) to \(range.upperBound)")
-                }
-                return number
-            }, render: { String($0) })
+            expected: "an integer from \(range.lowerBound) to \(range.upperBound)",
+            { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }, render: \.description)
     }
 }
 
@@ -162,14 +145,10 @@ private func quantity<Number: FixedWidthInteger>(_ text: String, _ units: [(name
 
 extension SettingFormat where Value == JSONPointer {
     public static var pointer: Self {
+        // The whole document is no member of one.
         Self(
-            parse: { text throws(SettingMismatch) in
-                // The whole document is no member of one.
-                guard !text.isEmpty, let pointer = JSONPointer(text) else {
-                    throw SettingMismatch(expected: "a JSON Pointer such as /aps/alert/body")
-                }
-                return pointer
-            }, render: \.description)
+            expected: "a JSON Pointer such as /aps/alert/body", { $0.isEmpty ? nil : JSONPointer($0) },
+            render: \.description)
     }
 }
 
@@ -200,6 +179,22 @@ public struct SettingFormat<Value: Sendable>: Sendable {
 
     /// The same for a secret: problems do not quote it, and it is not shown.
     public var hidden: Self { Self(isSecret: true, parse: parse, render: { _ in Secret.hidden }) }
+}
+
+extension SettingFormat {
+    /// Of what is made of a text, or nil of one that does not say any.
+    package init(
+        expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
+        render: @escaping @Sendable (Value) -> String
+    ) {
+        self.init(
+            parse: { text throws(SettingMismatch) in
+                guard let value = make(text) else {
+                    throw SettingMismatch(expected: expected, candidates: candidates)
+                }
+                return value
+            }, render: render)
+    }
 }
 
 /// Why a text is not a value of its format: "expected …, found …".
