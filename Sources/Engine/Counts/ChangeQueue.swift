@@ -12,7 +12,8 @@ struct ChangeQueue {
         let timestamp: Int64
         /// It says what is known anyway, and is no event's.
         let isRewrite: Bool
-        /// Where the changelog has it; -1 where that is not known.
+        fileprivate var isStored = false
+        /// Where the changelog has it; negative where brokers did not say, as of a record that they had already.
         fileprivate(set) var storedAt: Int64 = -1
         fileprivate let keyLength: Int32
         fileprivate var keyStart: Int
@@ -98,6 +99,7 @@ struct ChangeQueue {
     mutating func stored(_ sequence: UInt32, at offset: Int64) -> Bool {
         unanswered -= 1
         unstored -= 1
+        list[Int(sequence &- self.sequence)].isStored = true
         list[Int(sequence &- self.sequence)].storedAt = offset
         let wasAlone = isAlone
         (isAlone, failures, pausedUntil) = (false, 0, .past)
@@ -116,8 +118,8 @@ struct ChangeQueue {
     /// False where there was none, or more is to be answered.
     private mutating func endFailure(_ now: Instant) -> Bool {
         guard unanswered == 0, let again = failed.take() else { return false }
-        for index in again..<next where list[index].storedAt >= 0 {
-            list[index].storedAt = -1
+        for index in again..<next where list[index].isStored {
+            list[index].isStored = false
             unstored += 1
         }
         next = again
@@ -135,7 +137,7 @@ struct ChangeQueue {
 
     /// Takes out the first, once the changelog has it.
     mutating func popStored() -> Change? {
-        guard first < next, list[first].storedAt >= 0 else { return nil }
+        guard first < next, list[first].isStored else { return nil }
         let change = list[first]
         if change.isRewrite { rewrites -= 1 }
         first += 1

@@ -80,6 +80,16 @@ struct ChangeQueueTests {
         #expect(queue.unstored == 0)
     }
 
+    @Test("One that brokers had already is stored, wherever that is")
+    mutating func storedBefore() {
+        var numbers: [UInt32] = []
+        add("a")
+        _ = publish(&numbers)
+        _ = queue.stored(numbers[0], at: -1001)
+        #expect(queue.unstored == 0)
+        #expect(pop() == 1)
+    }
+
     @Test("Where the last answer is a good one, what failed before is due at once")
     mutating func storedLast() {
         var numbers: [UInt32] = []
