@@ -29,7 +29,7 @@ struct ChangeQueue {
     private var next = 0
     /// Of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
     private var sequence: UInt32 = 0
-    private(set) var unanswered = 0
+    private var unanswered = 0
     /// Those that the changelog is not known to have.
     private(set) var unstored = 0
     /// Rewrites that are here, stored or not.

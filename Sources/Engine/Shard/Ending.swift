@@ -125,6 +125,8 @@ extension Shard where Ports: ~Copyable {
     private static var storingPatience: Duration { .seconds(2) }
 
     private mutating func leave() {
+        // Behind the next owner's records those that wait in the producer's queue would be the last.
+        if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {
             _ = partitions[index].writeBehind()
         }

@@ -103,7 +103,7 @@ extension Shard where Ports: ~Copyable {
         restore.remove(index)
         dropEntries(of: index)
         // Behind the next owner's records those that wait in the producer's queue would be the last.
-        if partitions[index].changes.unanswered > 0 { ports.purge(all: false) }
+        if changesUnanswered > 0 { ports.purge(all: false) }
         withChanges(of: index) { $0.removeAll() }
         marks.removeAll { $0.partition == index }
         partitions.remove(index)
