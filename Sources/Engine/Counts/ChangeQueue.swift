@@ -46,9 +46,6 @@ struct ChangeQueue {
     private var wasRefused = false
     private(set) var carriesEventTime = false
 
-    /// Places in memory.
-    var held: Int { list.count }
-
     /// Of the first.
     var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
 
