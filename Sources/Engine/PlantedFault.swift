@@ -34,6 +34,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case duplicateTakenForNewLog
     /// Records of the changelog that brokers refuse for their time are sent again as they were.
     case clockAheadAbortsForEver
+    /// What is published and not committed has no bound.
+    case exposureUnbounded
 
     #if PLANTED_FAULTS
         /// Of runs that are played within `$planted.withValue`: others beside them have none.

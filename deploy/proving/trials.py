@@ -11,6 +11,8 @@ from surroundings import Surroundings
 STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
+# What may be in flight where a kill is to repeat no more.
+MOST = 2500
 
 
 def kill(figures, broker, program, folder, minutes):
@@ -24,7 +26,7 @@ def restart(figures, stand):
     title = f"{stand.name}, restarted"
     # More than is worked off meanwhile, however slow the machine is.
     stand.feed(2_500_000)
-    instance, outputs, starts = stand.start(STATIC), stand.outputs, []
+    instance, outputs, starts = stand.start(STATIC, f"max-in-flight: {MOST}"), stand.outputs, []
     stand.settle()
     for _ in range(3):
         stand.await_outputs(outputs.count + 100_000)
@@ -36,7 +38,7 @@ def restart(figures, stand):
     repeats = [sum(at >= start for at in outputs.repeats) for start in [*starts, math.inf]]
     repeats = [more - less for more, less in zip(repeats, repeats[1:])]
     firsts = [min((end for _, end in outputs.around(start)), default=math.inf) - start for start in starts]
-    figures.tell(f"{title}: repeated by one kill, at most", max(repeats), 0 if stand.once else 2500)
+    figures.tell(f"{title}: repeated by one kill, at most", max(repeats), 0 if stand.once else MOST)
     figures.tell(f"{title}: seconds to the first new output, at most", max(firsts), 1)
     stand.tell(figures, title)
 
@@ -45,7 +47,8 @@ def replace(figures, stand):
     """Of two instances one is killed and stays away."""
     title = f"{stand.name}, replaced"
     stand.feed(3_000_000)
-    instances, outputs = [stand.start(), stand.start()], stand.outputs
+    instances = [stand.start(delivery=f"max-in-flight: {MOST}") for _ in range(2)]
+    outputs = stand.outputs
     stand.settle()
     instances[0].kill()
     killed = time.monotonic()
@@ -53,7 +56,7 @@ def replace(figures, stand):
     # Nobody takes over as soon as that; what is on its way does not come for so long.
     silent = [end - killed for begin, end in outputs.around(killed + 4) if end - begin > 2]
     figures.tell(f"{title}: partitions that fell silent", len(silent), least=1)
-    figures.tell(f"{title}: repeated by the kill", len(outputs.repeats), 0 if stand.once else 2500)
+    figures.tell(f"{title}: repeated by the kill", len(outputs.repeats), 0 if stand.once else MOST)
     figures.tell(f"{title}: seconds from the kill to their first new output", min(silent, default=0.0), 7)
     figures.tell(f"{title}: seconds until there is one of each", max(silent, default=0.0))
     stand.tell(figures, title)

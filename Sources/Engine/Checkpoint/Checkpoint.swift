@@ -60,6 +60,7 @@ struct Checkpoint {
     }
 
     private static let answerPatience = Duration.milliseconds(1500)
+    private static let failurePatience = Duration.seconds(1)
     private static let retryDelay = Duration.milliseconds(50)
     /// A group that does not know this member is about to tell it so.
     private static let refusalDelay = Duration.milliseconds(200)
@@ -74,6 +75,8 @@ struct Checkpoint {
     private var due = Instant.past
     private var wanted: UInt32 = 0
     private var hasFailed = false
+    /// When the first of the commits was made that the group has not taken since it took one.
+    private var failsSince: Instant?
     private var begun = Instant.past
     /// Transactions that were aborted one after the other.
     private var aborts = 0
@@ -86,6 +89,9 @@ struct Checkpoint {
 
     /// Outputs may be published: there is a transaction for them, or none is needed.
     var takesOutputs: Bool { !isTransactional || state == .open }
+
+    /// The group has taken no commit for so long that no message is to wait for one.
+    func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
 
     /// Changes of counts may be published.
     var takesChanges: Bool { takesOutputs || state == .closing }
@@ -126,6 +132,7 @@ struct Checkpoint {
             guard now >= until else { return .none }
             state = .idle
             due = now
+            failsSince = failsSince ?? begun
             return .giveUpCommit
         case .starting(let from): return now < from ? .none : .initialize
         case .beginning(let from): return now < from ? .none : .begin
@@ -174,8 +181,10 @@ struct Checkpoint {
     mutating func committed(_ number: UInt32, _ outcome: CommitOutcome, now: Instant) -> Bool {
         guard case .committing = state, number == self.number else { return false }
         state = .idle
+        failsSince = failsSince ?? begun
         switch outcome {
         case .accepted, .partly:
+            failsSince = nil
             ended = number
             due = max(begun + interval, now)
         case .retry: due = now + Self.retryDelay

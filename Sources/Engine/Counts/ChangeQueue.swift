@@ -20,6 +20,7 @@ struct ChangeQueue {
     }
 
     private static let shortestPause = 50
+    private static let patience = Duration.seconds(1)
 
     private var list: [Change] = []
     private var keys: [UInt8] = []
@@ -34,6 +35,8 @@ struct ChangeQueue {
     private(set) var unstored = 0
     /// Rewrites that are here, stored or not.
     private(set) var rewrites = 0
+    /// When the changelog took one last, or the first began to wait.
+    private var waitsSince = Instant.past
 
     /// The first that was not stored, until all that is on its way is answered.
     private var failed: Int?
@@ -50,9 +53,10 @@ struct ChangeQueue {
     var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
 
     mutating func add(
-        _ account: AccountHash, _ state: CountState, isRewrite: Bool = false, timestamp: Int64,
+        _ account: AccountHash, _ state: CountState, isRewrite: Bool = false, timestamp: Int64, now: Instant,
         appendKey: (inout [UInt8]) -> Void
     ) {
+        if unstored == 0 { waitsSince = now }
         let start = keys.count
         appendKey(&keys)
         list.append(
@@ -62,6 +66,9 @@ struct ChangeQueue {
         unstored += 1
         if isRewrite { rewrites += 1 }
     }
+
+    /// The changelog has taken none for so long that nothing is to wait for this partition's.
+    func isLate(_ now: Instant) -> Bool { unstored > 0 && now > waitsSince + Self.patience }
 
     /// When the next may be published; nil where there is none, or an answer must come first.
     var due: Instant? {
@@ -93,9 +100,10 @@ struct ChangeQueue {
     }
 
     /// One that is here was stored. True when others waited for that.
-    mutating func stored(_ sequence: UInt32, at offset: Int64) -> Bool {
+    mutating func stored(_ sequence: UInt32, at offset: Int64, now: Instant) -> Bool {
         unanswered -= 1
         unstored -= 1
+        waitsSince = now
         list[Int(sequence &- self.sequence)].isStored = true
         list[Int(sequence &- self.sequence)].storedAt = offset
         let wasAlone = isAlone
@@ -163,12 +171,12 @@ struct ChangeQueue {
     }
 
     /// What was counted has come to nothing. What only says again what is known is to be published once more.
-    mutating func removeCounted() {
+    mutating func removeCounted(now: Instant) {
         let former = self
         removeAll()
         for change in former.list[former.first...] where change.isRewrite {
             former.withKey(of: change) { key in
-                add(change.account, change.state, isRewrite: true, timestamp: change.timestamp) {
+                add(change.account, change.state, isRewrite: true, timestamp: change.timestamp, now: now) {
                     $0.append(contentsOf: key)
                 }
             }

@@ -8,14 +8,15 @@ extension Shard where Ports: ~Copyable {
     static var writeBehindInterval: Duration { .seconds(10) }
     /// Rows that are written between two batches of messages, which wait as long: a millisecond, or a partition's.
     private static var writeBehindRows: Int { 256 }
-    private static var checkpointAfter: Int { 1000 }
     private static var recommitDelay: Duration { .seconds(5) }
 
     mutating func advanceCheckpoint() {
         replaceProducer()
         if changesDue <= now { publishChanges() }
         // With much to do the next one does not wait for its time: a kill repeats what is done since the last.
-        if !settings.isTransactional, doneSinceMarks >= Self.checkpointAfter { _ = checkpoint.want() }
+        if !settings.isTransactional, doneSinceMarks >= max(1, min(1000, settings.maxInFlight / 8)) {
+            _ = checkpoint.want()
+        }
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(
@@ -66,6 +67,7 @@ extension Shard where Ports: ~Copyable {
     /// One moment: how far partitions are.
     private mutating func makeMarks() {
         isDirty = false
+        doneInMarks += doneSinceMarks
         doneSinceMarks = 0
         for index in partitions.indices where partitions[index].needsCommit {
             let snapshot = partitions[index].ledger.snapshot(
@@ -110,8 +112,11 @@ extension Shard where Ports: ~Copyable {
     private mutating func ended(_ outcome: CommitOutcome) {
         guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
         switch outcome {
-        case .accepted: accept { _ in true }
+        case .accepted:
+            doneInMarks = 0
+            accept { _ in true }
         case .partly(let refused):
+            doneInMarks = 0
             accept { !refused.contains($0) }
             isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
@@ -141,7 +146,7 @@ extension Shard where Ports: ~Copyable {
     /// It is not known what was committed: the group is asked again, and counts are restored.
     mutating func restoreAll() {
         for index in partitions.indices {
-            if partitions[index].isServed { restoreAgain(index) } else { withChanges(of: index) { $0.removeCounted() } }
+            if partitions[index].isServed { restoreAgain(index) } else { removeCounted(of: index) }
         }
         changesDue = now
         isDirty = changesUnstored > 0

@@ -7,7 +7,6 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// Changes wait so long to be published together, or until they are so many.
     private static var changesDelay: Duration { .milliseconds(20) }
-    private static var changesAtOnce: Int { 256 }
     /// Of so much the changelog is read again in a third of a second by who comes after a kill.
     private static var writeBehindAfter: Int { 100_000 }
 
@@ -17,32 +16,46 @@ extension Shard where Ports: ~Copyable {
         return body(&partitions[index].changes)
     }
 
-    /// Of one partition, before nothing more is taken of it: several whose changelog is away leave room for the others.
-    var mostChanges: Int {
-        min(entries.capacity, max(1000, (entries.capacity * 3 + 10_000) / max(1, partitions.count)))
+    /// Of one partition whose changelog is away, before nothing more is taken of it.
+    var mostLateChanges: Int { max(100, (entries.capacity * 3 + 10_000) / max(1, partitions.count)) }
+
+    /// What waits for changelogs that are away.
+    var lateChanges: Int {
+        var count = 0
+        for index in partitions.indices where partitions[index].changes.isLate(now) {
+            count += partitions[index].changes.unstored
+        }
+        return count
     }
 
     /// The entry's count is final.
     mutating func addChange(_ entry: UInt32) {
         let index = entries[entry].partition
         let (account, state, timestamp) = (entries[entry].account, entries[entry].counted, entries[entry].timestamp)
-        partitions[index].changes.add(account, state, timestamp: timestamp) { keys in
+        partitions[index].changes.add(account, state, timestamp: timestamp, now: now) { keys in
             entries.appendName(of: entry, to: &keys)
         }
         changesUnstored += 1
         changesAdded += 1
-        let delay = changesAdded >= Self.changesAtOnce ? .zero : min(Self.changesDelay, settings.checkpointInterval)
-        changesDue = min(changesDue, now + delay)
+        let areMany = changesAdded >= min(256, settings.maxInFlight / 8)
+        changesDue = min(changesDue, areMany ? now : now + min(Self.changesDelay, settings.checkpointInterval))
     }
 
     /// Says again what is known, and is no event's.
     mutating func addRewrite(_ index: Int32, _ state: CountState, timestamp: Int64, key: [UInt8]) {
         let account = key.withUnsafeBytes { restore.hash($0) }
+        let now = now
         withChanges(of: index) { queue in
-            queue.add(account, state, isRewrite: true, timestamp: timestamp) { $0.append(contentsOf: key) }
+            queue.add(account, state, isRewrite: true, timestamp: timestamp, now: now) { $0.append(contentsOf: key) }
         }
         changesDue = now
         isDirty = true
+    }
+
+    /// What was counted of it has come to nothing.
+    mutating func removeCounted(of index: Int32) {
+        let now = now
+        withChanges(of: index) { $0.removeCounted(now: now) }
     }
 
     /// As far as the producer takes them.
@@ -97,7 +110,8 @@ extension Shard where Ports: ~Copyable {
         guard index < partitions.count, partitions[index].changes[sequence] != nil else { return }
         switch report.failure {
         case nil:
-            let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset) }
+            let now = now
+            let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset, now: now) }
             if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
             if !settings.isTransactional { takeStored(of: index) }
         case .refused(let reason): failChange(sequence, of: index, reason)

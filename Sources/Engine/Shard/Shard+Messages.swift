@@ -8,11 +8,20 @@ extension Shard where Ports: ~Copyable {
     /// Messages may run: what comes of them can be published.
     var canRun: Bool {
         checkpoint.takesOutputs && retries.outputs.isIdle && mayPublish
-            && changesUnstored < entries.capacity * 4 + 10_000
     }
 
+    /// Another message may be taken. At least once a crash repeats what is published and not committed: a message is in
+    /// flight until it is committed, as long as brokers answer. A changelog that is away holds up its own partitions only,
+    /// and a group that is away nobody.
     var hasRoom: Bool {
-        entries.count == 0 || entries.count < entries.capacity && entries.byteCount < settings.maxInFlightBytes
+        guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
+        if settings.isTransactional {
+            return entries.count < entries.capacity && changesUnstored < entries.capacity * 4 + 10_000
+        }
+        let uncommitted = checkpoint.isLate(now) ? 0 : doneSinceMarks + doneInMarks
+        let inFlight = entries.count + changesUnstored + uncommitted
+        return inFlight < entries.capacity || inFlight - lateChanges < entries.capacity
+            || PlantedFault.isPlanted(.exposureUnbounded) && entries.count < entries.capacity
     }
 
     mutating func takeMessages() {

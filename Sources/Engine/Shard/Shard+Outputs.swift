@@ -76,6 +76,10 @@ extension Shard where Ports: ~Copyable {
         let answer = retries[entries[entry].destination == .deadLetters].answered(
             report.tag, report.failure, returned, sequence: sequence)
         if isVoid {
+            // Who waits for what is unfinished does not wait for this one.
+            if !settings.isTransactional, entries[entry].epoch == partitions[index].epoch {
+                partitions[index].unfinished -= 1
+            }
             remove(entry)
         } else if let failure = report.failure {
             failed(entry, failure, isPoison: answer == .poison)

@@ -10,7 +10,7 @@ extension Shard where Ports: ~Copyable {
     mutating func advancePartitions() {
         advanceRevocation()
         var asked: [TopicPartition] = []
-        let most = mostChanges
+        let most = mostLateChanges
         for index in partitions.indices {
             switch partitions[index].state {
             case .asking(let again) where again <= now:
@@ -23,7 +23,8 @@ extension Shard where Ports: ~Copyable {
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
             case .stalled(let offset): endStall(of: index, at: offset)
-            case .running where partitions[index].changes.unstored > most: stall(index)
+            case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
+                stall(index)
             default: break
             }
         }

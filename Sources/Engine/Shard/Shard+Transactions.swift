@@ -51,7 +51,7 @@ extension Shard where Ports: ~Copyable {
             if partitions[index].state == .draining { continue }
             partitions[index].state = .seeking(partitions[index].ledger.position, again: now)
         }
-        for index in partitions.indices { withChanges(of: index) { $0.removeCounted() } }
+        for index in partitions.indices { removeCounted(of: index) }
         changesDue = now
         isDirty = changesUnstored > 0
         for index in partitions.indices where partitions[index].needsCommit { isDirty = true }

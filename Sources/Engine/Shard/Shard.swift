@@ -56,6 +56,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isDirty = false
     /// Messages that are done since marks were made.
     var doneSinceMarks = 0
+    /// Messages that were done before, and are not committed.
+    var doneInMarks = 0
     /// Of the checkpoint that is under way.
     var marks: [Checkpoint.Mark] = []
     /// When what is stored is written to the disks of counts.
@@ -151,6 +153,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
         if checkpoint.takesChanges, mayPublish { next = min(next, changesDue) }
+        // Until then a changelog may have become late.
+        if changesUnstored > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
         // Who does not look for so long is taken to have been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }

@@ -11,7 +11,8 @@ struct ChangeQueueTests {
 
     private mutating func add(_ key: String, isRewrite: Bool = false) {
         queue.add(
-            AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1), isRewrite: isRewrite, timestamp: 5
+            AccountHash(high: UInt64(key.utf8.count), low: 0), CountState(count: 1), isRewrite: isRewrite, timestamp: 5,
+            now: now
         ) { $0.append(contentsOf: key.utf8) }
     }
 
@@ -45,13 +46,13 @@ struct ChangeQueueTests {
         #expect(publish(&numbers) == ["a", "", "ccc"])
         #expect(queue.due == nil)
         #expect(queue.unstored == 3)
-        #expect(queue.stored(numbers[0], at: 70) == false)
+        #expect(queue.stored(numbers[0], at: 70, now: now) == false)
         #expect(pop() == 1)
         // One that is stored waits for those before it.
-        #expect(queue.stored(numbers[2], at: 72) == false)
+        #expect(queue.stored(numbers[2], at: 72, now: now) == false)
         #expect(pop() == 0)
         #expect(queue.unstored == 1)
-        #expect(queue.stored(numbers[1], at: 71) == false)
+        #expect(queue.stored(numbers[1], at: 71, now: now) == false)
         #expect(pop() == 2)
         add("d")
         #expect(publish(&numbers) == ["d"])
@@ -62,8 +63,8 @@ struct ChangeQueueTests {
         var numbers: [UInt32] = []
         for key in ["a", "b", "c", "d"] { add(key) }
         #expect(publish(&numbers).count == 4)
-        _ = queue.stored(numbers[0], at: 70)
-        _ = queue.stored(numbers[2], at: 71)
+        _ = queue.stored(numbers[0], at: 70, now: now)
+        _ = queue.stored(numbers[2], at: 71, now: now)
         queue.failed(numbers[1], isRefused: false, now)
         add("e")
         // Some are still on their way.
@@ -73,9 +74,9 @@ struct ChangeQueueTests {
         #expect(queue.unstored == 4)
         #expect(publish(&numbers) == [])
         #expect(publish(&numbers, after: .milliseconds(50)) == ["b"])
-        #expect(queue.stored(numbers[0], at: 73) == true)
+        #expect(queue.stored(numbers[0], at: 73, now: now) == true)
         #expect(publish(&numbers) == ["c", "d", "e"])
-        for number in numbers { _ = queue.stored(number, at: 80) }
+        for number in numbers { _ = queue.stored(number, at: 80, now: now) }
         #expect(pop() == 4)
         #expect(queue.unstored == 0)
     }
@@ -85,7 +86,7 @@ struct ChangeQueueTests {
         var numbers: [UInt32] = []
         add("a")
         _ = publish(&numbers)
-        _ = queue.stored(numbers[0], at: -1001)
+        _ = queue.stored(numbers[0], at: -1001, now: now)
         #expect(queue.unstored == 0)
         #expect(pop() == 1)
     }
@@ -97,8 +98,24 @@ struct ChangeQueueTests {
         _ = publish(&numbers)
         queue.failed(numbers[0], isRefused: false, now)
         #expect(queue.due == nil)
-        #expect(queue.stored(numbers[1], at: 70) == true)
+        #expect(queue.stored(numbers[1], at: 70, now: now) == true)
         #expect(publish(&numbers) == ["a"])
+    }
+
+    @Test("A changelog that takes none for a second is late, however many wait and for how long")
+    mutating func lateness() {
+        var numbers: [UInt32] = []
+        let second = Duration.milliseconds(1001)
+        #expect(!queue.isLate(now + second))
+        for key in ["a", "b", "c"] { add(key) }
+        #expect(publish(&numbers).count == 3)
+        #expect(!queue.isLate(now + .seconds(1)))
+        #expect(queue.isLate(now + second))
+        _ = queue.stored(numbers[0], at: 70, now: now + .seconds(5))
+        #expect(!queue.isLate(now + .seconds(6)))
+        #expect(queue.isLate(now + .seconds(5) + second))
+        for number in numbers[1...] { _ = queue.stored(number, at: 80, now: now + .seconds(7)) }
+        #expect(!queue.isLate(now + .seconds(60)))
     }
 
     @Test("One that is never stored is published ever less often, alone, with its own time and its event's by turns")
@@ -106,7 +123,7 @@ struct ChangeQueueTests {
         var numbers: [UInt32] = []
         for key in ["a", "b"] { add(key) }
         _ = publish(&numbers)
-        _ = queue.stored(numbers[1], at: 70)
+        _ = queue.stored(numbers[1], at: 70, now: now)
         queue.failed(numbers[0], isRefused: true, now)
         var pauses: [UInt64] = []
         for round in 0..<9 {
@@ -142,10 +159,10 @@ struct ChangeQueueTests {
         add("again", isRewrite: true)
         #expect(queue.rewrites == 1)
         _ = publish(&numbers)
-        _ = queue.stored(numbers[1], at: 70)
+        _ = queue.stored(numbers[1], at: 70, now: now)
         #expect(queue.unstored == 1)
         let former = numbers
-        queue.removeCounted()
+        queue.removeCounted(now: now)
         #expect(queue.unstored == 1)
         #expect(queue.rewrites == 1)
         #expect(queue[former[0]] == nil)
@@ -162,7 +179,7 @@ struct ChangeQueueTests {
             #expect(publish(&numbers) == ["key \(round)"])
             waiting += numbers
             if waiting.count > 3 {
-                _ = queue.stored(waiting.removeFirst(), at: Int64(round))
+                _ = queue.stored(waiting.removeFirst(), at: Int64(round), now: now)
                 #expect(pop() == 1)
             }
         }

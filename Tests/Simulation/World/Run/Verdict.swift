@@ -30,6 +30,8 @@ final class Verdict: ClusterWitness, PortsWitness {
     private(set) var formats: Set<String> = []
     private(set) var produced = 0
     private(set) var uncommitted = 0
+    /// Published, and not committed.
+    private var exposed = 0
     private let scenario: Scenario
     private let isCalm: Bool
     private unowned let cluster: Cluster
@@ -79,6 +81,7 @@ final class Verdict: ClusterWitness, PortsWitness {
             guard !cases[index].isCovered, isDone(index) else { continue }
             cases[index].isCovered = true
             uncommitted -= 1
+            exposed -= 1
         }
     }
 
@@ -156,7 +159,9 @@ final class Verdict: ClusterWitness, PortsWitness {
         let time = cluster.timeline.now
         cluster.timeline.history.tell(time, log.identity, "\(entry.offset) is of event \(index), badge \(value.badge)")
         cases[index].stored.append((entry.time, entry.transaction))
+        if cases[index].stored.count == 1, !cases[index].isCovered { exposed += 1 }
         checkTime(of: index)
+        checkExposed()
         guard !scenario.isExactlyOnce, cases[index].stored.count > 1 else { return }
         let begun = cases[index].firstBegun
         if !cases[index].isBegunByStranger, !troubles.contains(where: { $0 >= begun }) {
@@ -171,6 +176,14 @@ final class Verdict: ClusterWitness, PortsWitness {
         if scenario.events[index].behaviour == .immediate { waits.append(took) }
         guard Duration.nanoseconds(took) > scenario.switches.deadline + .milliseconds(500) else { return }
         found("event \(index) was published \(took / 1_000_000) ms after it came, and nothing had happened")
+    }
+
+    /// At least once a crash of all would repeat what is published and not committed: as long as brokers answer, no more
+    /// than may be in flight.
+    private func checkExposed() {
+        guard troubles.isEmpty, scenario.weather.lost == 0, !scenario.isExactlyOnce else { return }
+        let limit = scenario.settings.maxInFlight * scenario.instances * scenario.shards
+        if exposed > limit { found("\(exposed) events are published and not committed") }
     }
 
     private func checkTime(ofCommitting index: Int) {
@@ -210,6 +223,7 @@ final class Verdict: ClusterWitness, PortsWitness {
         guard isCovered != cases[index].isCovered else { return }
         cases[index].isCovered = isCovered
         uncommitted += isCovered ? -1 : 1
+        if !cases[index].stored.isEmpty { exposed += isCovered ? -1 : 1 }
         if isCovered { checkTime(ofCommitting: index) }
         if isCovered, !isDone(index) {
             found("event \(index) at offset \(cases[index].offset) is committed by \(position) and was not published")
