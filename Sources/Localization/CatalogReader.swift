@@ -65,9 +65,9 @@ package struct CatalogReader {
     private mutating func readProperties(_ source: SourceText, _ locale: LocaleName) throws(CatalogProblem) {
         var templates = PropertyTemplates(source: source)
         defer { warnings += templates.warnings }
-        let root = try PropertyTemplates.tree(source).root
-        guard root.kind == .dictionary else { throw source.problem(at: root.offset, "expected a dictionary") }
-        for (key, value) in root.members {
+        let root = try PropertyTemplates.root(source)
+        guard let members = root.members else { throw source.problem(at: root.offset, "expected a dictionary") }
+        for (key, value) in members {
             noting { (reader) throws(CatalogProblem) in
                 try reader.add(templates.template(of: value), key, locale, source)
             }
@@ -198,14 +198,8 @@ struct CatalogFile {
 /// whole file has none.
 package struct CatalogProblem: Error, Sendable, Equatable {
     package let file: String
-    package let place: SourcePlace?
+    package private(set) var place: SourcePlace?
     package let message: String
-
-    init(file: String, place: SourcePlace? = nil, message: String) {
-        self.file = file
-        self.place = place
-        self.message = message
-    }
 }
 
 /// A line and a column, both from 1.

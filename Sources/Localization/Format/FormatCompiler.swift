@@ -19,12 +19,6 @@ struct FormatCompiler {
         return (program, compiler.signature)
     }
 
-    private init(template: Template, source: SourceText, programs: consuming FormatPrograms) {
-        self.template = template
-        self.source = source
-        self.programs = programs
-    }
-
     private mutating func compile(_ text: Template.Text) throws(CatalogProblem) -> UInt32 {
         switch text {
         case .plain(let text):

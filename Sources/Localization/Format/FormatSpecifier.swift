@@ -57,11 +57,6 @@ struct FormatSpecifierParser {
     /// A position, width or precision is larger than any that makes sense.
     private(set) var isOutOfRange = false
 
-    init(text: ArraySlice<UInt8>, at: Int) {
-        self.text = text
-        self.at = at
-    }
-
     var next: UInt8? { at < text.endIndex ? text[at] : nil }
 
     /// True for what somebody must have meant as a part of a specifier.

@@ -4,15 +4,11 @@ import PushmillPayload
 struct OldStyleReader {
     private let source: SourceText
     private var at = 0
-    private var tree = PropertyTree()
 
-    static func read(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
+    static func read(_ source: SourceText) throws(CatalogProblem) -> Property {
         var reader = OldStyleReader(source: source)
-        try reader.readFile()
-        return reader.tree
+        return try reader.readFile()
     }
-
-    private init(source: SourceText) { self.source = source }
 
     private var next: UInt8? { at < source.bytes.count ? source.bytes[at] : nil }
 
@@ -26,56 +22,52 @@ struct OldStyleReader {
         return true
     }
 
-    private mutating func readFile() throws(CatalogProblem) {
+    private mutating func readFile() throws(CatalogProblem) -> Property {
         try skipBlank()
-        let root = tree.begin(.dictionary, at: at)
+        let start = at
         let hasBraces = take("{")
-        try readMembers(depth: 1)
+        let members = try readMembers(depth: 1)
         if hasBraces, !take("}") { throw expected("a key or }") }
         try skipBlank()
         guard next == nil else { throw expected("a key") }
-        tree.end(root)
+        return Property(content: .dictionary(members), offset: start)
     }
 
     /// Up to what is no key.
-    private mutating func readMembers(depth: Int) throws(CatalogProblem) {
+    private mutating func readMembers(
+        depth: Int
+    ) throws(CatalogProblem) -> [(key: SourceString, value: Property)] {
+        var members: [(key: SourceString, value: Property)] = []
         try skipBlank()
         while let byte = next, isString(byte) {
-            let key = tree.begin(.string, at: at)
-            try readText()
-            tree.end(key)
+            let start = at
+            let key = SourceString(bytes: try readText(), offset: start)
+            // A key alone is its own value.
+            var value = Property(content: .string(key.bytes), offset: start)
             try skipBlank()
             if take("=") {
                 try skipBlank()
-                try readValue(depth: depth)
+                value = try readValue(depth: depth)
                 try skipBlank()
-            } else if next == UInt8(ascii: ";") {
-                // A key alone is its own value.
-                tree.repeat(key)
-            } else {
+            } else if next != UInt8(ascii: ";") {
                 throw expected("=")
             }
             guard take(";") || next == UInt8(ascii: "}") else { throw expected(";") }
+            members.append((key, value))
             try skipBlank()
         }
+        return members
     }
 
-    private mutating func readValue(depth: Int) throws(CatalogProblem) {
+    private mutating func readValue(depth: Int) throws(CatalogProblem) -> Property {
+        let start = at
         guard let byte = next else { throw expected("a value") }
-        guard depth < PropertyTree.maximumDepth else { throw source.problem(at: at, "nested too deep") }
-        if isString(byte) {
-            let value = tree.begin(.string, at: at)
-            try readText()
-            tree.end(value)
-        } else if byte == UInt8(ascii: "{") {
-            let value = tree.begin(.dictionary, at: at)
-            at += 1
-            try readMembers(depth: depth + 1)
-            guard take("}") else { throw expected("a key or }") }
-            tree.end(value)
-        } else {
-            throw expected("a string or a dictionary")
-        }
+        guard depth < Property.maximumDepth else { throw source.problem(at: at, "nested too deep") }
+        if isString(byte) { return Property(content: .string(try readText()), offset: start) }
+        guard take("{") else { throw expected("a string or a dictionary") }
+        let members = try readMembers(depth: depth + 1)
+        guard take("}") else { throw expected("a key or }") }
+        return Property(content: .dictionary(members), offset: start)
     }
 
     private func isString(_ byte: UInt8) -> Bool {
@@ -92,50 +84,48 @@ struct OldStyleReader {
         }
     }
 
-    private mutating func readText() throws(CatalogProblem) {
-        guard let quote = next, !isUnquoted(quote) else {
-            while let byte = next, isUnquoted(byte) {
-                tree.append(byte)
-                at += 1
-            }
-            return
-        }
+    private mutating func readText() throws(CatalogProblem) -> ArraySlice<UInt8> {
         let start = at
+        guard let quote = next, !isUnquoted(quote) else {
+            while let byte = next, isUnquoted(byte) { at += 1 }
+            return source.bytes[start..<at]
+        }
         at += 1
+        var text: [UInt8] = []
         while let byte = next {
             at += 1
-            if byte == quote { return }
+            if byte == quote { return text[...] }
             if byte == UInt8(ascii: "\\") {
-                try readEscape()
+                try readEscape(into: &text)
             } else {
-                tree.append(byte)
+                text.append(byte)
             }
         }
         throw source.problem(at: start, "the string does not end")
     }
 
     /// What follows a backslash.
-    private mutating func readEscape() throws(CatalogProblem) {
+    private mutating func readEscape(into text: inout [UInt8]) throws(CatalogProblem) {
         guard let letter = next else { return }
         at += 1
         switch letter {
-        case UInt8(ascii: "a"): tree.append(0x07)
-        case UInt8(ascii: "b"): tree.append(0x08)
-        case UInt8(ascii: "t"): tree.append(0x09)
-        case UInt8(ascii: "n"): tree.append(0x0A)
-        case UInt8(ascii: "v"): tree.append(0x0B)
-        case UInt8(ascii: "f"): tree.append(0x0C)
-        case UInt8(ascii: "r"): tree.append(0x0D)
-        case UInt8(ascii: "U"), UInt8(ascii: "u"): try readCodeUnits()
+        case UInt8(ascii: "a"): text.append(0x07)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "v"): text.append(0x0B)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "U"), UInt8(ascii: "u"): text += try readCodeUnits().utf8
         case UInt8(ascii: "0")...UInt8(ascii: "7"):
             at -= 1
-            try readOctal()
-        default: tree.append(letter)
+            text.append(try readOctal())
+        default: text.append(letter)
         }
     }
 
     /// Four hexadecimal digits, or a surrogate pair in two escapes.
-    private mutating func readCodeUnits() throws(CatalogProblem) {
+    private mutating func readCodeUnits() throws(CatalogProblem) -> Unicode.Scalar {
         let start = at - 2
         var value = hexadecimal(4)
         if let high = value, high & 0xFC00 == 0xD800, next == UInt8(ascii: "\\"),
@@ -147,7 +137,7 @@ struct OldStyleReader {
         guard let value, let scalar = Unicode.Scalar(value) else {
             throw source.problem(at: start, "\\U needs four hexadecimal digits of a character")
         }
-        tree.append(scalar)
+        return scalar
     }
 
     private mutating func hexadecimal(_ count: Int) -> UInt32? {
@@ -160,19 +150,19 @@ struct OldStyleReader {
         return value
     }
 
-    private mutating func readOctal() throws(CatalogProblem) {
+    private mutating func readOctal() throws(CatalogProblem) -> UInt8 {
         let start = at - 1
-        var value: UInt32 = 0
+        var value = 0
         for _ in 0..<3 {
             guard let digit = next, (UInt8(ascii: "0")...UInt8(ascii: "7")).contains(digit) else { break }
-            value = value << 3 | UInt32(digit - UInt8(ascii: "0"))
+            value = value << 3 | Int(digit - UInt8(ascii: "0"))
             at += 1
         }
         // Beyond ASCII such an escape means a character of NEXTSTEP's own set.
-        guard value < 0x80, let scalar = Unicode.Scalar(value) else {
+        guard value < 0x80 else {
             throw source.problem(at: start, "an octal escape beyond \\177; write the character itself")
         }
-        tree.append(scalar)
+        return UInt8(value)
     }
 
     /// White space and both kinds of comments.

@@ -37,37 +37,35 @@ struct PropertyTemplates {
     let source: SourceText
     private(set) var warnings: [CatalogProblem] = []
 
-    init(source: SourceText) { self.source = source }
-
-    static func tree(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
-        if source.isBinary { return try BinaryPropertyReader.read(source) }
+    static func root(_ source: SourceText) throws(CatalogProblem) -> Property {
+        if source.isBinary { return try Property.read(binary: source) }
         let first = source.bytes.first { $0 > 0x20 }
         return first == UInt8(ascii: "<") ? try XMLPropertyReader.read(source) : try OldStyleReader.read(source)
     }
 
-    mutating func template(of value: PropertyNode) throws(CatalogProblem) -> Template {
+    mutating func template(of value: Property) throws(CatalogProblem) -> Template {
         if let text = value.string { return Template(text: .plain(text)) }
-        guard value.kind == .dictionary else { throw problem(value, "expected a string or a dictionary") }
+        guard value.members != nil else { throw problem(value, "expected a string or a dictionary") }
         if let format = value.member("NSStringLocalizedFormatKey") {
             guard let text = format.string else { throw problem(format, "the format is no string") }
             return Template(text: .plain(text), variables: try variables(of: value))
         }
         if let devices = value.member("NSStringDeviceSpecificRuleType") {
-            let variations = devices.members.map { (name: $0.key.string, value: $0.value) }
+            let variations = (devices.members ?? []).map { (name: $0.key.string, value: $0.value) }
             guard let chosen = DeviceChoice.preferred(of: variations) else { throw problem(devices, "no device") }
             return try template(of: chosen)
         }
         if let widths = value.member("NSStringVariableWidthRuleType") {
-            let widest = widths.members.max { Int($0.key.string) ?? 0 < Int($1.key.string) ?? 0 }
+            let widest = widths.members?.max { Int($0.key.string) ?? 0 < Int($1.key.string) ?? 0 }
             guard let widest else { throw problem(widths, "no width") }
             return try template(of: widest.value)
         }
         throw problem(value, "no NSStringLocalizedFormatKey")
     }
 
-    private mutating func variables(of value: PropertyNode) throws(CatalogProblem) -> [Template.Variable] {
+    private mutating func variables(of value: Property) throws(CatalogProblem) -> [Template.Variable] {
         var variables: [Template.Variable] = []
-        for (name, value) in value.members where value.kind == .dictionary {
+        for (name, value) in value.members ?? [] where value.members != nil {
             guard let type = value.member("NSStringFormatSpecTypeKey")?.string, type == "NSStringPluralRuleType" else {
                 throw problem(value, "the variable \(name.string) has no NSStringFormatSpecTypeKey of plurals")
             }
@@ -77,9 +75,9 @@ struct PropertyTemplates {
         return variables
     }
 
-    private mutating func forms(of value: PropertyNode, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
+    private mutating func forms(of value: Property, _ name: SourceString) throws(CatalogProblem) -> PluralForms {
         var forms: [PluralCategory: SourceString] = [:]
-        for (key, value) in value.members {
+        for (key, value) in value.members ?? [] {
             if key == "NSStringFormatSpecTypeKey" || key == "NSStringFormatValueTypeKey" { continue }
             guard let category = PluralCategory(key) else {
                 throw source.problem(at: key.offset, "\(key.string) is no plural form")
@@ -93,7 +91,7 @@ struct PropertyTemplates {
         return PluralForms(forms, other: other)
     }
 
-    private func problem(_ value: PropertyNode, _ message: String) -> CatalogProblem {
+    private func problem(_ value: Property, _ message: String) -> CatalogProblem {
         source.problem(at: value.offset, message)
     }
 }

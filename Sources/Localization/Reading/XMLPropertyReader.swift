@@ -1,15 +1,11 @@
 struct XMLPropertyReader {
     private let source: SourceText
     private var at = 0
-    private var tree = PropertyTree()
 
-    static func read(_ source: SourceText) throws(CatalogProblem) -> PropertyTree {
+    static func read(_ source: SourceText) throws(CatalogProblem) -> Property {
         var reader = XMLPropertyReader(source: source)
-        try reader.readFile()
-        return reader.tree
+        return try reader.readFile()
     }
-
-    private init(source: SourceText) { self.source = source }
 
     private struct Tag {
         let name: ArraySlice<UInt8>
@@ -23,15 +19,16 @@ struct XMLPropertyReader {
 
     private var next: UInt8? { at < source.bytes.count ? source.bytes[at] : nil }
 
-    private mutating func readFile() throws(CatalogProblem) {
+    private mutating func readFile() throws(CatalogProblem) -> Property {
         let outer = try readTag()
         guard outer.isNamed("plist"), !outer.isClosing, !outer.isEmpty else {
             throw source.problem(at: outer.offset, "expected <plist>")
         }
-        try readValue(try readTag(), depth: 0)
+        let root = try readValue(try readTag(), depth: 0)
         try close("plist")
         try skipMisc()
         if next != nil { throw source.problem(at: at, "text after </plist>") }
+        return root
     }
 
     private mutating func close(_ name: String) throws(CatalogProblem) {
@@ -39,67 +36,69 @@ struct XMLPropertyReader {
         guard tag.isClosing, tag.isNamed(name) else { throw source.problem(at: tag.offset, "expected </\(name)>") }
     }
 
-    private mutating func readValue(_ tag: Tag, depth: Int) throws(CatalogProblem) {
-        guard depth < PropertyTree.maximumDepth else { throw source.problem(at: tag.offset, "nested too deep") }
+    private mutating func readValue(_ tag: Tag, depth: Int) throws(CatalogProblem) -> Property {
+        guard depth < Property.maximumDepth else { throw source.problem(at: tag.offset, "nested too deep") }
         let name = String(decoding: tag.name, as: UTF8.self)
         guard !tag.isClosing else { throw source.problem(at: tag.offset, "</\(name)> where a value was expected") }
+        let content: Property.Content
         switch name {
-        case "dict": try readContainer(.dictionary, tag, depth: depth)
-        case "array": try readContainer(.array, tag, depth: depth)
-        case "string": try readText(.string, tag)
-        case "integer", "real", "date", "data", "true", "false": try readText(.other, tag)
+        case "dict", "array": content = try readContainer(tag, depth: depth)
+        case "string": content = .string(try readText(tag))
+        case "integer", "real", "date", "data", "true", "false":
+            _ = try readText(tag)
+            content = .other
         default: throw source.problem(at: tag.offset, "<\(name)> is no property list value")
         }
+        return Property(content: content, offset: tag.offset)
     }
 
-    private mutating func readContainer(
-        _ kind: PropertyTree.Kind, _ tag: Tag, depth: Int
-    ) throws(CatalogProblem) {
-        let container = tree.begin(kind, at: tag.offset)
-        defer { tree.end(container) }
-        guard !tag.isEmpty else { return }
-        while true {
+    private mutating func readContainer(_ tag: Tag, depth: Int) throws(CatalogProblem) -> Property.Content {
+        let isDictionary = tag.isNamed("dict")
+        var members: [(key: SourceString, value: Property)] = []
+        while !tag.isEmpty {
             let child = try readTag()
             if child.isClosing {
-                guard child.name == tag.name else { break }
-                return
+                guard child.name == tag.name else {
+                    throw source.problem(at: tag.offset, "the container is closed by another's tag")
+                }
+                break
             }
-            if kind == .dictionary {
-                guard child.isNamed("key") else { throw source.problem(at: child.offset, "expected <key>") }
-                try readText(.string, child)
-                try readValue(try readTag(), depth: depth + 1)
-            } else {
-                try readValue(child, depth: depth + 1)
+            guard isDictionary else {
+                _ = try readValue(child, depth: depth + 1)
+                continue
             }
+            guard child.isNamed("key") else { throw source.problem(at: child.offset, "expected <key>") }
+            let key = SourceString(bytes: try readText(child), offset: child.offset)
+            members.append((key, try readValue(try readTag(), depth: depth + 1)))
         }
-        throw source.problem(at: tag.offset, "the container is closed by another's tag")
+        return isDictionary ? .dictionary(members) : .other
     }
 
-    private mutating func readText(_ kind: PropertyTree.Kind, _ tag: Tag) throws(CatalogProblem) {
-        let value = tree.begin(kind, at: tag.offset)
-        defer { tree.end(value) }
-        guard !tag.isEmpty else { return }
+    private mutating func readText(_ tag: Tag) throws(CatalogProblem) -> ArraySlice<UInt8> {
+        guard !tag.isEmpty else { return [] }
+        var text: [UInt8] = []
         while let byte = next {
             if byte == UInt8(ascii: "&") {
-                try readEntity()
+                text += try readEntity().utf8
             } else if byte != UInt8(ascii: "<") {
-                tree.append(byte)
+                text.append(byte)
                 at += 1
             } else if skip("<![CDATA[") {
                 let start = at
                 while !skip("]]>") {
                     guard let byte = next else { throw source.problem(at: start, "the CDATA section does not end") }
-                    tree.append(byte)
+                    text.append(byte)
                     at += 1
                 }
             } else if !(try skipComment()) {
-                return try close(String(decoding: tag.name, as: UTF8.self))
+                try close(String(decoding: tag.name, as: UTF8.self))
+                return text[...]
             }
         }
         throw source.problem(at: tag.offset, "the element does not end")
     }
 
-    private mutating func readEntity() throws(CatalogProblem) {
+    private mutating func readEntity() throws(CatalogProblem) -> Unicode.Scalar {
         let start = at
         // The longest is &#1114111;
         guard let end = source.bytes[at...].prefix(12).firstIndex(of: UInt8(ascii: ";")) else {
@@ -107,23 +106,18 @@ struct XMLPropertyReader {
         }
         let name = String(decoding: source.bytes[start + 1..<end], as: UTF8.self)
         at = end + 1
-        switch name {
-        case "lt": tree.append(UInt8(ascii: "<"))
-        case "gt": tree.append(UInt8(ascii: ">"))
-        case "amp": tree.append(UInt8(ascii: "&"))
-        case "quot": tree.append(UInt8(ascii: "\""))
-        case "apos": tree.append(UInt8(ascii: "'"))
-        default:
-            let code =
-                name.hasPrefix("#x")
-                ? UInt32(name.dropFirst(2), radix: 16)
-                : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
-            guard let code, let scalar = Unicode.Scalar(code) else {
-                throw source.problem(at: start, "unknown entity &\(name);")
-            }
-            tree.append(scalar)
+        let code =
+            name.hasPrefix("#x")
+            ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+        guard let scalar = Self.entities[name] ?? code.flatMap(Unicode.Scalar.init) else {
+            throw source.problem(at: start, "unknown entity &\(name);")
         }
+        return scalar
     }
+
+    private static let entities: [String: Unicode.Scalar] = [
+        "lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'",
+    ]
 
     /// The next tag, with nothing but white space before it.
     private mutating func readTag() throws(CatalogProblem) -> Tag {
