@@ -2,31 +2,70 @@ import CPushmillZlib
 import Glibc
 
 /// Reads a file from its beginning, plain or compressed by gzip: its first bytes tell.
-package struct InputFile: ~Copyable {
+package final class InputFile {
+    private static let pieceSize = 256 << 10
+
     package let path: String
     private let handle: gzFile
 
     package init(path: String) throws(FileFailure) {
         self.path = path
         guard let handle = gzopen(path, "rb") else { throw FileFailure(path: path, errno) }
-        gzbuffer(handle, 256 << 10)
+        gzbuffer(handle, UInt32(Self.pieceSize))
         self.handle = handle
     }
 
     deinit { gzclose_r(handle) }
 
-    /// Fills the buffer as far as the file goes on; gives the number of bytes, 0 at its end.
-    package func read(into buffer: UnsafeMutableBufferPointer<UInt8>) throws(FileFailure) -> Int {
-        let count = gzread(handle, buffer.baseAddress, UInt32(clamping: buffer.count))
-        if count > 0 { return Int(count) }
+    /// What comes next in the file; nothing at its end.
+    package func next() throws(FileFailure) -> [UInt8] {
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+            count = Int(max(0, gzread(handle, buffer.baseAddress, UInt32(buffer.count))))
+        }
+        guard piece.isEmpty else { return piece }
         var code: Int32 = 0
         let text = gzerror(handle, &code).map { String(cString: $0) } ?? ""
         switch code {
-        case Z_OK, Z_STREAM_END: return 0
+        case Z_OK, Z_STREAM_END: return []
         case Z_ERRNO: throw FileFailure(path: path, errno)
         case Z_BUF_ERROR: throw FileFailure(path: path, what: "the compressed data ends too early")
         default: throw FileFailure(path: path, what: "the compressed data is damaged: \(text)")
         }
+    }
+}
+
+/// Lines out of bytes that come in pieces.
+package struct LineReader {
+    /// Of the line that was given last, from 1.
+    package private(set) var number = 0
+    /// What has come and was not given yet.
+    private var rest: ArraySlice<UInt8> = []
+    private var isOver = false
+
+    package init() {}
+
+    /// The next line, without its end; nil where there is none. `more` gives the next piece, nothing at the end; it is told
+    /// how long the line is already.
+    package mutating func next<E: Error>(
+        _ more: (_ count: Int) throws(E) -> [UInt8]
+    ) throws(E) -> ArraySlice<UInt8>? {
+        var searched = rest.startIndex
+        while true {
+            if let end = rest[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                number += 1
+                defer { rest = rest[(end + 1)...] }
+                return rest[..<end]
+            }
+            guard !isOver else { break }
+            let piece = try more(rest.count)
+            isOver = piece.isEmpty
+            rest += piece
+            searched = rest.endIndex - piece.count
+        }
+        guard !rest.isEmpty else { return nil }
+        number += 1
+        defer { rest = [] }
+        return rest
     }
 }
 

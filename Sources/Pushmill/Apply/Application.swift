@@ -38,12 +38,12 @@ struct Application {
 
     /// The input is records, one a line; what becomes of each is written the same way.
     func applyLines() async throws(ProgramError) -> ExitCode {
-        var lines = InputLines(console)
-        while let line = try lines.next() {
+        var lines = LineReader()
+        while let line = try lines.next({ _ throws(ProgramError) in try console.input() }) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             let record: RecordEnvelope
             do throws(EnvelopeError) {
-                record = try RecordEnvelope(line: line)
+                record = try RecordEnvelope(line: Array(line))
             } catch {
                 throw .badData("line \(lines.number): \(error)")
             }

@@ -2,7 +2,7 @@ import PushmillKafka
 package import PushmillPayload
 
 /// The lines of a capture, blank ones left out, with their numbers.
-struct CaptureLines: ~Copyable {
+struct CaptureLines {
     struct Line: Sendable {
         let number: Int
         let bytes: [UInt8]
@@ -11,10 +11,7 @@ struct CaptureLines: ~Copyable {
     private static let longestLine = 64 << 20
 
     private let file: InputFile
-    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    /// What was read and not given yet.
-    private var pending = 0..<0
-    private var number = 0
+    private var lines = LineReader()
 
     init(path: String) throws(ReplayError) {
         file = try filed { () throws(FileFailure) in try InputFile(path: path) }
@@ -22,51 +19,19 @@ struct CaptureLines: ~Copyable {
 
     /// Nil at the end of the file.
     mutating func next() throws(ReplayError) -> Line? {
-        while let line = try nextOfAny() {
-            number += 1
-            if line.contains(where: { $0 > 0x20 }) { return Line(number: number, bytes: line) }
-        }
-        return nil
-    }
-
-    private mutating func nextOfAny() throws(ReplayError) -> [UInt8]? {
-        var searched = pending.lowerBound
-        while true {
-            if let end = buffer[searched..<pending.upperBound].firstIndex(of: UInt8(ascii: "\n")) {
-                defer { pending = (end + 1)..<pending.upperBound }
-                return Array(buffer[pending.lowerBound..<end])
+        repeat {
+            let (file, number) = (file, lines.number + 1)
+            let line = try lines.next { count throws(ReplayError) in
+                guard count < Self.longestLine else {
+                    throw .unreadable(name: file.path, line: number, what: "longer than 64 MiB")
+                }
+                do throws(FileFailure) { return try file.next() } catch {
+                    throw .unreadable(name: error.path, line: number, what: error.what)
+                }
             }
-            let open = pending.count
-            if try fill() == 0 { break }
-            searched = pending.lowerBound + open
-        }
-        guard !pending.isEmpty else { return nil }
-        defer { pending = 0..<0 }
-        return Array(buffer[pending])
-    }
-
-    private mutating func fill() throws(ReplayError) -> Int {
-        if pending.lowerBound > 0 {
-            buffer.replaceSubrange(0..<pending.count, with: Array(buffer[pending]))
-            pending = 0..<pending.count
-        }
-        if pending.count == buffer.count {
-            guard buffer.count < Self.longestLine else {
-                throw .unreadable(name: file.path, line: number + 1, what: "longer than 64 MiB")
-            }
-            buffer.append(contentsOf: repeatElement(0, count: buffer.count))
-        }
-        let free = pending.upperBound..<buffer.count
-        var count = 0
-        do throws(FileFailure) {
-            count = try buffer.withUnsafeMutableBufferPointer { (bytes) throws(FileFailure) in
-                try file.read(into: UnsafeMutableBufferPointer(rebasing: bytes[free]))
-            }
-        } catch {
-            throw .unreadable(name: error.path, line: number + 1, what: error.what)
-        }
-        pending = pending.lowerBound..<pending.upperBound + count
-        return count
+            guard let line else { return nil }
+            if line.contains(where: { $0 > 0x20 }) { return Line(number: number, bytes: Array(line)) }
+        } while true
     }
 }
 

@@ -4,22 +4,32 @@ import PushmillStages
 
 /// Contacts as JSON Lines.
 struct ContactLines: ~Copyable {
-    private var lines: LineReader
-    private var line: [UInt8] = []
+    private static let longestLine = 1 << 20
+
+    private let file: InputFile
+    private var lines = LineReader()
     private var members = ContactMembers()
 
-    init(_ path: String) throws(StoreError) { lines = try LineReader(path) }
+    init(_ path: String) throws(StoreError) {
+        do throws(FileFailure) { file = try InputFile(path: path) } catch { throw .unopened(path) }
+    }
 
-    var fileSize: Int { lines.fileSize }
+    /// The size of the file, for those who reserve memory.
+    var fileSize: Int {
+        var status = stat()
+        return stat(file.path, &status) == 0 ? Int(status.st_size) : 0
+    }
 
     /// Gives the next contact; false at the end. Blank lines are passed over.
     mutating func next(
         _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) -> Bool {
+        var line: ArraySlice<UInt8>
         repeat {
-            guard try lines.next(into: &line) else { return false }
+            guard let next = try nextLine() else { return false }
+            line = next
         } while line.allSatisfy { [0x20, 0x09, 0x0D].contains($0) }
-        let (key, name) = try parse()
+        let (key, name) = try parse(line)
         try members.withKey(key) { (owner, id) throws(StoreError) in
             try members.withText(of: name) { (name) throws(StoreError) in try body(owner, id, name) }
         }
@@ -27,14 +37,23 @@ struct ContactLines: ~Copyable {
     }
 
     /// What is wrong with the line read last.
-    func failure(_ what: String) -> StoreError {
-        .unreadableLine(path: lines.path, line: lines.number, what: what)
+    func failure(_ what: String) -> StoreError { Self.failure(what, file, lines.number) }
+
+    private static func failure(_ what: String, _ file: InputFile, _ number: Int) -> StoreError {
+        .unreadableLine(path: file.path, line: number, what: what)
     }
 
-    private mutating func parse() throws(StoreError) -> (ContactMembers.Key, name: JSONNode) {
-        let text = line
+    private mutating func nextLine() throws(StoreError) -> ArraySlice<UInt8>? {
+        let (file, number) = (file, lines.number + 1)
+        return try lines.next { count throws(StoreError) in
+            guard count < Self.longestLine else { throw Self.failure("longer than a mebibyte", file, number) }
+            do throws(FileFailure) { return try file.next() } catch { throw Self.failure(error.what, file, number) }
+        }
+    }
+
+    private mutating func parse(_ line: ArraySlice<UInt8>) throws(StoreError) -> (ContactMembers.Key, name: JSONNode) {
         do throws(ContactMembers.Malformed) {
-            try text.span.withUnsafeBytes { (bytes) throws(ContactMembers.Malformed) in try members.read(bytes) }
+            try line.span.withUnsafeBytes { (bytes) throws(ContactMembers.Malformed) in try members.read(bytes) }
             return (try members.key(), try members.name())
         } catch {
             throw failure(error.what)
@@ -93,81 +112,5 @@ struct ContactMembers: ~Copyable {
         case .null: return nil
         default: throw Malformed(what: "the \(member) is not a string")
         }
-    }
-}
-
-/// Reads a file line by line, whatever the size of the file.
-struct LineReader: ~Copyable {
-    private static let longestLine = 1 << 20
-
-    let path: String
-    /// Of the line that was read last, from 1.
-    private(set) var number = 0
-    private let descriptor: Int32
-    private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    /// What was read and not given yet.
-    private var pending = 0..<0
-    private var isAtEnd = false
-
-    init(_ path: String) throws(StoreError) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        self.path = path
-        if descriptor < 0 { throw .unopened(path) }
-    }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    /// The size of the file, for those who reserve memory.
-    var fileSize: Int {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
-    }
-
-    /// Reads the next line, without its end; false where there is none.
-    mutating func next(into line: inout [UInt8]) throws(StoreError) -> Bool {
-        line.removeAll(keepingCapacity: true)
-        var searched = 0
-        while true {
-            if let found = self.line(from: searched) {
-                number += 1
-                line.append(contentsOf: buffer[found])
-                pending = min(found.upperBound + 1, pending.upperBound)..<pending.upperBound
-                return true
-            }
-            if isAtEnd { return false }
-            searched = pending.count
-            try fill()
-        }
-    }
-
-    private func line(from searched: Int) -> Range<Int>? {
-        let start = pending.lowerBound
-        let end = buffer[(start + searched)..<pending.upperBound].firstIndex(of: UInt8(ascii: "\n"))
-        if let end { return start..<end }
-        return isAtEnd && !pending.isEmpty ? pending : nil
-    }
-
-    private mutating func fill() throws(StoreError) {
-        if pending.count == buffer.count {
-            guard buffer.count < Self.longestLine else {
-                throw .unreadableLine(path: path, line: number + 1, what: "longer than a mebibyte")
-            }
-            buffer.append(contentsOf: repeatElement(0, count: buffer.count))
-        }
-        if pending.lowerBound > 0 {
-            buffer.replaceSubrange(0..<pending.count, with: Array(buffer[pending]))
-            pending = 0..<pending.count
-        }
-        let free = pending.upperBound..<buffer.count
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            let target = UnsafeMutableRawBufferPointer(rebasing: bytes[free])
-            while true {
-                let count = read(descriptor, target.baseAddress, target.count)
-                if count >= 0 || errno != EINTR { return count }
-            }
-        }
-        guard count >= 0 else { throw .unopened(path) }
-        isAtEnd = count == 0
-        pending = pending.lowerBound..<pending.upperBound + count
     }
 }

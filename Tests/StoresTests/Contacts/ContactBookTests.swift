@@ -92,6 +92,22 @@ struct ContactBookTests {
         #expect(error == .unreadableLine(path: "\(folder.path)/contacts.jsonl", line: 3, what: bad.what))
     }
 
+    @Test("A line without end is refused")
+    func endless() throws {
+        let path = try folder.write(
+            "{\"id\": \"c0\", \"name\": \"x\"}\n" + String(repeating: "x", count: 2 << 20), to: "contacts.jsonl")
+        let error = #expect(throws: StoreError.self) { _ = try ContactFile(path: path) }
+        #expect(error == .unreadableLine(path: path, line: 2, what: "longer than a mebibyte"))
+    }
+
+    @Test("A file that is not there, or a folder, is an error that names it")
+    func unreadable() throws {
+        for path in ["\(folder.path)/missing", folder.path] {
+            let error = #expect(throws: StoreError.self) { _ = try ContactFile(path: path) }
+            #expect(error?.description.hasPrefix(path) == true)
+        }
+    }
+
     @Test("Damaged lines are refused or read, and never trap", arguments: 0..<300)
     func mutated(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

@@ -1,0 +1,46 @@
+import PushmillTestSupport
+import Testing
+
+@testable import PushmillPayload
+
+struct LineReaderTests {
+    private func read(_ text: String) throws -> [String] {
+        let folder = try TemporaryFolder()
+        let file = try InputFile(path: try folder.write(text, to: "lines"))
+        var reader = LineReader()
+        var lines: [String] = []
+        while let line = try reader.next({ _ throws(FileFailure) in try file.next() }) {
+            lines.append(String(decoding: line, as: UTF8.self))
+        }
+        #expect(reader.number == lines.count)
+        return lines
+    }
+
+    @Test(
+        "Lines end at a line feed, the last one also without",
+        arguments: [
+            ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("\n\na\r\n", ["", "", "a\r"]),
+        ])
+    func lines(_ text: String, _ expected: [String]) throws { #expect(try read(text) == expected) }
+
+    @Test("Lines longer than a piece and files longer than many of it come whole")
+    func long() throws {
+        let lines = [1, 300_000, 0, 262_144, 262_143, 900_000, 5].map { String(repeating: "x", count: $0) }
+        #expect(try read(lines.joined(separator: "\n")) == lines)
+    }
+
+    @Test("It is told how long the line is by which it asks for more")
+    func told() {
+        var pieces: [[UInt8]] = [Array("ab\nc".utf8), Array("de".utf8), []]
+        var counts: [Int] = []
+        var reader = LineReader()
+        var lines = 0
+        func more(_ count: Int) -> [UInt8] {
+            counts.append(count)
+            return pieces.removeFirst()
+        }
+        while reader.next(more) != nil { lines += 1 }
+        #expect(lines == 2)
+        #expect(counts == [0, 1, 3])
+    }
+}
