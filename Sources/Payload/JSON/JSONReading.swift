@@ -111,13 +111,6 @@ extension JSONDocument {
     /// The offset after the last byte of a value that no edit has put in.
     package func end(of node: JSONNode) -> Int { Int(records[place(of: node)].end) }
 
-    /// Whether a container has no more than so many children.
-    package func hasAtMost(_ limit: Int, in node: JSONNode) -> Bool {
-        var count = 0
-        forEachChild(of: node) { _ in count += 1 }
-        return count <= limit
-    }
-
     public func string(of node: JSONNode) -> String? {
         withText(of: node) { text in text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
     }

@@ -19,7 +19,7 @@ package struct CloudEvent {
         data.removeAll(keepingCapacity: true)
         try document.read(event)
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
-        guard document.hasAtMost(Self.maximumAttributes, in: document.root) else { throw .tooManyAttributes }
+        guard document.childCount(of: document.root) <= Self.maximumAttributes else { throw .tooManyAttributes }
         if let node = document.member("data", of: document.root), document.kind(of: node) != .null {
             document.render(node, into: &data)
             return true
@@ -29,15 +29,7 @@ package struct CloudEvent {
     }
 
     package func readData(into content: inout NotificationContent) throws(PayloadError) {
-        // A closure of typed throws cannot pass through the array's rethrows.
-        let result: Result<Void, PayloadError> = data.withUnsafeBytes { bytes in
-            do throws(PayloadError) {
-                return .success(try content.read(bytes))
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try data.span.withUnsafeBytes { (bytes) throws(PayloadError) in try content.read(bytes) }
     }
 
     /// The type of the data, for the header `content-type`.

@@ -39,7 +39,7 @@ extension DecryptOptions.Field {
             throw .notObject
         }
         guard object.kind(of: object.root) == .object else { throw .notObject }
-        guard object.hasAtMost(Self.maximumMembers, in: object.root) else { throw .tooLarge }
+        guard object.childCount(of: object.root) <= Self.maximumMembers else { throw .tooLarge }
         let mark = content.mark()
         do throws(DecryptFailure) {
             try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
