@@ -73,40 +73,15 @@ extension RecordEnvelope {
         guard reader.isObject else { throw .notAnObject }
         let version: Int = try reader.integer("version") ?? 1
         guard (1...Self.newest).contains(version) else { throw .version(version) }
-        try reader.read(.topic) { topic = String(decoding: $0, as: UTF8.self) }
-        try reader.read(.timestampType) { timestampType = String(decoding: $0, as: UTF8.self) }
+        try reader.read("topic", "topic_b64") { topic = String(decoding: $0, as: UTF8.self) }
+        try reader.read("tstype", "tstype_b64") { timestampType = String(decoding: $0, as: UTF8.self) }
         partition = try reader.integer("partition") ?? partition
         offset = try reader.integer("offset") ?? offset
         timestamp = try reader.integer("ts") ?? timestamp
-        try reader.read(.key) { key = $0 }
+        try reader.read("key", "key_b64") { key = $0 }
         headers = try reader.headers()
-        guard reader.has(.payload) else { throw .withoutPayload }
-        try reader.read(.payload) { payload = $0 }
-    }
-}
-
-/// A member whose text may stand in base64, under a name of its own.
-private enum EnvelopeText {
-    case topic, timestampType, key, payload, headers
-
-    var name: StaticString {
-        switch self {
-        case .topic: "topic"
-        case .timestampType: "tstype"
-        case .key: "key"
-        case .payload: "payload"
-        case .headers: "headers"
-        }
-    }
-
-    var encodedName: StaticString {
-        switch self {
-        case .topic: "topic_b64"
-        case .timestampType: "tstype_b64"
-        case .key: "key_b64"
-        case .payload: "payload_b64"
-        case .headers: "headers_b64"
-        }
+        guard reader.has("payload") || reader.member("payload_b64") != nil else { throw .withoutPayload }
+        try reader.read("payload", "payload_b64") { payload = $0 }
     }
 }
 
@@ -122,30 +97,25 @@ private struct EnvelopeReader {
         if isLatin {
             text = line.flatMap { Array(UTF8.encode(Unicode.Scalar($0)) ?? UTF8.encodedReplacementCharacter) }
         }
-        let result: Result<Void, PayloadError> = text.withUnsafeBytes { bytes in
-            do throws(PayloadError) {
-                return .success(try document.read(bytes))
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try text.span.withUnsafeBytes { (bytes) throws(PayloadError) in try document.read(bytes) }
     }
 
     var isObject: Bool { document.kind(of: document.root) == .object }
 
-    func has(_ text: EnvelopeText) -> Bool { encoded(text) != nil || plain(text) != nil }
+    func has(_ name: StaticString) -> Bool { document.member(name, of: document.root) != nil }
 
     /// Gives the bytes of a member, unless it is missing or null.
-    func read(_ text: EnvelopeText, _ body: ([UInt8]) -> Void) throws(EnvelopeError) {
-        let encoded = encoded(text)
-        guard let node = encoded ?? plain(text), document.kind(of: node) != .null else { return }
-        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(text.name)") }
+    func read(
+        _ name: StaticString, _ encodedName: StaticString, _ body: ([UInt8]) -> Void
+    ) throws(EnvelopeError) {
+        let encoded = member(encodedName)
+        guard let node = encoded ?? member(name) else { return }
+        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(name)") }
         body(bytes)
     }
 
     func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
-        guard let node = document.member(name, of: document.root), document.kind(of: node) != .null else { return nil }
+        guard let node = member(name) else { return nil }
         guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else {
             throw .malformed("\(name)")
         }
@@ -154,9 +124,9 @@ private struct EnvelopeReader {
 
     /// A flat array: a name, its value or null, the next name.
     func headers() throws(EnvelopeError) -> [RecordEnvelope.Header] {
-        let encoded = encoded(.headers)
+        let encoded = member("headers_b64")
         let isEncoded = encoded != nil
-        guard let node = encoded ?? plain(.headers), document.kind(of: node) != .null else { return [] }
+        guard let node = encoded ?? member("headers") else { return [] }
         var headers: [RecordEnvelope.Header] = []
         var name: [UInt8]?
         var isSound = document.kind(of: node) == .array && document.childCount(of: node).isMultiple(of: 2)
@@ -175,13 +145,10 @@ private struct EnvelopeReader {
         return headers
     }
 
-    /// The member of this name with `_b64`, unless it is null.
-    private func encoded(_ text: EnvelopeText) -> JSONNode? {
-        let node = document.member(text.encodedName, of: document.root)
-        return node.flatMap { document.kind(of: $0) == .null ? nil : $0 }
+    /// Nil also for one that is null.
+    func member(_ name: StaticString) -> JSONNode? {
+        document.member(name, of: document.root).flatMap { document.kind(of: $0) == .null ? nil : $0 }
     }
-
-    private func plain(_ text: EnvelopeText) -> JSONNode? { document.member(text.name, of: document.root) }
 
     private func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
         guard document.kind(of: node) == .string else { return nil }
