@@ -68,7 +68,8 @@ struct ListeningSocket {
         Self.set(SO_REUSEADDR, 1, on: descriptor)
         // Connections inherit it. Left alone, the kernel lets each client that does not read hold megabytes.
         Self.set(SO_SNDBUF, 64 << 10, on: descriptor)
-        guard Self.bind(descriptor, to: address) == 0, listen(descriptor, 128) == 0 else {
+        guard address.withSocketAddress({ [descriptor] in bind(descriptor, $0, $1) }) == 0, listen(descriptor, 128) == 0
+        else {
             let code = errno
             close(descriptor)
             throw code == EADDRINUSE ? .addressInUse("\(address)") : .cannotListen("\(address)", code)
@@ -79,10 +80,6 @@ struct ListeningSocket {
     private static func set(_ option: Int32, _ value: Int32, on descriptor: Int32) {
         var value = value
         setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
-    }
-
-    private static func bind(_ descriptor: Int32, to address: ListenAddress) -> Int32 {
-        address.withSocketAddress { Glibc.bind(descriptor, $0, $1) }
     }
 
     private static func boundPort(_ descriptor: Int32) -> UInt16 {

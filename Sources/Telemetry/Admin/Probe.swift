@@ -90,26 +90,13 @@ package struct ProbeRequest {
 }
 
 extension ListenAddress {
-    /// The address as the system's calls take it.
-    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-        func lend<Name>(_ name: Name) -> Result {
-            withUnsafePointer(to: name) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    body($0, socklen_t(MemoryLayout<Name>.size))
-                }
-            }
-        }
-        if isIPv6 {
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = port.bigEndian
-            inet_pton(AF_INET6, host, &name.sin6_addr)
-            return lend(name)
-        }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        inet_pton(AF_INET, host, &name.sin_addr)
-        return lend(name)
+    /// The address as the system's calls take it. Nil where the system does not know such an address.
+    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let found else { return nil }
+        defer { freeaddrinfo(found) }
+        return body(found.pointee.ai_addr, found.pointee.ai_addrlen)
     }
 }
