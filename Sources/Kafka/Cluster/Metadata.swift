@@ -24,6 +24,23 @@ enum Metadata {
     }
 
     static func partitionCount(of topic: String, _ client: Client, milliseconds: Int32) throws(KafkaError) -> Int {
+        let (error, count) = try ask(of: topic, client, milliseconds) { (KafkaError(ifAny: $0.err), $0.partition_cnt) }
+        if let error { throw error }
+        return Int(count)
+    }
+
+    /// The brokers that lead a topic's partitions; none where that is not known.
+    static func leaders(of topic: String, _ client: Client, milliseconds: Int32) -> [(partition: Int32, leader: Int32)]
+    {
+        let leaders = try? ask(of: topic, client, milliseconds) { topic in
+            UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map { ($0.id, $0.leader) }
+        }
+        return leaders ?? []
+    }
+
+    private static func ask<Answer>(
+        of topic: String, _ client: Client, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
+    ) throws(KafkaError) -> Answer {
         guard let handle = rd_kafka_topic_new(client.handle, topic, nil) else {
             throw KafkaError(rd_kafka_last_error())
         }
@@ -35,23 +52,7 @@ enum Metadata {
         guard let metadata else { throw KafkaError("no metadata") }
         defer { rd_kafka_metadata_destroy(metadata) }
         guard metadata.pointee.topic_cnt > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) }
-        if let error = KafkaError(ifAny: metadata.pointee.topics[0].err) { throw error }
-        return Int(metadata.pointee.topics[0].partition_cnt)
-    }
-
-    /// The brokers that lead a topic's partitions; none where that is not known.
-    static func leaders(of topic: String, _ client: Client, milliseconds: Int32) -> [(partition: Int32, leader: Int32)]
-    {
-        guard let handle = rd_kafka_topic_new(client.handle, topic, nil) else { return [] }
-        defer { rd_kafka_topic_destroy(handle) }
-        var metadata: UnsafePointer<rd_kafka_metadata>?
-        guard rd_kafka_metadata(client.handle, 0, handle, &metadata, milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR,
-            let metadata
-        else { return [] }
-        defer { rd_kafka_metadata_destroy(metadata) }
-        guard metadata.pointee.topic_cnt > 0 else { return [] }
-        let first = metadata.pointee.topics[0]
-        return UnsafeBufferPointer(start: first.partitions, count: Int(first.partition_cnt)).map { ($0.id, $0.leader) }
+        return body(metadata.pointee.topics[0])
     }
 
     /// The first offset the log holds and the one past its last. librdkafka's own question for both waits for as long as
@@ -113,21 +114,10 @@ extension Producer {
         }
         return nil
     }
-}
 
-extension Producer {
     /// Creates a topic with these settings, such as `cleanup.policy`. One that exists already is no error. Blocks.
     public func createTopic(
         _ name: String, partitions: Int, settings: [(name: String, value: String)] = [], milliseconds: Int32
-    ) throws(KafkaError) {
-        try Topics.create(name, partitions: partitions, settings: settings, by: client, milliseconds: milliseconds)
-    }
-}
-
-private enum Topics {
-    static func create(
-        _ name: String, partitions: Int, settings: [(name: String, value: String)], by client: Client,
-        milliseconds: Int32
     ) throws(KafkaError) {
         if Metadata.lacksController(client, milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
@@ -162,9 +152,7 @@ private enum Topics {
             throw error
         }
     }
-}
 
-extension Producer {
     /// The members that a group has now; nil where brokers do not tell. Blocks.
     package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
         var list: UnsafePointer<rd_kafka_group_list>?

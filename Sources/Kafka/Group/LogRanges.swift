@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Dispatch
 internal import Synchronization
 
 /// Asks brokers where logs begin and end, on a thread of its own: librdkafka's questions for that block. Partitions
@@ -44,7 +45,7 @@ final class LogRanges: Sendable {
             return !state.hasThread
         }
         // The thread has its own hold on the client until it sees that it is to end.
-        if isFirst, !startThread({ self.run() }) { state.withLock { $0.hasThread = false } }
+        if isFirst { DispatchQueue(label: "pushmill.ranges").async { self.run() } }
         work.wake()
     }
 

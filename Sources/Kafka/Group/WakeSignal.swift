@@ -73,32 +73,3 @@ private func onNews(client: OpaquePointer?, opaque: UnsafeMutableRawPointer?) {
     guard let opaque else { return }
     Unmanaged<WakeSignal>.fromOpaque(opaque).takeUnretainedValue().wake()
 }
-
-/// A thread for what may block, without signals; nobody waits for its end.
-func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-    var (all, before) = (sigset_t(), sigset_t())
-    sigfillset(&all)
-    // A new thread has its creator's mask.
-    pthread_sigmask(SIG_SETMASK, &all, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let work = Unmanaged.passRetained(Work(body))
-    var thread = pthread_t()
-    let code = pthread_create(
-        &thread, nil,
-        { context in
-            if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-            return nil
-        }, work.toOpaque())
-    guard code == 0 else {
-        work.release()
-        return false
-    }
-    pthread_detach(thread)
-    return true
-}
-
-private final class Work: Sendable {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-}

@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Dispatch
 
 /// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused: at least once a
 /// refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the transaction. All that was
@@ -12,6 +13,7 @@ package final class OutputProducer {
     /// Reports that were taken within a step of a transaction.
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
 
+    /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
     package static let fixed: [(name: String, value: String)] = [
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
@@ -37,7 +39,7 @@ package final class OutputProducer {
     deinit {
         WakeSignal.endWatch(of: queue)
         let remains = Remains(client, queue, topics.map(\.handle))
-        _ = startThread { remains.destroy() }
+        DispatchQueue(label: "pushmill.remains").async { remains.destroy() }
     }
 
     package func topic(_ name: String) throws(KafkaError) -> OutputTopic {

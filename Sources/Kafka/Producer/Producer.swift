@@ -7,17 +7,12 @@ public final class Producer: Sendable {
     let client: Client
     private let sinks: ClientSinks
 
-    /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
-    public static let fixed: [(name: String, value: String)] = [
-        ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
-    ]
-
     /// One that only asks publishes nothing, and takes no producer's number from the brokers.
     public init(
         _ properties: ClientProperties, onlyAsks: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         var properties = properties
-        for (name, value) in Self.fixed { properties[name] = value }
+        for (name, value) in OutputProducer.fixed { properties[name] = value }
         if onlyAsks { properties["enable.idempotence"] = "false" }
         sinks = ClientSinks(log: log)
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {

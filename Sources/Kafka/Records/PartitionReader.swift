@@ -36,17 +36,7 @@ public final class PartitionReader {
     public func read(from positions: [Position]) throws(KafkaError) {
         let list = PartitionList(positions)
         if let error = KafkaError(ifAny: rd_kafka_assign(client.handle, list.pointer)) { throw error }
-        awaitStops()
-    }
-
-    /// librdkafka 2.0.2 ends the process (`rd_kafka_assignment_partition_stopped`) where a partition is taken away again
-    /// before it has stopped for the first time. Who asks twice is answered when that is over.
-    private func awaitStops() {
-        for _ in 0..<2 {
-            var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
-            rd_kafka_assignment(client.handle, &list)
-            if let list { rd_kafka_topic_partition_list_destroy(list) }
-        }
+        client.awaitStops()
     }
 
     public func topicName(_ number: UInt32) -> String { topics.name(number) }
