@@ -57,6 +57,8 @@ struct ContactBlock {
 /// name. The name is clean, and empty for nobody's.
 struct ContactEntry {
     static let headerSize = 6
+    /// Of each of the texts.
+    static let longest = Int(UInt16.max)
 
     private let start: UnsafeRawPointer
 
@@ -105,4 +107,16 @@ struct ContactEntry {
     private var tag: UInt8 { start.load(as: UInt8.self) }
     private var idCount: Int { Int(start.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     private var nameCount: Int { Int(start.loadUnaligned(fromByteOffset: 4, as: UInt16.self)) }
+}
+
+extension RawSpan {
+    func hasSameBytes(as other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        return withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+                return memcmp(left, right, byteCount) == 0
+            }
+        }
+    }
 }

@@ -21,7 +21,7 @@ final class ContactTable: Sendable {
         var builder = ContactTableBuilder(capacity: lines.fileSize)
         var isShort = true
         while try lines.next({ (owner, id, name) in isShort = builder.add(owner, id, ContactName.clean(name)) }) {
-            guard isShort else { throw lines.failure("a text is longer than \(ContactRecord.longest) bytes") }
+            guard isShort else { throw lines.failure("a text is longer than \(ContactEntry.longest) bytes") }
             guard builder.size < Int(UInt32.max) else { throw lines.failure("more than 4 GiB of contacts") }
         }
         var owners = KeyIndex()

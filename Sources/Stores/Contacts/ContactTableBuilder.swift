@@ -28,7 +28,7 @@ struct ContactTableBuilder: ~Copyable {
 
     /// False if one of the texts is too long.
     mutating func add(_ owner: RawSpan, _ id: RawSpan, _ name: [UInt8]) -> Bool {
-        guard max(owner.byteCount, id.byteCount, name.count) <= ContactRecord.longest else { return false }
+        guard max(owner.byteCount, id.byteCount, name.count) <= ContactEntry.longest else { return false }
         let number = number(of: owner)
         owners[number].contacts += 1
         withUnsafeBytes(of: UInt32(truncatingIfNeeded: number)) { contacts.append(contentsOf: $0) }

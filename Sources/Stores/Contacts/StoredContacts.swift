@@ -23,14 +23,14 @@ package final class StoredContacts: ContactBook {
     ) throws(ContactsUnavailable) -> Bool {
         let hash = KeyIndex.hash(owner, id)
         let now = time.now
-        let record = try shards[Int(hash >> 29)].reader.withLock { (reader) throws(ContactsUnavailable) in
+        let contact = try shards[Int(hash >> 29)].reader.withLock { (reader) throws(ContactsUnavailable) in
             do throws(StoreError) {
-                return try reader.record(owner, id, hash, now)
+                return try reader.contact(owner, id, hash, now)
             } catch {
                 throw ContactsUnavailable("\(error)")
             }
         }
-        return record.map { ContactRecord.giveName(of: $0, at: 0, body) } ?? false
+        return contact.giveName(body)
     }
 
     private final class Shard: Sendable {
@@ -64,17 +64,14 @@ extension CachedReader {
             cache: ContactCache(capacity: capacity), database: database)
     }
 
-    /// Nil for a contact that is too long for any payload.
-    mutating func record(
+    mutating func contact(
         _ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, _ now: Instant
-    ) throws(StoreError) -> [UInt8]? {
+    ) throws(StoreError) -> CachedContact {
         if now >= nextLook { try look(now) }
-        if let known = cache.record(owner, id, hash) { return known }
-        var record: [UInt8] = []
-        let name = try name(owner, id)
-        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return nil }
-        cache.insert(record, hash)
-        return record
+        if let known = cache.contact(owner, id, hash) { return known }
+        let contact = CachedContact(owner, id, name: try name(owner, id))
+        cache.insert(contact, hash)
+        return contact
     }
 
     private mutating func look(_ now: Instant) throws(StoreError) {
@@ -92,18 +89,52 @@ extension CachedReader {
         try nameQuery.bind(2, id)
         guard try nameQuery.step() else { return [] }
         defer { nameQuery.reset() }
-        return ContactName.clean(nameQuery.bytes(0).bytes)
+        let name = ContactName.clean(nameQuery.bytes(0).bytes)
+        // Longer than any payload.
+        return name.count > ContactEntry.longest ? [] : name
     }
 }
 
-/// The records of contacts that were asked for last, and those that turned out to be nobody's. Bounded, in number and,
+/// A contact that was asked for. The name is clean, and empty for one who turned out to be nobody's.
+struct CachedContact {
+    /// Owner, identifier and name in one piece of memory: that of most contacts is cold.
+    private let bytes: [UInt8]
+    private let ownerCount: Int
+    private let keyCount: Int
+    private let direction: TextDirection
+
+    init(_ owner: RawSpan, _ id: RawSpan, name: [UInt8]) {
+        ownerCount = owner.byteCount
+        keyCount = ownerCount + id.byteCount
+        bytes = owner.withUnsafeBytes { Array($0) } + id.withUnsafeBytes { Array($0) } + name
+        direction = TextDirection(of: name.span)
+    }
+
+    var byteCount: Int { bytes.count }
+
+    /// False for nobody's contact.
+    func giveName(_ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
+        guard keyCount < bytes.count else { return false }
+        body(bytes.span.extracting(droppingFirst: keyCount), direction)
+        return true
+    }
+
+    func isOf(_ owner: RawSpan, _ id: RawSpan) -> Bool {
+        guard ownerCount == owner.byteCount, keyCount - ownerCount == id.byteCount else { return false }
+        let key = bytes.span.bytes
+        return key.extracting(first: ownerCount).hasSameBytes(as: owner)
+            && key.extracting(ownerCount..<keyCount).hasSameBytes(as: id)
+    }
+}
+
+/// The contacts that were asked for last, and those that turned out to be nobody's. Bounded, in number and,
 /// because what is asked for comes from senders, in bytes.
 struct ContactCache: ~Copyable {
-    /// A longer record is not kept.
+    /// Bytes. A longer contact is not kept.
     private static let longest = 512
 
     private struct Entry {
-        var record: [UInt8]
+        var contact: CachedContact
         var hash: UInt32
         /// Asked for since the hand of the clock came by.
         var isRecent = false
@@ -119,17 +150,16 @@ struct ContactCache: ~Copyable {
     var count: Int { entries.count }
 
     /// Nil if nothing is known of the contact.
-    mutating func record(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) -> [UInt8]? {
-        let found = index.find(hash) { ContactRecord.matches(entries[$0].record, at: 0, owner: owner, id: id) }
-        guard let found else { return nil }
+    mutating func contact(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) -> CachedContact? {
+        guard let found = index.find(hash, where: { entries[$0].contact.isOf(owner, id) }) else { return nil }
         entries[found].isRecent = true
-        return entries[found].record
+        return entries[found].contact
     }
 
     /// Remembers what was unknown.
-    mutating func insert(_ record: [UInt8], _ hash: UInt32) {
-        guard record.count <= Self.longest else { return }
-        let entry = Entry(record: record, hash: hash)
+    mutating func insert(_ contact: CachedContact, _ hash: UInt32) {
+        guard contact.byteCount <= Self.longest else { return }
+        let entry = Entry(contact: contact, hash: hash)
         if entries.count < capacity {
             index.insert(entry.hash, entries.count)
             entries.append(entry)

@@ -28,14 +28,16 @@ final class ContactTarget: FuzzTarget {
         let text = name.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
         try promise(text != nil, "a name that is no text")
         let name = ContactName.clean(name)
-        var record: [UInt8] = [0]
-        guard ContactRecord.append(owner: owner, id: id, name: name, to: &record) else { return }
-        try promise(ContactRecord.matches(record, at: 1, owner: owner, id: id), "a contact that is not found")
-        var found: [UInt8] = []
-        let isNamed = ContactRecord.giveName(of: record, at: 1) { name, _ in
-            found = name.withUnsafeBufferPointer { Array($0) }
+        guard max(owner.byteCount, id.byteCount, name.count) <= ContactEntry.longest else { return }
+        var entries: [UInt8] = []
+        ContactEntry.append(id, 7, name, to: &entries)
+        let found = entries.withUnsafeBytes { bytes in
+            bytes.baseAddress.flatMap {
+                ContactEntry.find(id, 7, from: $0, to: $0 + bytes.count).map { Array($0.name) }
+            }
         }
-        try promise(isNamed != name.isEmpty && found == name, "found under another name")
-        try promise(String(validating: found, as: UTF8.self) != nil, "a cleaned name that is no text")
+        try promise(found != nil, "a contact that is not found")
+        try promise(found == name, "found under another name")
+        try promise(String(validating: name, as: UTF8.self) != nil, "a cleaned name that is no text")
     }
 }

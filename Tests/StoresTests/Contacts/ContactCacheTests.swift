@@ -9,17 +9,15 @@ struct ContactCacheTests {
         init(capacity: Int) { cache = ContactCache(capacity: capacity) }
 
         func name(_ id: String) -> String? {
-            guard let record = id.withBytes({ cache.record($0, $0, KeyIndex.hash($0, $0)) }) else { return nil }
+            guard let contact = id.withBytes({ cache.contact($0, $0, KeyIndex.hash($0, $0)) }) else { return nil }
             var name = "nobody"
-            _ = ContactRecord.giveName(of: record, at: 0) { found, _ in name = found.bytes.text }
+            _ = contact.giveName { found, _ in name = found.bytes.text }
             return name
         }
 
         func insert(_ id: String, _ name: String) {
             id.withBytes { id in
-                var record: [UInt8] = []
-                #expect(ContactRecord.append(owner: id, id: id, name: Array(name.utf8), to: &record))
-                cache.insert(record, KeyIndex.hash(id, id))
+                cache.insert(CachedContact(id, id, name: Array(name.utf8)), KeyIndex.hash(id, id))
             }
         }
     }
