@@ -1,5 +1,6 @@
 import CPushmillOpenSSL
 import CPushmillProcess
+import FoundationEssentials
 import Glibc
 // Who writes a stage imports this module and no other: everything a stage is made of comes with it.
 @_exported public import PushmillLocalization
@@ -16,7 +17,8 @@ public enum Program {
         // While the process ends, threads of librdkafka's may be at a connection.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         let surroundings = Surroundings(
-            registry: StageRegistry(adding: stages), environment: ProcessEnvironment.read(), console: .standard)
+            registry: StageRegistry(adding: stages), environment: ProcessInfo.processInfo.environment,
+            console: .standard)
         let arguments = Array(CommandLine.arguments.dropFirst())
         exit(Console.end(await commands.run(arguments, surroundings)).rawValue)
     }

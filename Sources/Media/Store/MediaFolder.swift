@@ -1,4 +1,5 @@
 import Dispatch
+import FoundationEssentials
 import Glibc
 import PushmillPayload
 import PushmillStages
@@ -156,17 +157,9 @@ extension MediaFolder {
     }
 
     func entries() -> [Entry] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var entries: [Entry] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard Media(name: name) != nil || name.hasPrefix(PartialFile.prefix) else { continue }
-            if let entry = Entry(name, in: path) { entries.append(entry) }
-        }
-        return entries
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { Media(name: $0) != nil || $0.hasPrefix(PartialFile.prefix) }
+            .compactMap { Entry($0, in: path) }
     }
 }
 

@@ -1,4 +1,4 @@
-import Glibc
+import FoundationEssentials
 import PushmillEngine
 import PushmillKafka
 import PushmillPayload
@@ -72,13 +72,7 @@ extension EngineSettings {
 
     /// One of each instance, and the same when it comes again: what it has left open ends then.
     private var transactionalID: String {
-        "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? Self.hostName)"
-    }
-
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        "\(consumer["group.id"] ?? "")-\(consumer["group.instance.id"] ?? ProcessInfo.processInfo.hostName)"
     }
 }
 

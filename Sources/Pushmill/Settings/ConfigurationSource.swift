@@ -1,4 +1,4 @@
-import Glibc
+import FoundationEssentials
 import PushmillPayload
 package import PushmillStages
 
@@ -54,9 +54,6 @@ package struct ConfigurationSource {
     /// The absolute folder at which the relative paths of a configuration start.
     static func folder(of path: String) -> String {
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-        if folder.hasPrefix("/") { return String(folder) }
-        guard let current = getcwd(nil, 0) else { return String(folder) }
-        defer { free(current) }
-        return "\(String(cString: current))/\(folder)"
+        return folder.hasPrefix("/") ? String(folder) : "\(FileManager.default.currentDirectoryPath)/\(folder)"
     }
 }

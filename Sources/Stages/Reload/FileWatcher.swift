@@ -1,4 +1,5 @@
 import Dispatch
+import FoundationEssentials
 import Glibc
 import Synchronization
 
@@ -74,21 +75,8 @@ struct FileFingerprint: Equatable, Sendable {
                 modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
         // Links can lead in circles; no catalog is that deep.
         guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }
-        for child in Self.children(of: path) {
+        for child in (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? [] {
             add("\(path)/\(child)", name: name.isEmpty ? child : "\(name)/\(child)", depth: depth + 1)
         }
-    }
-
-    private static func children(of path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
     }
 }
