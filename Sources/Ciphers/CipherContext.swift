@@ -37,16 +37,17 @@ struct CipherContext: ~Copyable {
     ) throws(DecryptFailure) {
         if cipher.isGCM {
             if !isStarted(cipher, key) { try start(cipher, key, nil) }
-            try check(EVP_CIPHER_CTX_set_params(context, message.parameters(nonce, tag)))
+            try check(EVP_CIPHER_CTX_set_params(context, message.parameters(nonce, tag)), or: .authentication)
         } else {
             try start(cipher, key, nonce)
-            try check(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag))
+            try check(
+                EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Cipher.tagCount), tag), or: .authentication)
         }
         try update(additional, into: nil)
         try update(UnsafeRawBufferPointer(text), into: text.baseAddress)
         var end: UInt8 = 0
         var count: Int32 = 0
-        try check(EVP_DecryptFinal_ex(context, &end, &count))
+        try check(EVP_DecryptFinal_ex(context, &end, &count), or: .authentication)
     }
 
     /// Decrypts blocks in place and takes the padding off; returns how much is left. Where the padding is wrong, that is
@@ -59,7 +60,7 @@ struct CipherContext: ~Copyable {
         try start(cipher, key, iv)
         let end = output + (try update(UnsafeRawBufferPointer(text), into: output))
         var rest: Int32 = 0
-        try check(EVP_DecryptFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest))
+        try check(EVP_DecryptFinal_ex(context, end.assumingMemoryBound(to: UInt8.self), &rest), or: .authentication)
         return Self.unpad(text)
     }
 
@@ -96,7 +97,7 @@ struct CipherContext: ~Copyable {
     ) throws(DecryptFailure) {
         let nonce = nonce?.assumingMemoryBound(to: UInt8.self)
         if isStarted(cipher, key) {
-            return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil))
+            return try check(EVP_CipherInit_ex2(context, nil, nil, nonce, 0, nil), or: .authentication)
         }
         guard let algorithm = cipher.algorithm else { throw .unsupported }
         guard key.bytes.count == cipher.keyCount else { throw .noKey }
@@ -104,7 +105,7 @@ struct CipherContext: ~Copyable {
         let bytes = key.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         // Naming the same algorithm again would make OpenSSL begin from nothing.
         let change = cipher == self.cipher ? nil : algorithm
-        try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil))
+        try check(EVP_CipherInit_ex2(context, change, bytes, nonce, 0, nil), or: .authentication)
         // For as long as the algorithm is this one: `openBlocks` takes padding off itself, in constant time.
         if change != nil, cipher.isCBC { EVP_CIPHER_CTX_set_padding(context, 0) }
         self.cipher = cipher
@@ -121,16 +122,8 @@ struct CipherContext: ~Copyable {
         try check(
             EVP_DecryptUpdate(
                 context, output?.assumingMemoryBound(to: UInt8.self), &count,
-                input.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(input.count)))
+                input.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(input.count)), or: .authentication)
         return Int(count)
-    }
-
-    private func check(_ status: Int32) throws(DecryptFailure) {
-        guard status > 0 else {
-            // The queue of errors is the thread's, and somebody else's next.
-            ERR_clear_error()
-            throw .authentication
-        }
     }
 }
 

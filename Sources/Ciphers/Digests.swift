@@ -86,11 +86,12 @@ final class DigestContext {
     func end(into output: UnsafeMutableRawPointer) throws(DecryptFailure) {
         try check(EVP_DigestFinal_ex(context, output.assumingMemoryBound(to: UInt8.self), nil))
     }
+}
 
-    private func check(_ status: Int32) throws(DecryptFailure) {
-        guard status == 1 else {
-            ERR_clear_error()
-            throw .unsupported
-        }
+/// Throws where a call of OpenSSL has failed. Its queue of errors is the thread's, and somebody else's next.
+func check(_ status: Int32, or failure: DecryptFailure = .unsupported) throws(DecryptFailure) {
+    guard status > 0 else {
+        ERR_clear_error()
+        throw failure
     }
 }

@@ -62,11 +62,4 @@ final class KeyedDigest {
             CRYPTO_memcmp(room, expected, tag.count) == 0
         else { throw .authentication }
     }
-
-    private func check(_ status: Int32) throws(DecryptFailure) {
-        guard status == 1 else {
-            ERR_clear_error()
-            throw .unsupported
-        }
-    }
 }

@@ -48,8 +48,6 @@ enum JWEAlgorithm: Equatable {
 
 /// The protected header of a JWE in its compact form.
 final class JWEHeader {
-    /// As it came, in base64url.
-    let text: [UInt8]
     let algorithm: JWEAlgorithm
     /// As `alg` has it, because key agreement hashes it.
     let algorithmName: String
@@ -76,8 +74,7 @@ final class JWEHeader {
     /// True where other messages have the very same header.
     var isRepeated: Bool { agreement == nil && wrapping == nil }
 
-    init(_ text: UnsafeRawBufferPointer, _ members: JWEHeaderMembers) throws(DecryptFailure) {
-        self.text = Array(text)
+    init(_ members: JWEHeaderMembers) throws(DecryptFailure) {
         // Names extensions that a reader must understand. There are none that we do.
         guard !members.has("crit") else { throw .unsupported }
         guard let algorithmName = try members.text("alg"), let encryptionName = try members.text("enc") else {
@@ -181,17 +178,12 @@ struct JWEHeaderMembers {
 struct JWEHeaders {
     /// Longer ones are rare, and read each time.
     private static let longest = 512
-    private static let capacity = 64
 
-    /// By the text's hash. What falls on the same place takes it over.
-    private var known = [JWEHeader?](repeating: nil, count: capacity)
+    private var known = RecentValues<JWEHeader>(capacity: 64)
     private var document = JSONDocument()
 
     /// The header that this base64url text is of, if it was read lately.
-    subscript(text: UnsafeRawBufferPointer) -> JWEHeader? {
-        guard let header = known[Self.place(of: text)], header.text.withUnsafeBytes(text.hasBytes) else { return nil }
-        return header
-    }
+    subscript(text: UnsafeRawBufferPointer) -> JWEHeader? { known[text] }
 
     /// Reads a header from its base64url text; `buffer` has room for it.
     mutating func read(
@@ -203,14 +195,8 @@ struct JWEHeaders {
         } catch {
             throw .malformed
         }
-        let header = try JWEHeader(text, JWEHeaderMembers(document))
-        if header.isRepeated, text.count <= Self.longest {
-            known[Self.place(of: text)] = header
-        }
+        let header = try JWEHeader(JWEHeaderMembers(document))
+        if header.isRepeated, text.count <= Self.longest { known[text] = header }
         return header
-    }
-
-    private static func place(of text: UnsafeRawBufferPointer) -> Int {
-        Int(truncatingIfNeeded: ByteHash.hash(text)) & (capacity - 1)
     }
 }

@@ -110,10 +110,7 @@ package enum PassphraseDerivation: Sendable, Equatable {
                     output.assumingMemoryBound(to: UInt8.self))
             }
         }
-        guard status == 1 else {
-            ERR_clear_error()
-            throw .unsupported
-        }
+        try check(status)
     }
 
     /// Each hash is over the one before it, the passphrase and the salt.

@@ -192,13 +192,6 @@ final class SealingContext {
         return Array(output.prefix(Int(count)) + end.prefix(Int(rest)))
     }
 
-    private func check(_ status: Int32) throws(DecryptFailure) {
-        guard status > 0 else {
-            ERR_clear_error()
-            throw .unsupported
-        }
-    }
-
     func code(_ hash: KeyedDigest, key: [UInt8], _ parts: [UInt8]...) throws(DecryptFailure) -> [UInt8] {
         try key.span.withUnsafeBytes { (key) throws(DecryptFailure) in try hash.begin(key) }
         for part in parts { try hash.add(part) }
