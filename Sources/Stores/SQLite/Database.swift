@@ -21,17 +21,12 @@ package struct Database: ~Copyable {
             sqlite3_close_v2(handle)
             throw error
         }
-        let database = Database(handle, path: path)
+        let database = Database(path: path, handle: handle)
         sqlite3_extended_result_codes(handle, 1)
         // Writers of one file take turns: no transaction of ours is anywhere near as long as this.
         sqlite3_busy_timeout(handle, 10_000)
         try database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
         return database
-    }
-
-    private init(_ handle: OpaquePointer, path: String) {
-        self.path = path
-        self.handle = handle
     }
 
     deinit { sqlite3_close_v2(handle) }

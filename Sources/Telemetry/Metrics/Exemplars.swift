@@ -60,19 +60,15 @@ final class Exemplars: Sendable {
 public struct TraceID: Sendable, Equatable {
     let high: UInt64
     let low: UInt64
+}
 
+extension TraceID: CustomStringConvertible {
     /// From the header's value, `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; nil if it is not one.
     public init?(traceparent: UnsafeRawBufferPointer) {
         guard traceparent.count >= 55, traceparent[2] == UInt8(ascii: "-"), traceparent[35] == UInt8(ascii: "-"),
             let high = Self.word(traceparent[3..<19]), let low = Self.word(traceparent[19..<35]), high | low != 0
         else { return nil }
-        self.high = high
-        self.low = low
-    }
-
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
+        self.init(high: high, low: low)
     }
 
     /// Sixteen lower-case hex digits.
@@ -87,9 +83,7 @@ public struct TraceID: Sendable, Equatable {
         }
         return word
     }
-}
 
-extension TraceID: CustomStringConvertible {
     public var description: String {
         [high, low].map { word in
             let digits = String(word, radix: 16)
