@@ -109,10 +109,7 @@ extension NotificationContent {
     }
 
     /// The text, else the key that the device would look up.
-    fileprivate func shown(_ text: AlertText) -> String? {
-        if let pointer = JSONPointer("/aps/alert/\(text.member)"), let found = string(at: pointer) { return found }
-        return JSONPointer("/aps/alert/\(text.keyMember)").flatMap(string)
-    }
+    fileprivate func shown(_ text: AlertText) -> String? { self.text(text) ?? localizationKey(of: text) }
 }
 
 /// One field that is not the same before and after.
