@@ -3,11 +3,17 @@ import PushmillStages
 import PushmillStores
 import PushmillTelemetry
 
-/// What an operator should know, as lines of the log and counts.
 extension KafkaPorts {
     mutating func tell(_ news: ShardNews) {
-        let (log, metrics) = (environment.log, environment.metrics)
-        let (stage, topic) = (environment.counting, settings.changelog ?? "")
+        if case .diskFailed(let place) = news { tellDisk(of: place) }
+        environment.tell(news, changelog: settings.changelog ?? "")
+    }
+}
+
+/// What an operator should know, as lines of the log and counts.
+extension EngineEnvironment {
+    func tell(_ news: ShardNews, changelog topic: String) {
+        let stage = counting
         switch news {
         case .assigned(let places):
             // Each rebalance tells, mostly of nothing.
@@ -102,7 +108,6 @@ extension KafkaPorts {
                 "badge counts are restored",
                 stage + [.topic(topic), .partitions(places.summary), .count(records)])
         case .diskFailed(let place):
-            tellDisk(of: place)
             metrics.checkpointFailures.add()
             log.error(
                 "the file of a partition's counts cannot be used: they are restored from the changelog",

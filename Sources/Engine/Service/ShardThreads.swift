@@ -102,22 +102,28 @@ package final class ShardThreads: Sendable {
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
+        Self.reasons(status, figures, clients, contacts: contacts?.reason, counts: counts)
+    }
+
+    static func reasons(
+        _ status: EngineStatus, _ figures: [ShardFigures], _ clients: [ClientFigures],
+        contacts: (word: String, sentence: String)?, counts: Bool
+    ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
-        let all = figures
         if status.isEnding { reasons.append(("ending", "the service was told to end")) }
-        if status.joinedCount < all.count { reasons.append(("not-joined", "the group has not answered yet")) }
-        if all.contains(where: { !$0.isInitialized }) {
+        if status.joinedCount < figures.count { reasons.append(("not-joined", "the group has not answered yet")) }
+        if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
         }
-        if all.contains(where: { !$0.canPublish }) || clients.contains(where: { !$0.isAnswered }) {
+        if figures.contains(where: { !$0.canPublish }) || clients.contains(where: { !$0.isAnswered }) {
             reasons.append(("cannot-publish", "no broker takes what is published"))
         }
-        let waiting = all.flatMap(\.partitions).filter(\.isRestoring)
-        if let reason = contacts?.reason { reasons.append(reason) }
-        if !waiting.isEmpty, counts {
+        if let contacts { reasons.append(contacts) }
+        let waiting = figures.reduce(0) { $0 + $1.restoring }
+        if waiting > 0, counts {
             let left = clients.reduce(0) { $0 + $1.restoreLeft }
             let sentence =
-                "the counts of \(waiting.count) partitions are read from their changelog: at most \(left) records are left"
+                "the counts of \(waiting) partitions are read from their changelog: at most \(left) records are left"
             reasons.append(("restoring-counts", sentence))
         }
         return reasons
