@@ -143,10 +143,12 @@ extension Shard where Ports: ~Copyable {
     /// What is held goes, as far as it is taken.
     mutating func sendHeld() {
         guard mayPublish, checkpoint.takesOutputs else { return }
-        let wasIdle = retries.outputs.isIdle
+        if !retries.outputs.isIdle { areOutputsHeld = true }
         sendHeld(isLetter: false)
         if now >= lettersFrom { sendHeld(isLetter: true) }
-        if !wasIdle, retries.outputs.isIdle { ports.tell(.outputsGoOn) }
+        guard areOutputsHeld, retries.outputs.isIdle else { return }
+        areOutputsHeld = false
+        ports.tell(.outputsGoOn)
     }
 
     private mutating func sendHeld(isLetter: Bool) {

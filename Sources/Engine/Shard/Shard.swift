@@ -34,6 +34,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // What was published.
     var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
+    /// Outputs waited when something was last sent again, and that they go on is to be told.
+    var areOutputsHeld = false
     /// Changelog records that are not answered.
     var changesUnanswered = 0
     /// Changes of all partitions that the changelog is not known to have.
