@@ -171,7 +171,7 @@ let package = Package(
             "EngineTests",
             [
                 "PushmillEngine", "PushmillSimulation", "PushmillStores", "PushmillStages", "PushmillPayload",
-                "PushmillKafka", "PushmillTestSupport",
+                "PushmillKafka", "PushmillTelemetry", "PushmillTestSupport",
             ]),
         tests(
             "MediaTests",

@@ -26,4 +26,53 @@ struct EngineSettingsTests {
         settings.consumer["queued.max.messages.kbytes"] = "9"
         #expect(settings.shared.consumer(of: 31)["queued.max.messages.kbytes"] == "9")
     }
+
+    private func settings(_ names: [(name: String, value: String)]) -> EngineSettings {
+        EngineSettings(
+            consumer: ClientProperties(names), producer: ClientProperties(names), input: ["in"], output: "out",
+            deadLetters: "dead")
+    }
+
+    @Test("Names that the cluster tells clients apart by are each shard's own, where they are set")
+    func names() {
+        let named = settings([
+            ("client.id", "mill"), ("group.instance.id", "one"), ("transactional.id", "two"),
+            ("auto.offset.reset", "earliest"),
+        ])
+        let consumer = named.consumer(of: 2)
+        #expect(consumer["client.id"] == "mill-2")
+        #expect(consumer["group.instance.id"] == "one-2")
+        // The engine says itself where a partition begins.
+        #expect(consumer["auto.offset.reset"] == nil)
+        #expect(named.producer(of: 2)["transactional.id"] == "two-2")
+        #expect(named.producer(of: 2)["client.id"] == "mill-2")
+        let plain = settings([])
+        #expect(plain.consumer(of: 0)["client.id"] == "pushmill-0")
+        #expect(plain.consumer(of: 0)["group.instance.id"] == nil)
+        #expect(plain.producer(of: 0)["transactional.id"] == nil)
+    }
+
+    @Test("Who reads beside the group takes no place in it, and waits for little")
+    func reader() {
+        let reader = settings([("group.instance.id", "one"), ("client.id", "mill")]).reader
+        #expect(reader["group.instance.id"] == nil)
+        #expect(reader["client.id"] == "mill")
+        #expect(reader["fetch.wait.max.ms"] == "10")
+        #expect(reader["queued.max.messages.kbytes"] == "16384")
+    }
+
+    @Test("The memory for counts is shared, and a single shard fetches no more ahead than one of two")
+    func memory() {
+        var settings = settings([])
+        settings.shard.countBudget = 900
+        settings.cores = 3
+        #expect(settings.shared.shard.countBudget == 300)
+        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "43690")
+        settings.cores = 1
+        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "65536")
+        settings.shard.maxInFlight = 1
+        settings.shard.maxInFlightBytes = 1
+        settings.cores = 4
+        #expect(settings.shared.shard.maxInFlight == 1 && settings.shared.shard.maxInFlightBytes == 1)
+    }
 }

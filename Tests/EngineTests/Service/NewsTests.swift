@@ -1,0 +1,129 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import PushmillTelemetry
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("What an operator is told")
+struct NewsTests {
+    private static let place = TopicPartition("events", 2)
+    private static let places = [TopicPartition("events", 1), place, TopicPartition("events", 5)]
+    private static let position = RecordPosition(partition: 3, offset: 40)
+    private static let fields: [LogField] = [.topic("events"), .partition(2), .offset(7)]
+    private static let listed: [LogField] = [.count(3), .partitions("events/1-2,5")]
+    private static let record: [LogField] = [.topic("badges"), .partition(3), .offset(40), .reason("odd")]
+
+    struct Line: Sendable {
+        let news: ShardNews
+        let level: LogLevel
+        let fields: [LogField]
+
+        init(_ news: ShardNews, _ level: LogLevel, _ fields: [LogField]) {
+            self.news = news
+            self.level = level
+            self.fields = fields
+        }
+    }
+
+    private static let lines = [
+        Line(.assigned(places), .info, listed),
+        Line(.revoked(places), .info, listed),
+        Line(.lost(places), .warning, listed),
+        Line(.reading(places), .info, listed),
+        Line(.givenBack(places), .info, listed),
+        Line(.drainTooLong(unfinished: 4), .warning, [.count(4)]),
+        Line(.foreignCommit(Position(place, offset: 7), reason: "odd"), .warning, fields + [.reason("odd")]),
+        Line(.newerCommit(Position(place, offset: 7), reason: "odd"), .error, fields + [.reason("odd")]),
+        Line(.logMadeAnew(place, offset: 7), .warning, fields),
+        Line(.logExpired(place, from: 7, to: 19), .error, fields + [.count(12)]),
+        Line(.offsetDenied(place, offset: 7), .warning, fields),
+        Line(.offsetMissing(place), .error, [.topic("events"), .partition(2)]),
+        Line(.windowFull(place, offset: 7), .warning, fields),
+        Line(.metadataCut(place, leftOut: 4), .warning, [.topic("events"), .partition(2), .count(4)]),
+        Line(.commitFailed(reason: "odd"), .warning, [.reason("odd")]),
+        Line(.transactionAborted(reason: "odd"), .warning, [.error(text: "odd")]),
+        Line(.transactionsTakenOver, .info, []),
+        Line(.producerReplaced(reason: "odd"), .warning, [.error(text: "odd")]),
+        Line(.outputsReturned(reason: "odd"), .warning, [.reason("odd")]),
+        Line(.outputsGoOn, .info, []),
+        Line(
+            .outputRefused(place, offset: 7, reason: "odd"), .error, [.source("events/2/7"), .error(text: "odd")]),
+        Line(.changelogRefused(reason: "odd"), .error, [.error(text: "odd")]),
+        Line(.changelogNotARecord(position, reason: "odd"), .warning, record),
+        Line(.changelogNewer(position, reason: "odd"), .error, record),
+        Line(.changelogAnew(partition: 3), .warning, [.topic("badges"), .partition(3)]),
+        Line(
+            .changelogHeldUp(partition: 3, offset: 40), .info, [.topic("badges"), .partition(3), .offset(40)]),
+        Line(.restoring([1, 0]), .info, [.count(2), .partitions("badges/0-1")]),
+        Line(.restored([4], records: 9), .info, [.topic("badges"), .partitions("badges/4"), .count(9)]),
+        Line(.diskFailed(place), .error, [.topic("events"), .partition(2)]),
+        Line(.wasAway(.milliseconds(22_500)), .warning, [.seconds(22.5)]),
+        Line(.confirmed, .info, []),
+        Line(.ending(inFlight: 4), .info, [.count(4)]),
+        Line(.leftUnfinished(4), .warning, [.count(4)]),
+        Line(.notLeftInTime, .warning, []),
+    ]
+
+    private let log = Log()
+    private let environment: EngineEnvironment
+
+    init() {
+        let registry = MetricRegistry(shards: 1)
+        let metrics = ServiceMetrics(registry: registry, stages: [], outcomes: [], deadLetterReasons: [])
+        environment = EngineEnvironment(
+            chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, status: EngineStatus(), log: log)
+    }
+
+    private var written: [LogLine] {
+        var cursor = 0
+        return log.ring.read(from: &cursor).lines
+    }
+
+    @Test("Each is one line of the log, with what it is about", arguments: lines)
+    func line(expected: Line) throws {
+        environment.tell(expected.news, changelog: "badges")
+        try #require(written.count == 1)
+        #expect(written[0].level == expected.level)
+        #expect(written[0].fields == expected.fields)
+    }
+
+    @Test("A rebalance that brings nothing is not worth a line")
+    func nothing() {
+        environment.tell(.assigned([]), changelog: "badges")
+        #expect(written.isEmpty)
+    }
+
+    @Test("What is told is counted where there is a counter for it")
+    func counted() {
+        for line in Self.lines { environment.tell(line.news, changelog: "badges") }
+        let metrics = environment.metrics
+        #expect(metrics.partitionsAssigned.value == 3)
+        #expect(metrics.partitionsRevoked.value == 3)
+        #expect(metrics.partitionsLost.value == 3)
+        #expect(metrics.checkpointFailures.value == 3)
+        #expect(metrics.transactionsAborted.value == 1)
+        #expect(metrics.outputsReturned.value == 1)
+    }
+
+    @Test("librdkafka's lines keep their weight, but for warnings of properties that the engine sets itself")
+    func library() {
+        let sink = environment.kafkaLog
+        for level in Int32(0)...8 { sink(level, "FETCH", "said") }
+        sink(4, "CONFWARN", "Configuration property enable.gapless.guarantee is experimental")
+        sink(4, "CONFWARN", "another")
+        sink(4, "FAIL", "enable.gapless.guarantee")
+        #expect(
+            written.map(\.level) == [.error, .error, .error, .error, .warning, .info, .info, .warning, .warning])
+        #expect(LogLevel(syslog: 7) == .debug)
+        #expect(written.first?.fields == [.component("FETCH"), .error(text: "said")])
+    }
+
+    @Test("Many partitions are told in one field, by topic and in ranges")
+    func summary() {
+        let places = [(1, "b"), (7, "a"), (3, "a"), (4, "a"), (5, "a"), (.max, "a")] as [(Int32, String)]
+        #expect(places.map { TopicPartition($0.1, $0.0) }.summary == "a/3-5,7,2147483647 b/1")
+        #expect([TopicPartition]().summary == "")
+    }
+}

@@ -1,0 +1,233 @@
+import PushmillKafka
+import PushmillStages
+import PushmillTelemetry
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("What a shard shows of itself")
+struct ShardFiguresTests {
+    private typealias Shard = ScriptedShard
+    private let start = Instant.past + .seconds(100)
+
+    @Test("The oldest in flight of each partition is told, by its timestamp or by when it was taken")
+    func oldest() {
+        let shard = Shard()
+        shard.begin(0..<3)
+        #expect(shard.figures.partitions.map(\.lastTaken) == [nil, nil, nil])
+        shard.ports.messages = [
+            ScriptedPorts.Message(partition: 0, offset: 0, timestamp: 70),
+            ScriptedPorts.Message(partition: 0, offset: 1, timestamp: 60, byteCount: 11),
+            ScriptedPorts.Message(partition: 1, offset: 0, timestamp: -1),
+        ]
+        shard.turn()
+        shard.turn(after: .seconds(2))
+        let figures = shard.figures
+        #expect(figures.inFlight == 3 && figures.inFlightBytes == 211)
+        #expect(figures.partitions.map(\.oldest) == [60, shard.ports.wallClock - 2_000, nil])
+        #expect(figures.partitions.map(\.lastTaken) == [60, nil, nil])
+        #expect(figures.partitions.map(\.inFlight) == [2, 1, 0])
+        #expect(figures.partitions.map(\.next) == [2, 1, 0])
+        #expect(figures.partitions.map(\.isFetched) == [true, true, true])
+        #expect(figures.isInitialized && figures.canPublish && figures.hasRoom)
+        // A partition that was lost is not shown, and what is in flight of it is nobody's.
+        shard.ports.events = [.lost([Shard.place(0)])]
+        shard.turn()
+        #expect(shard.figures.partitions.map(\.oldest) == [shard.ports.wallClock - 2_000, nil])
+    }
+
+    @Test("What is published in an open transaction is in flight")
+    func inTransaction() {
+        let shard = Shard { $0.isTransactional = true }
+        #expect(!shard.figures.isInitialized)
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        #expect(shard.figures.inFlight == 0)
+        #expect(shard.figures.partitions.map(\.oldest) == [1_000])
+        shard.turn(after: .milliseconds(20))
+        #expect(shard.figures.partitions.map(\.oldest) == [nil])
+    }
+
+    @Test("A partition is paused while nothing of it can be taken")
+    func paused() {
+        let shard = Shard { $0.maxInFlight = 1 }
+        shard.begin()
+        #expect(shard.figures.partitions.map(\.isPaused) == [false])
+        shard.deliver()
+        shard.turn()
+        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        shard.acknowledge()
+        shard.ports.events = [.revoked([Shard.place()])]
+        shard.turn()
+        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        #expect(shard.figures.partitions.map(\.isFetched) == [false])
+    }
+
+    @Test("They are shown at most every 200 ms, and a turn is as long as it is")
+    func box() {
+        let box = FigureBox()
+        #expect(box.busy(start) == .zero)
+        box.begin(start)
+        #expect(box.busy(start + .milliseconds(3)) == .milliseconds(3))
+        #expect(box.end(start + .milliseconds(3)))
+        #expect(box.busy(start + .seconds(1)) == .zero)
+        for (time, isDue) in [(100, false), (202, false), (203, true), (204, false)] {
+            box.begin(start + .milliseconds(time))
+            #expect(box.end(start + .milliseconds(time)) == isDue)
+        }
+        #expect(box.seconds == 0.003)
+        var figures = ShardFigures()
+        figures.inFlight = 7
+        box.show(figures, ClientFigures(consumed: nil, produced: nil, isAnswered: false, restoreLeft: 4))
+        #expect(box.figures.inFlight == 7)
+        #expect(box.clients.isAnswered == false && box.clients.restoreLeft == 4)
+    }
+
+    private func lines(of log: Log) -> [String] {
+        var cursor = 0
+        return log.ring.read(from: &cursor).lines.map { "\($0.message)" }
+    }
+
+    @Test("Outputs that nobody acknowledges are told, and when they are again")
+    func unanswered() {
+        let log = Log()
+        var pressure = Pressure()
+        var clients = ClientFigures(consumed: nil, produced: nil)
+        pressure.tell(ShardFigures(), clients, start, log)
+        #expect(lines(of: log) == [])
+        clients.isAnswered = false
+        for _ in 0..<2 { pressure.tell(ShardFigures(), clients, start, log) }
+        #expect(lines(of: log) == ["outputs wait: no broker acknowledges them"])
+        clients.isAnswered = true
+        for _ in 0..<2 { pressure.tell(ShardFigures(), clients, start, log) }
+        #expect(lines(of: log).dropFirst() == ["outputs are acknowledged again"])
+    }
+
+    @Test("That there is no room is told once nothing has been taken for a second, and when there is some again")
+    func full() {
+        let log = Log()
+        var pressure = Pressure()
+        let clients = ClientFigures(consumed: nil, produced: nil)
+        let shard = Shard { $0.maxInFlight = 1 }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        let figures = shard.figures
+        pressure.tell(figures, clients, start, log)
+        pressure.tell(figures, clients, start + .milliseconds(999), log)
+        #expect(lines(of: log) == [])
+        for _ in 0..<2 { pressure.tell(figures, clients, start + .seconds(1), log) }
+        #expect(lines(of: log) == ["too much is in flight: intake is paused"])
+        // Something is taken, and there is no room all the same.
+        shard.acknowledge()
+        shard.deliver()
+        shard.turn()
+        pressure.tell(shard.figures, clients, start + .seconds(2), log)
+        #expect(lines(of: log).count == 1)
+        shard.acknowledge()
+        shard.turn()
+        for _ in 0..<2 { pressure.tell(shard.figures, clients, start + .seconds(3), log) }
+        #expect(lines(of: log).dropFirst() == ["intake goes on"])
+    }
+}
+
+@Suite("What other threads leave for a shard")
+struct ShardInboxTests {
+    private func letter() -> HeldOutput {
+        HeldOutput(isLetter: true, key: nil, value: nil, headers: Headers(), timestamp: 0)
+    }
+
+    @Test("Everything is taken once, in whatever order the shard looks", arguments: 0..<3)
+    func once(first: Int) {
+        let inbox = ShardInbox(shard: 4)
+        var results: [Int] = []
+        var letters: [(tag: UInt64, output: HeldOutput)] = []
+        inbox.postResult(3)
+        inbox.postLetter(letter(), tag: 9)
+        inbox.postTermination()
+        inbox.postResult(5)
+        inbox.postTermination()
+        var terminations = 0
+        for step in 0..<6 {
+            switch (first + step) % 3 {
+            case 0: terminations += inbox.takeTerminations()
+            case 1: inbox.takeResults(into: &results)
+            default: inbox.takeLetters(into: &letters)
+            }
+        }
+        #expect(terminations == 2)
+        #expect(results == [3, 5])
+        #expect(letters.map(\.tag) == [9])
+        inbox.postResult(8)
+        inbox.takeResults(into: &results)
+        #expect(results == [3, 5, 8])
+    }
+}
+
+@Suite("What readiness is judged by")
+struct EngineStatusTests {
+    @Test("Shards that have joined are counted once each")
+    func joined() {
+        let status = EngineStatus()
+        #expect(status.joinedCount == 0 && !status.isEnding)
+        for shard in [1, 0, 1] { status.joined(shard) }
+        status.ending()
+        #expect(status.joinedCount == 2 && status.isEnding)
+    }
+}
+
+@Suite("Readiness")
+struct ReadinessTests {
+    private let clients = ClientFigures(consumed: nil, produced: nil)
+
+    private func words(
+        _ status: EngineStatus, _ figures: [ShardFigures], _ clients: [ClientFigures], counts: Bool = true
+    ) -> [String] {
+        ShardThreads.reasons(status, figures, clients, contacts: nil, counts: counts).map(\.word)
+    }
+
+    @Test("It is ready when every shard has joined, can publish, and has its counts")
+    func reasons() {
+        let status = EngineStatus()
+        var figures = ShardFigures()
+        #expect(words(status, [figures, figures], []) == ["not-joined", "no-transactions"])
+        status.joined(0)
+        figures.isInitialized = true
+        #expect(words(status, [figures, figures], []) == ["not-joined"])
+        status.joined(1)
+        #expect(words(status, [figures, figures], [clients]) == [])
+        var silent = clients
+        silent.isAnswered = false
+        #expect(words(status, [figures, figures], [clients, silent]) == ["cannot-publish"])
+        figures.canPublish = false
+        #expect(words(status, [ShardFigures(), figures], [clients]) == ["no-transactions", "cannot-publish"])
+        status.ending()
+        #expect(words(status, [figures], []) == ["ending", "cannot-publish"])
+        let contacts = ("contacts-not-restored", "they are read")
+        let all = ShardThreads.reasons(status, [], [], contacts: contacts, counts: true)
+        #expect(all.map(\.word) == ["ending", "contacts-not-restored"])
+    }
+
+    @Test("It says how many partitions wait for their counts, and how much is left of these")
+    func restoring() {
+        let shard = ScriptedShard { $0.counts = true }
+        shard.ports.events = [.assigned([ScriptedShard.place(0), ScriptedShard.place(1)])]
+        shard.turn()
+        shard.ports.events = [.committed([0, 1].map { ScriptedShard.commit(0, of: $0) })]
+        shard.turn()
+        let status = EngineStatus()
+        status.joined(0)
+        var reading = clients
+        reading.restoreLeft = 40
+        let reasons = ShardThreads.reasons(
+            status, [shard.figures], [reading, reading], contacts: nil, counts: true)
+        #expect(
+            reasons.map(\.sentence) == [
+                "the counts of 2 partitions are read from their changelog: at most 80 records are left"
+            ])
+        #expect(words(status, [shard.figures], [reading], counts: false) == [])
+    }
+}

@@ -1,0 +1,118 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+
+@testable import PushmillEngine
+
+/// A shard over scripted ports, and what most tests do with one.
+final class ScriptedShard {
+    typealias Call = ScriptedPorts.Call
+
+    let ports = ScriptedPorts()
+    private var shard: Shard<ScriptedPorts>
+    private var tail: [Int32: Int64] = [:]
+
+    init(_ change: (inout ShardSettings) -> Void = { _ in }) {
+        var settings = ShardSettings(input: ["events"])
+        settings.maxInFlight = 16
+        change(&settings)
+        shard = Shard(settings, ports: ports)
+    }
+
+    var figures: ShardFigures { shard.figures }
+    var wantsRecords: Bool { shard.wantsRecords }
+    var hasEnded: Bool { shard.hasEnded }
+    var commitNumber: UInt32 { shard.checkpoint.number }
+    var revocationDeadline: Instant? { shard.revocation?.deadline }
+    var mayHaveMoreCounts: Bool { shard.restore.mayHaveMore }
+
+    static func place(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
+
+    static func position(_ offset: Int64, of partition: Int32 = 0) -> Position {
+        Position(place(partition), offset: offset)
+    }
+
+    /// What the group has committed, as a shard writes it.
+    static func commit(_ offset: Int64, of partition: Int32 = 0) -> Position {
+        let metadata = OffsetMetadata(base: offset, completed: []).encoded().text
+        return Position(place(partition), offset: offset, metadata: metadata)
+    }
+
+    /// Gives when the shard is to turn again.
+    @discardableResult
+    func turn(after time: Duration = .zero) -> Instant {
+        ports.now = ports.now + time
+        return shard.turn()
+    }
+
+    /// Does one turn; gives what was asked for in it.
+    func callsOfTurn(after time: Duration = .zero) -> [Call] {
+        _ = ports.takeCalls()
+        turn(after: time)
+        return ports.takeCalls()
+    }
+
+    /// Until these partitions are read, from where the group has committed them.
+    func begin(_ partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
+        ports.events = [.assigned(partitions.map { Self.place($0) })]
+        turn()
+        ports.events = [.committed(partitions.map { Self.commit(offset, of: $0) })]
+        if shard.settings.counts {
+            ports.replica = partitions.map { (.end(partition: $0, offset: 0, isWhole: true), [], []) }
+        }
+        for _ in 0..<2 { turn() }
+        for partition in partitions { tail[partition] = offset }
+        _ = ports.takeCalls()
+    }
+
+    /// Puts so many records at the partition's end.
+    func deliver(_ count: Int = 1, of partition: Int32 = 0, to recipient: String = "anna") {
+        for _ in 0..<count {
+            let offset = tail[partition, default: 0]
+            ports.messages.append(
+                ScriptedPorts.Message(partition: partition, offset: offset, recipient: recipient))
+            tail[partition] = offset + 1
+        }
+    }
+
+    /// All that was sent is stored.
+    func acknowledge() {
+        for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }
+    }
+
+    /// All changes of counts that were sent are stored, from this offset of the changelog on.
+    func acknowledgeChanges(at offset: Int64 = 0) {
+        for (index, change) in ports.takeSentChanges().enumerated() {
+            ports.reports.append(OutputReport(tag: change.tag, offset: offset + Int64(index)))
+        }
+    }
+
+    /// None of what was sent is stored.
+    func fail(_ failure: OutputReport<ScriptedPorts.Output>.Failure) {
+        for (tag, output) in ports.takeSent() {
+            ports.reports.append(OutputReport(tag: tag, failure: failure, returned: output))
+        }
+    }
+
+    /// Does one turn; gives the offsets of the outputs that were published in it.
+    func published(after time: Duration = .zero) -> [Int64] {
+        callsOfTurn(after: time).compactMap { if case .publish(let output) = $0 { output.offset } else { nil } }
+    }
+
+    /// Does one turn; gives the positions of its commit.
+    func committed(after time: Duration = .zero) -> [Position]? {
+        callsOfTurn(after: time).compactMap { call -> [Position]? in
+            if case .commit(let positions, _) = call { positions } else { nil }
+        }.last
+    }
+
+    /// The group takes the commit that is under way.
+    func acceptCommit(_ outcome: CommitOutcome = .accepted) {
+        ports.events.append(.commitEnded(number: commitNumber, outcome))
+    }
+}
+
+extension [ScriptedPorts.Call] {
+    /// What was told, of all that was asked for.
+    var told: [ShardNews] { compactMap { if case .tell(let news) = $0 { news } else { nil } } }
+}

@@ -1,0 +1,400 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Messages in a shard")
+struct ShardMessageTests {
+    private typealias Shard = ScriptedShard
+
+    private static func result(_ destination: ChainResult.Destination = .output) -> ChainStep {
+        .ended(ChainResult(destination))
+    }
+
+    /// Whose messages of these offsets wait for a stage, for so long.
+    private static func suspending(_ offsets: Set<Int64>, _ shard: ScriptedShard, for time: Duration = .seconds(1)) {
+        shard.ports.chain = { message, now in
+            offsets.contains(message.offset) ? .suspended(until: now + time) : result()
+        }
+    }
+
+    @Test("A message is published in its turn, given back, and committed when its output is stored")
+    func whole() {
+        let shard = Shard()
+        shard.begin()
+        #expect(shard.wantsRecords)
+        shard.deliver(3)
+        #expect(
+            shard.callsOfTurn()
+                == (Int64(0)..<3).flatMap { offset -> [ScriptedPorts.Call] in
+                    [
+                        .begin(offset: offset, count: nil, isCounted: false),
+                        .publish(ScriptedPorts.Output(partition: 0, offset: offset)),
+                    ]
+                })
+        #expect(shard.ports.released == [0, 1, 2])
+        #expect(shard.figures.inFlight == 3)
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [3])
+        #expect(shard.figures.inFlight == 0)
+        shard.acceptCommit()
+        #expect(shard.committed() == nil)
+        // Until the group might take it for dead.
+        #expect(shard.turn() == shard.ports.now + .seconds(45) / 4)
+    }
+
+    @Test("What is of no partition that is read is given back")
+    func foreign() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(1, of: 7)
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.ports.released == [0])
+    }
+
+    @Test("One that goes nowhere is done without an output")
+    func nowhere() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, _ in Self.result(.nowhere) }
+        shard.deliver()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(shard.ports.released == [0])
+    }
+
+    @Test("No more is taken than there is room for, in messages and in bytes", arguments: [(2, 1 << 20), (16, 200)])
+    func room(messages: Int, bytes: Int) {
+        let shard = Shard {
+            $0.maxInFlight = messages
+            $0.maxInFlightBytes = bytes
+        }
+        shard.begin()
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1])
+        #expect(!shard.wantsRecords)
+        #expect(!shard.figures.hasRoom)
+        shard.acknowledge()
+        #expect(shard.published() == [2])
+        #expect(shard.wantsRecords)
+    }
+
+    @Test("One that is larger than all the room goes alone")
+    func large() {
+        let shard = Shard { $0.maxInFlightBytes = 50 }
+        shard.begin()
+        shard.deliver(2)
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        #expect(shard.published() == [1])
+    }
+
+    @Test("At most 256 are taken at once, and the next ones in the same turn where they can run")
+    func batches() {
+        let shard = Shard { $0.maxInFlight = 1000 }
+        shard.begin()
+        shard.deliver(300)
+        #expect(shard.published() == Array(0..<256))
+        #expect(shard.published() == Array(256..<300))
+    }
+
+    @Test(
+        "While a stage works on one, those wait that its order is kept with",
+        arguments: [(.key, [2]), (.partition, []), (.none, [1, 2])] as [(ShardSettings.Ordering, [Int64])])
+    func order(ordering: ShardSettings.Ordering, free: [Int64]) {
+        let shard = Shard { $0.ordering = ordering }
+        shard.begin(0..<2)
+        Self.suspending([0], shard)
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == free)
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0] + (0..<3).filter { $0 > 0 && !free.contains($0) })
+    }
+
+    @Test("Partitions have an order of their own each")
+    func partitionsApart() {
+        let shard = Shard { $0.ordering = .partition }
+        shard.begin(0..<2)
+        shard.ports.chain = { message, now in
+            message.partition == 0 ? .suspended(until: now + .seconds(1)) : Self.result()
+        }
+        shard.deliver(2)
+        shard.deliver(2, of: 1)
+        #expect(shard.published() == [0, 1])
+        #expect(shard.ports.suspendedEntries.count == 1)
+    }
+
+    @Test("The shard turns again when a stage is to be given up, and gives it up then and not before")
+    func wakeUp() {
+        let shard = Shard()
+        shard.begin()
+        Self.suspending([0, 1], shard)
+        shard.deliver(to: "anna")
+        shard.deliver(to: "bert")
+        let end = shard.ports.now + .seconds(1)
+        #expect(shard.turn() == end)
+        #expect(shard.ports.released == [])
+        #expect(shard.published(after: .milliseconds(999)) == [])
+        #expect(shard.turn() == end)
+        #expect(shard.published(after: .milliseconds(1)) == [0, 1])
+    }
+
+    @Test("What a stage gives for an entry that has ended, or for none, says nothing")
+    func lateResults() throws {
+        let shard = Shard()
+        shard.begin()
+        Self.suspending([0], shard)
+        shard.deliver()
+        shard.turn()
+        let entry = try #require(shard.ports.suspendedEntries.first)
+        shard.ports.stageResults = [0, 17, 1 << 40, entry]
+        #expect(shard.published() == [0])
+        shard.ports.stageResults = [entry]
+        #expect(shard.published() == [])
+        shard.acknowledge()
+        shard.turn()
+        // Its number is another message's now.
+        shard.deliver()
+        shard.turn()
+        shard.ports.stageResults = [entry]
+        #expect(shard.published() == [])
+    }
+
+    @Test("A gap after something that may have lost records is looked at once more, and then believed")
+    func gap() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        #expect(shard.ports.released == [5])
+        // Another one: this may not be all.
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7)]
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7), ScriptedPorts.Message(offset: 9)]
+        // Behind it nothing has come between.
+        #expect(shard.published() == [7, 9])
+    }
+
+    @Test("The record that was missing ends the doubt, an earlier one does not")
+    func gapClosed() {
+        let shard = Shard()
+        shard.begin(at: 10)
+        shard.ports.messages = [ScriptedPorts.Message(offset: 9), ScriptedPorts.Message(offset: 12)]
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(10))])
+        shard.ports.messages = [ScriptedPorts.Message(offset: 10), ScriptedPorts.Message(offset: 13)]
+        #expect(shard.published() == [10, 13])
+        #expect(shard.ports.released == [9, 12, 10, 13])
+    }
+
+    @Test("What was taken already, or is known to be done, is passed over")
+    func known() {
+        let shard = Shard()
+        let metadata = OffsetMetadata(base: 0, completed: [1..<2]).encoded().text
+        shard.ports.events = [.assigned([Shard.place()])]
+        shard.turn()
+        shard.ports.events = [.committed([Position(Shard.place(), offset: 0, metadata: metadata)])]
+        shard.turn()
+        shard.ports.messages = [0, 1, 2, 1, 2].map { ScriptedPorts.Message(offset: $0) }
+        #expect(shard.published() == [0, 2])
+        #expect(shard.ports.released == [1, 1, 2, 0, 2])
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [3])
+    }
+
+    @Test("A partition whose window is full is read on from there when there is room again")
+    func stalled() {
+        let shard = Shard()
+        shard.begin()
+        Self.suspending([0], shard, for: .seconds(9))
+        let far = Int64(OffsetLedger.spanLimit)
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: far)]
+        #expect(
+            shard.callsOfTurn() == [
+                .tell(.windowFull(Shard.place(), offset: far)), .stop(Shard.place()),
+                .begin(offset: 0, count: nil, isCounted: false),
+            ])
+        #expect(shard.ports.released == [far])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        shard.turn()
+        #expect(!shard.callsOfTurn().contains(.read([Shard.position(1)])))
+        shard.acknowledge()
+        shard.turn()
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
+        #expect(shard.figures.partitions.map(\.isPaused) == [false])
+    }
+}
+
+@Suite("Outputs of a shard")
+struct ShardOutputTests {
+    private typealias Shard = ScriptedShard
+
+    @Test("What is not taken for now is sent again after a while, and all behind it in its order")
+    func later() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.ports.publishing = { _ in .later }
+        let start = shard.ports.now
+        #expect(shard.published() == [0])
+        // Once more in the next turn, then each 5 ms.
+        #expect(shard.published(after: .milliseconds(1)) == [0])
+        #expect(!shard.figures.canPublish)
+        #expect(shard.turn() == start + .milliseconds(6))
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(4)) == [])
+        let calls = shard.callsOfTurn(after: .milliseconds(1))
+        #expect(
+            calls == [
+                .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .flush, .tell(.outputsGoOn),
+                .begin(offset: 1, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
+            ])
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("What comes back stops all others, and is sent again in its order when everything is answered")
+    func returned() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(3)
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.deliver()
+        shard.ports.reports = [
+            OutputReport(tag: sent[1].tag, failure: .unavailable(reason: "away"), returned: sent[1].output)
+        ]
+        #expect(shard.callsOfTurn() == [.tell(.outputsReturned(reason: "away")), .purge(all: false)])
+        shard.ports.reports = [
+            OutputReport(tag: sent[0].tag, failure: .purged, returned: sent[0].output),
+            OutputReport(tag: sent[2].tag),
+        ]
+        #expect(shard.callsOfTurn().contains(.publish(sent[0].output)) == false)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        #expect(shard.published(after: .milliseconds(100)) == [0, 1, 3])
+        shard.acceptCommit()
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [4])
+    }
+
+    @Test("Of a batch that is refused only the poison record becomes a dead letter")
+    func poison() throws {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.fail(.refused(reason: "bad"))
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        #expect(shard.published() == [1])
+        shard.fail(.refused(reason: "bad"))
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 1, reason: "bad"))))
+        #expect(calls.contains(.askLetter(Shard.position(1), reason: "bad", isNameOnly: false)))
+        // The last one went alone: that nothing waits any more is told when it is answered.
+        #expect(calls.contains(.tell(.outputsGoOn)))
+        let letter = ScriptedPorts.Output(partition: 0, offset: 1, isLetter: true)
+        shard.ports.letters = [(try #require(shard.ports.askedLetters.first), letter)]
+        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        // Even that is refused: the next one only names the message.
+        shard.fail(.refused(reason: "worse"))
+        #expect(shard.callsOfTurn().contains(.publish(letter)))
+        shard.fail(.refused(reason: "worse"))
+        #expect(shard.callsOfTurn().contains(.askLetter(Shard.position(1), reason: "worse", isNameOnly: true)))
+    }
+
+    @Test("What the producer never takes becomes a dead letter at once")
+    func tooLarge() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.ports.publishing = { $0.offset == 0 && !$0.isLetter ? .refused(reason: "too large") : .queued }
+        let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
+        #expect(
+            shard.callsOfTurn() == [
+                .begin(offset: 0, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .refuseCurrent(reason: "too large"),
+                .begin(offset: 1, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
+            ])
+        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
+    func nameOnly() throws {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, _ in .ended(ChainResult(.deadLetters)) }
+        shard.deliver()
+        shard.turn()
+        for _ in 0..<2 {
+            shard.fail(.refused(reason: "bad"))
+            shard.turn()
+        }
+        let tag = try #require(shard.ports.askedLetters.last)
+        let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
+        shard.ports.letters = [(tag, letter)]
+        shard.ports.publishing = { _ in .refused(reason: "bad") }
+        #expect(shard.callsOfTurn() == [.publish(letter)])
+        #expect(shard.turn() == shard.ports.now + .seconds(10))
+        #expect(shard.published(after: .seconds(9)) == [])
+        #expect(shard.published(after: .seconds(1)) == [0])
+    }
+
+    @Test("Dead letters and outputs do not wait for each other")
+    func apart() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.publishing = { $0.isLetter ? .later : .queued }
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1, 2])
+        #expect(shard.figures.canPublish)
+        #expect(shard.published() == [0])
+    }
+
+    @Test("A producer that has failed is replaced when all is answered, and what it had goes by the next one")
+    func replaced() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.hasProducerFailed = true
+        #expect(
+            shard.callsOfTurn() == [
+                .purge(all: false), .tell(.producerReplaced(reason: "the producer has failed")), .purge(all: false),
+            ])
+        #expect(!shard.figures.canPublish)
+        #expect(!shard.wantsRecords)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        #expect(shard.callsOfTurn(after: .milliseconds(19)) == [])
+        shard.fail(.purged)
+        shard.ports.replaces = false
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.purge(all: false), .replaceProducer])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(500))
+        #expect(shard.callsOfTurn(after: .milliseconds(499)) == [])
+        shard.ports.replaces = true
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.replaceProducer])
+        #expect(shard.published() == [0])
+        #expect(shard.figures.canPublish)
+    }
+
+    @Test("An answer to what is not out, or comes twice, says nothing")
+    func strangeAnswers() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.ports.reports = [OutputReport(tag: 9 << 32 | 1), OutputReport(tag: sent[0].tag)]
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.ports.reports = [OutputReport(tag: sent[0].tag)]
+        shard.turn()
+        #expect(shard.figures.inFlight == 0)
+    }
+}

@@ -1,0 +1,343 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Partitions that come to a shard")
+struct ShardPartitionTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+
+    @Test("What the group has committed is asked for, and the partition read from there")
+    func begins() {
+        let shard = Shard()
+        #expect(shard.turn() == .never)
+        shard.ports.events = [.assigned([place])]
+        #expect(shard.callsOfTurn() == [.tell(.assigned([place])), .acceptAssignment, .askCommitted([place])])
+        #expect(shard.turn() == shard.ports.now + .seconds(5))
+        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        shard.ports.events = [.committed([Shard.commit(7)])]
+        #expect(shard.callsOfTurn() == [.read([Shard.position(7)]), .tell(.reading([place]))])
+        // Told twice.
+        shard.ports.events = [.committed([Shard.commit(3)]), .assigned([place])]
+        #expect(shard.callsOfTurn() == [.tell(.assigned([place])), .acceptAssignment, .seek(Shard.position(7))])
+    }
+
+    @Test("What else it needs is waited for")
+    func prepared() {
+        let shard = Shard()
+        shard.ports.isPrepared = false
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.commit(7)])]
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.figures.partitions.map(\.isRestoring) == [true])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        shard.ports.isPrepared = true
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
+    }
+
+    @Test(
+        "Where nothing is committed it begins where the setting says, and that is committed",
+        arguments: [(.earliest, 20), (.latest, 50)] as [(ShardSettings.Reset, Int64)])
+    func reset(reset: ShardSettings.Reset, offset: Int64) {
+        let shard = Shard { $0.reset = reset }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        #expect(shard.callsOfTurn() == [.askRange(place)])
+        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askRange(place)])
+        shard.ports.events = [.range(place, 20..<50)]
+        let calls = shard.callsOfTurn()
+        #expect(calls.prefix(2) == [.read([Shard.position(offset)]), .tell(.reading([place]))])
+        guard case .commit(let positions, _) = calls.last else {
+            Issue.record("nothing is committed: \(calls)")
+            return
+        }
+        #expect(positions.map(\.offset) == [offset])
+    }
+
+    @Test("Where the setting asks for an error it waits, and asks again after ten seconds")
+    func resetError() {
+        let shard = Shard { $0.reset = .error }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(place, 20..<50)]
+        #expect(shard.callsOfTurn() == [.tell(.offsetMissing(place))])
+        #expect(shard.turn() == shard.ports.now + .seconds(10))
+        #expect(shard.callsOfTurn(after: .seconds(10)) == [.askCommitted([place])])
+    }
+
+    @Test("Metadata of somebody else is told and the offset obeyed; a newer release's is waited for")
+    func metadata() {
+        let shard = Shard()
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        let newer = Position(place, offset: 4, metadata: "PMv9AAAA")
+        shard.ports.events = [.committed([newer])]
+        let reason = "its metadata is of version 9, which is not known here"
+        #expect(shard.callsOfTurn().told == [.newerCommit(newer, reason: reason)])
+        #expect(shard.callsOfTurn(after: .seconds(5)) == [.askCommitted([place])])
+        let foreign = Position(place, offset: 4, metadata: "x")
+        shard.ports.events = [.committed([foreign])]
+        let calls = shard.callsOfTurn()
+        #expect(calls.told.first == .foreignCommit(foreign, reason: "its metadata is not ours"))
+        #expect(calls.contains(.read([Shard.position(4)])))
+    }
+
+    @Test("A log that no longer holds what was to be read is read from its beginning")
+    func expired() {
+        let shard = Shard()
+        shard.begin(at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        #expect(shard.callsOfTurn() == [.askRange(place)])
+        shard.ports.events = [.range(place, 20..<50)]
+        #expect(shard.callsOfTurn() == [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
+        shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
+        #expect(shard.published() == [20])
+    }
+
+    @Test("An offset that a broker denies and the log holds is asked for again", arguments: [5, 20] as [Int64])
+    func denied(begin: Int64) {
+        let shard = Shard()
+        shard.begin(at: begin)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 5..<20)]
+        #expect(
+            shard.callsOfTurn() == [.tell(.offsetDenied(place, offset: begin)), .seek(Shard.position(begin))])
+    }
+
+    @Test("A log that ends before what was taken is another: what is unfinished of the old one goes first")
+    func anew() {
+        let shard = Shard()
+        shard.begin(at: 5)
+        shard.deliver()
+        shard.turn()
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<5)]
+        #expect(shard.callsOfTurn() == [])
+        shard.acknowledge()
+        let calls = shard.callsOfTurn()
+        #expect(calls.prefix(1) == [.tell(.logMadeAnew(place, offset: 0))])
+        #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
+        #expect(shard.published() == [0])
+    }
+
+    @Test("A seek that is not certain is tried again each 100 ms")
+    func seeks() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.seeks = false
+        shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        #expect(shard.callsOfTurn(after: .milliseconds(99)) == [])
+        shard.ports.seeks = true
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.seek(Shard.position(0))])
+        #expect(shard.wantsRecords)
+    }
+
+    @Test("Who was away for half a session publishes nothing before the group has taken a commit")
+    func away() {
+        let shard = Shard()
+        shard.begin(at: 3)
+        shard.deliver()
+        #expect(shard.callsOfTurn(after: .milliseconds(22_499)).told == [])
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        shard.deliver()
+        let calls = shard.callsOfTurn(after: .milliseconds(22_500))
+        #expect(calls.first == .tell(.wasAway(.milliseconds(22_500))))
+        guard calls.count == 2, case .commit(let positions, let number) = calls[1] else {
+            Issue.record("\(calls)")
+            return
+        }
+        #expect(positions.map(\.offset) == [4])
+        #expect(!shard.wantsRecords)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(1500))
+        // While the group is joined anew it is not asked.
+        shard.ports.isJoining = true
+        #expect(shard.callsOfTurn(after: .milliseconds(1500)) == [])
+        shard.ports.isJoining = false
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [4])
+        shard.ports.events = [.commitEnded(number: number, .retry)]
+        #expect(shard.callsOfTurn() == [])
+        shard.ports.events = [.commitEnded(number: number, .accepted)]
+        let confirmed = shard.callsOfTurn()
+        #expect(confirmed.contains(.tell(.confirmed)))
+        // An earlier commit may come to the group behind it: all is committed at once, and once more.
+        #expect(confirmed.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 4))))
+        #expect(confirmed.contains { if case .commit = $0 { true } else { false } })
+        shard.acceptCommit()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn(after: .milliseconds(20))
+        shard.acceptCommit()
+        shard.turn()
+        #expect(shard.turn(after: .milliseconds(4_979)) == shard.ports.now + .milliseconds(1))
+        #expect(shard.committed(after: .milliseconds(1)) == nil)
+        #expect(shard.committed()?.map(\.offset) == [5])
+    }
+
+    @Test("Who was away asks again for what was committed of partitions that are not read yet")
+    func awayWhileBeginning() {
+        let shard = Shard { $0.reset = .latest }
+        shard.begin()
+        shard.ports.events = [.assigned([Shard.place(1)])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none, of: 1)])]
+        shard.turn()
+        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([Shard.place(1)])))
+    }
+
+    @Test("Who has no partition has nothing to be confirmed")
+    func awayWithout() {
+        let shard = Shard()
+        #expect(shard.callsOfTurn(after: .seconds(100)) == [])
+    }
+}
+
+@Suite("Commits of a shard")
+struct ShardCommitTests {
+    private typealias Shard = ScriptedShard
+
+    /// One message of each partition is published and stored.
+    private func doOne(_ shard: ScriptedShard, of partitions: Range<Int32> = 0..<1) {
+        for partition in partitions { shard.deliver(of: partition) }
+        shard.turn()
+        shard.acknowledge()
+    }
+
+    @Test("One follows another after the interval")
+    func interval() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        #expect(shard.committed() != nil)
+        shard.acceptCommit()
+        doOne(shard)
+        shard.turn()
+        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        #expect(shard.committed(after: .milliseconds(19)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+    }
+
+    @Test("A thousand that are done do not wait for the interval, 999 do", arguments: [999, 1000])
+    func soon(count: Int) {
+        let shard = Shard { $0.maxInFlight = 2000 }
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        shard.deliver(count)
+        for _ in 0..<5 { shard.turn() }
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == (count == 1000 ? [1001] : nil))
+    }
+
+    @Test("What was refused of a commit is committed again, and what was taken is not")
+    func partly() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        doOne(shard, of: 0..<2)
+        #expect(shard.committed()?.map(\.partition.partition) == [0, 1])
+        shard.acceptCommit(.partly(refused: [Shard.place(1)]))
+        #expect(shard.callsOfTurn().told == [.commitFailed(reason: "some partitions were refused")])
+        #expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition) == [1])
+    }
+
+    @Test("A commit to be tried again is, and all is committed once more in case the first one comes late")
+    func again() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit(.retry)
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.committed(after: .milliseconds(49)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn()
+        #expect(shard.turn() == shard.ports.now + .milliseconds(4_950))
+        #expect(shard.turn(after: .milliseconds(4_949)) == shard.ports.now + .milliseconds(1))
+        #expect(shard.committed(after: .milliseconds(1)) == nil)
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn()
+        #expect(shard.committed(after: .seconds(10)) == nil)
+    }
+
+    @Test("One that is not answered is given up, and made again with what is done by then")
+    func unanswered() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        doOne(shard)
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(1499)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+        shard.acceptCommit()
+        shard.turn()
+        shard.turn(after: .milliseconds(5000))
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("A member whose commit is refused asks the group before it publishes anything more")
+    func refused() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit(.refused)
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == [.commitFailed(reason: "the group does not take offsets of this member")])
+        #expect(!shard.wantsRecords)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(200))
+        #expect(shard.committed(after: .milliseconds(199)) == nil)
+        #expect(shard.callsOfTurn(after: .milliseconds(1)).count == 2)
+    }
+
+    @Test("While the group is joined anew nothing is asked of it")
+    func joining() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.isJoining = true
+        doOne(shard)
+        #expect(shard.committed() == nil)
+        shard.ports.isJoining = false
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+    }
+
+    @Test("What does not fit into a commit's metadata is told")
+    func cut() {
+        let shard = Shard {
+            $0.metadataLimit = 64
+            $0.maxInFlight = 2000
+        }
+        shard.begin()
+        shard.ports.chain = {
+            $0.offset.isMultiple(of: 2) ? .suspended(until: $1 + .seconds(9)) : .ended(ChainResult(.nowhere))
+        }
+        for _ in 0..<1000 { shard.deliver(to: "\(shard.ports.messages.count)") }
+        let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        shard.acceptCommit()
+        let told = (calls + shard.callsOfTurn(after: .milliseconds(20))).told
+        guard case .metadataCut(Shard.place(), let leftOut) = told.first else {
+            Issue.record("nothing was left out: \(told)")
+            return
+        }
+        #expect((1..<500).contains(leftOut))
+    }
+}

@@ -1,0 +1,293 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Rebalances in a shard")
+struct ShardRebalanceTests {
+    private typealias Shard = ScriptedShard
+    private let places = [ScriptedShard.place()]
+
+    @Test("What is given back is finished and committed first, and others are read on when the group has its answer")
+    func drained() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.ports.events = [.revoked(places)]
+        shard.deliver()
+        shard.deliver(of: 1)
+        #expect(shard.callsOfTurn() == [.tell(.revoked(places))])
+        // Nothing is taken: of neither.
+        #expect(shard.ports.released.count == 4)
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1, 1])
+        #expect(shard.callsOfTurn() == [])
+        shard.acceptCommit()
+        #expect(
+            shard.callsOfTurn() == [
+                .giveBack(places), .forget(places), .tell(.givenBack(places)), .seek(Shard.position(1, of: 1)),
+            ])
+        #expect(shard.figures.partitions.map(\.place) == [Shard.place(1)])
+    }
+
+    @Test("A drain has its bound: what is unpublished then is dropped, and what is published still answered")
+    func drainBound() {
+        let shard = Shard { $0.drain = .seconds(5) }
+        shard.begin()
+        shard.ports.chain = {
+            $0.offset == 1 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
+        }
+        shard.deliver(to: "anna")
+        shard.deliver(2, to: "bert")
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.events = [.revoked(places)]
+        shard.turn()
+        #expect(shard.turn() == shard.ports.now + .seconds(5))
+        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
+        #expect(
+            shard.callsOfTurn(after: .milliseconds(1))
+                == [.tell(.drainTooLong(unfinished: 3))] + entry.map { .abandon(entry: $0) })
+        #expect(shard.figures.inFlight == 1)
+        #expect(shard.turn() == shard.ports.now + .seconds(2))
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.acceptCommit()
+        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+    }
+
+    @Test("What is not answered within two seconds is left to the next owner")
+    func answerBound() {
+        let shard = Shard { $0.drain = .seconds(1) }
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.ports.reports = [OutputReport(tag: sent[0].tag)]
+        shard.ports.events = [.revoked(places)]
+        shard.turn()
+        shard.ports.events = [.commitEnded(number: shard.commitNumber, .accepted)]
+        #expect(shard.callsOfTurn(after: .seconds(1)).told == [.drainTooLong(unfinished: 1)])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        // What comes back now is not sent again: the next owner does it.
+        shard.ports.reports = [
+            OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output)
+        ]
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
+        #expect(shard.callsOfTurn() == [.giveBack(places), .forget(places), .tell(.givenBack(places))])
+    }
+
+    @Test("Two revocations are given back together")
+    func twice() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.turn()
+        shard.ports.events = [.revoked(places)]
+        shard.turn()
+        shard.ports.events = [.revoked([Shard.place(1), Shard.place(9)])]
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.giveBack([Shard.place(), Shard.place(1), Shard.place(9)])))
+        #expect(shard.figures.partitions.isEmpty)
+        #expect(shard.turn() == .never)
+    }
+
+    @Test("Of a partition that is lost nothing more is done, and what waits in the producer's queue is taken back")
+    func lost() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.chain = {
+            $0.partition == 0 && $0.offset == 1
+                ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
+        }
+        shard.deliver(to: "bert")
+        shard.deliver(2, to: "anna")
+        shard.deliver(of: 1, to: "carl")
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.events = [.lost(places)]
+        #expect(
+            shard.callsOfTurn()
+                == [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
+                    .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
+                ])
+        // What was published of it is answered, and says nothing.
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.partition.partition) == [1])
+        #expect(shard.figures.inFlight == 0)
+        #expect(shard.ports.released.sorted() == [0, 0, 2])
+    }
+
+    @Test("A partition that is lost while it is drained is not given back twice")
+    func lostInDrain() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.ports.events = [.revoked(places + [Shard.place(1)])]
+        shard.turn()
+        shard.ports.events = [.lost(places)]
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.giveBack([Shard.place(1)])))
+        shard.begin()
+        shard.deliver()
+        #expect(shard.published().count == 1)
+    }
+
+    @Test("When all are lost nobody needs to be asked who was away")
+    func lostWhileUnconfirmed() {
+        let shard = Shard()
+        shard.begin()
+        shard.turn(after: .seconds(30))
+        shard.ports.events = [.lost(places)]
+        shard.turn()
+        shard.begin()
+        #expect(shard.wantsRecords)
+    }
+}
+
+@Suite("The end of a shard")
+struct ShardEndTests {
+    private typealias Shard = ScriptedShard
+
+    /// Turns until nothing more is asked for; gives what was.
+    private func rest(of shard: ScriptedShard) -> [ScriptedPorts.Call] {
+        (0..<6).flatMap { _ in shard.callsOfTurn() }
+    }
+
+    @Test("Who has nothing in flight commits what is left, leaves, and has ended when the group knows")
+    func idle() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.terminations = 1
+        #expect(rest(of: shard) == [.tell(.ending(inFlight: 0)), .leave])
+        #expect(!shard.wantsRecords)
+        #expect(!shard.hasEnded)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        shard.ports.hasLeft = true
+        #expect(shard.turn() == .never)
+        #expect(shard.hasEnded)
+    }
+
+    @Test("What is in flight is finished and committed, and nothing new is taken")
+    func finishes() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.deliver()
+        shard.ports.terminations = 1
+        #expect(rest(of: shard) == [.tell(.ending(inFlight: 2))])
+        shard.acknowledge()
+        let calls = rest(of: shard)
+        #expect(calls.count == 1)
+        shard.acceptCommit()
+        #expect(rest(of: shard) == [.leave])
+        #expect(shard.ports.messages.count == 1)
+    }
+
+    @Test("Four fifths of the grace are for finishing; what is unpublished then is dropped")
+    func giveUp() {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.ports.chain = {
+            $0.offset == 1 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
+        }
+        shard.deliver(to: "anna")
+        shard.deliver(2, to: "bert")
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.terminations = 1
+        #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
+        shard.turn(after: .milliseconds(11_250))
+        #expect(shard.turn() == shard.ports.now + .milliseconds(4_750))
+        #expect(shard.callsOfTurn(after: .milliseconds(4_749)) == [])
+        #expect(
+            shard.callsOfTurn(after: .milliseconds(1))
+                == [.tell(.leftUnfinished(2))] + entry.map { .abandon(entry: $0) })
+        // Two seconds for the answer, one for the commit, one for leaving.
+        #expect(shard.turn() == shard.ports.now + .seconds(2))
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(rest(of: shard) == [])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(1_500))
+        #expect(rest(of: shard) == [])
+        shard.acceptCommit()
+        #expect(rest(of: shard) == [.leave])
+        #expect(shard.callsOfTurn(after: .milliseconds(3_999)) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.tell(.notLeftInTime)])
+        #expect(shard.hasEnded)
+    }
+
+    @Test("An answer or a commit that does not come ends with its share of the grace")
+    func bounds() {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.turn(after: .seconds(8))
+        #expect(shard.callsOfTurn(after: .seconds(8)) == [.tell(.leftUnfinished(0))])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(rest(of: shard) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
+        #expect(rest(of: shard) == [.leave])
+    }
+
+    @Test("The second time it is told, it leaves at once; the third time it has ended")
+    func hurry() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, now in .suspended(until: now + .seconds(60)) }
+        shard.deliver()
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.ports.terminations = 1
+        #expect(shard.callsOfTurn() == entry.map { .abandon(entry: $0) } + [.leave])
+        #expect(!shard.hasEnded)
+        // What the group says now is nobody's.
+        shard.ports.events = [.revoked([Shard.place()]), .assigned([Shard.place(3)])]
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(!shard.hasEnded)
+        shard.ports.terminations = 1
+        #expect(shard.turn() == .never)
+        #expect(shard.hasEnded)
+        shard.ports.terminations = 1
+        shard.turn()
+        #expect(shard.hasEnded)
+    }
+
+    @Test("A partition that is revoked meanwhile has what is left of the grace")
+    func revoked() {
+        let shard = Shard {
+            $0.shutdownGrace = .seconds(20)
+            $0.drain = .seconds(30)
+        }
+        shard.begin()
+        shard.ports.chain = { _, now in .suspended(until: now + .seconds(60)) }
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.turn(after: .seconds(10))
+        shard.ports.events = [.revoked([Shard.place()])]
+        shard.turn()
+        #expect(shard.revocationDeadline == shard.ports.now + .seconds(6))
+    }
+}
