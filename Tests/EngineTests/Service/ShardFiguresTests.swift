@@ -123,11 +123,15 @@ struct ShardFiguresTests {
         #expect(lines(of: log) == ["too much is in flight: intake is paused"])
         // Something is taken, and there is no room all the same.
         shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
         shard.deliver()
         shard.turn()
         pressure.tell(shard.figures, clients, start + .seconds(2), log)
         #expect(lines(of: log).count == 1)
         shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
         shard.turn()
         for _ in 0..<2 { pressure.tell(shard.figures, clients, start + .seconds(3), log) }
         #expect(lines(of: log).dropFirst() == ["intake goes on"])

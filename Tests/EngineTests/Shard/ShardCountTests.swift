@@ -73,7 +73,7 @@ struct ShardCountTests {
 
     @Test("An event that counts is done when the changelog has its count")
     func counted() {
-        let shard = counting()
+        let shard = counting { $0.maxInFlight = 1000 }
         shard.begin()
         shard.deliver(2)
         shard.turn()
@@ -93,7 +93,7 @@ struct ShardCountTests {
         #expect(shard.figures.partitions.map(\.oldest) == [nil])
     }
 
-    @Test("Changes do not wait where the interval of checkpoints is shorter, or where there are 256 of them")
+    @Test("Changes do not wait for a longer interval, nor where they are 256, or an eighth of what may be in flight")
     func changesDue() {
         let short = counting { $0.checkpointInterval = .milliseconds(7) }
         short.begin()
@@ -101,14 +101,14 @@ struct ShardCountTests {
         short.turn()
         short.acknowledge()
         #expect(short.turn() == short.ports.now + .milliseconds(7))
-        for count in [255, 256] {
-            let shard = counting { $0.maxInFlight = 300 }
+        for (room, count, sent) in [(4000, 255, 0), (4000, 256, 256), (80, 9, 0), (80, 10, 10)] {
+            let shard = counting { $0.maxInFlight = room }
             shard.begin()
             shard.deliver(count)
             shard.turn()
             shard.acknowledge()
             shard.turn()
-            #expect(shard.ports.takeSentChanges().count == (count == 256 ? 256 : 0))
+            #expect(shard.ports.takeSentChanges().count == sent)
         }
     }
 
@@ -293,16 +293,26 @@ struct ShardCountTests {
         #expect(shard.callsOfTurn() == [.replicate([start]), .tell(.restoring([0]))])
     }
 
-    @Test("A partition whose changelog does not answer is not read on, and the others are")
+    @Test("A changelog that does not answer holds up all for a second, and its partition once that has much to tell")
     func changelogAway() {
-        let shard = counting { $0.maxInFlight = 4 }
+        let shard = counting { $0.maxInFlight = 8 }
         shard.begin(0..<2)
-        for _ in 0..<5 {
-            shard.deliver()
+        var taken = 0
+        func doSome() {
+            shard.deliver(8)
             shard.turn()
             shard.acknowledge()
             shard.turn()
+            taken += 8
         }
+        doSome()
+        #expect(!shard.figures.hasRoom)
+        shard.turn(after: .seconds(1))
+        #expect(!shard.figures.hasRoom)
+        shard.turn(after: .milliseconds(1))
+        #expect(shard.figures.hasRoom)
+        while taken < 10_000, shard.figures.partitions.map(\.isPaused) == [false, false] { doSome() }
+        #expect(taken == 5016)
         #expect(shard.figures.partitions.map(\.isPaused) == [true, false])
         shard.deliver()
         shard.deliver(of: 1)
@@ -311,7 +321,7 @@ struct ShardCountTests {
         shard.turn(after: .milliseconds(20))
         shard.acknowledgeChanges()
         shard.turn()
-        #expect(shard.callsOfTurn().contains(.read([Shard.position(5)])))
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(5016)])))
     }
 
     @Test("The counts of a log that seems to be made anew are asked for once more before that is believed")
@@ -475,7 +485,10 @@ struct ShardTransactionTests {
 
     @Test("Badges count with what is published, and go back with what is not")
     func counts() {
-        let shard = transactional { $0.counts = true }
+        let shard = transactional {
+            $0.counts = true
+            $0.maxInFlight = 1000
+        }
         shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
         shard.begin()
         shard.deliver(2)

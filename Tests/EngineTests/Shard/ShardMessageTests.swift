@@ -63,17 +63,44 @@ struct ShardMessageTests {
         #expect(shard.ports.released == [0])
     }
 
-    @Test("No more is taken than there is room for, in messages and in bytes", arguments: [(2, 1 << 20), (16, 200)])
-    func room(messages: Int, bytes: Int) {
-        let shard = Shard {
-            $0.maxInFlight = messages
-            $0.maxInFlightBytes = bytes
-        }
+    @Test("No more is taken than may be in flight, and one is in flight until it is committed")
+    func room() {
+        let shard = Shard { $0.maxInFlight = 2 }
         shard.begin()
         shard.deliver(3)
         #expect(shard.published() == [0, 1])
         #expect(!shard.wantsRecords)
         #expect(!shard.figures.hasRoom)
+        shard.acknowledge()
+        #expect(shard.published() == [])
+        #expect(!shard.figures.hasRoom)
+        shard.acceptCommit()
+        #expect(shard.published() == [2])
+        #expect(shard.wantsRecords)
+    }
+
+    @Test("A group that takes no commit holds up messages for a second")
+    func commitsFail() {
+        let shard = Shard { $0.maxInFlight = 2 }
+        shard.begin()
+        shard.deliver(3)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit(.retry)
+        shard.turn()
+        #expect(shard.published() == [])
+        #expect(shard.published(after: .seconds(1)) == [])
+        #expect(shard.published(after: .milliseconds(1)) == [2])
+    }
+
+    @Test("No more is taken than there is room for in bytes")
+    func roomInBytes() {
+        let shard = Shard { $0.maxInFlightBytes = 200 }
+        shard.begin()
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1])
+        #expect(!shard.wantsRecords)
         shard.acknowledge()
         #expect(shard.published() == [2])
         #expect(shard.wantsRecords)
