@@ -10,12 +10,14 @@ extension Shard where Ports: ~Copyable {
         now = ports.now
         switch (step, outcome) {
         case (.commit, .done):
+            // Without offsets the group has not said that the partitions are this shard's.
+            let isMember = !marks.isEmpty
             accept { _ in true }
             marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
                 takeStored(of: index)
                 let stored = partitions[index].lastStored
-                partitions[index].noteKnown(stored)
+                if isMember { partitions[index].noteKnown(stored) }
                 partitions[index].counts?.commitChanges()
                 partitions[index].transactionStart = nil
             }
