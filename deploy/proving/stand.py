@@ -1,5 +1,5 @@
 """Where a trial takes place: a broker full of numbered events, instances that work them off, and what comes out."""
-import bisect, collections, math, os, re, signal, subprocess, threading, time
+import array, bisect, collections, math, os, re, signal, subprocess, threading, time
 
 from processes import Broken, Broker, Instance, Process, wait
 
@@ -52,18 +52,19 @@ class Outputs(Process):
 
     def digest(self, sent):
         """Holds each record against its event."""
-        seen, last, rest = bytearray(sent), {}, b""
-        # When something new has come, of each partition of the input; when something came again.
+        # When each came last; never, for what is lost.
+        seen, last, rest = array.array("d", bytes(8 * sent)), {}, b""
+        # When something new has come, of each partition of the input; when something came again, and when before that.
         self.times, self.repeats = collections.defaultdict(list), []
         self.disorder = self.miscounted = 0
         for at, data in self.chunks:
             text, _, rest = (rest + data).rpartition(b"\n")
             for words in self.RECORD.findall(text):
                 place, partition, offset, badge, number = map(int, words)
-                if seen[number]:
-                    self.repeats.append(at)
+                before, seen[number] = seen[number], at
+                if before:
+                    self.repeats.append((before, at))
                     continue
-                seen[number] = 1
                 self.miscounted += badge != number // RECIPIENTS + 1
                 self.disorder += offset < last.get((place, partition), -1)
                 last[place, partition] = offset
