@@ -91,7 +91,11 @@ struct Checkpoint {
     var takesOutputs: Bool { !isTransactional || state == .open }
 
     /// The group has taken no commit for so long that no message is to wait for one.
-    func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
+    func isLate(_ now: Instant) -> Bool {
+        var since = failsSince
+        if since == nil, case .committing = state { since = begun }
+        return since.map { now > $0 + Self.failurePatience } ?? false
+    }
 
     /// Changes of counts may be published.
     var takesChanges: Bool { takesOutputs || state == .closing }

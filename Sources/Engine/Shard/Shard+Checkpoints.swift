@@ -10,13 +10,13 @@ extension Shard where Ports: ~Copyable {
     private static var writeBehindRows: Int { 256 }
     private static var recommitDelay: Duration { .seconds(5) }
 
+    private var checkpointAfter: Int { max(1, min(1000, settings.maxInFlight / 8)) }
+
     mutating func advanceCheckpoint() {
         replaceProducer()
         if changesDue <= now { publishChanges() }
         // With much to do the next one does not wait for its time: a kill repeats what is done since the last.
-        if !settings.isTransactional, doneSinceMarks >= max(1, min(1000, settings.maxInFlight / 8)) {
-            _ = checkpoint.want()
-        }
+        if !settings.isTransactional, doneSinceMarks >= checkpointAfter { _ = checkpoint.want() }
         // Each action leads to the next state; a few at most follow one another without waiting.
         for _ in 0..<8 {
             let action = checkpoint.advance(

@@ -7,6 +7,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// Changes wait so long to be published together, or until they are so many.
     private static var changesDelay: Duration { .milliseconds(20) }
+    private var changesAtOnce: Int { max(1, min(256, settings.maxInFlight / 8)) }
     /// Of so much the changelog is read again in a third of a second by who comes after a kill.
     private static var writeBehindAfter: Int { 100_000 }
 
@@ -37,8 +38,8 @@ extension Shard where Ports: ~Copyable {
         }
         changesUnstored += 1
         changesAdded += 1
-        let areMany = changesAdded >= min(256, settings.maxInFlight / 8)
-        changesDue = min(changesDue, areMany ? now : now + min(Self.changesDelay, settings.checkpointInterval))
+        let delay = changesAdded >= changesAtOnce ? .zero : min(Self.changesDelay, settings.checkpointInterval)
+        changesDue = min(changesDue, now + delay)
     }
 
     /// Says again what is known, and is no event's.

@@ -155,8 +155,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
         if checkpoint.takesChanges, mayPublish { next = min(next, changesDue) }
-        // Until then a changelog may have become late.
-        if changesUnstored > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
+        // Until then the group or a changelog may have become late.
+        if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
         // Who does not look for so long is taken to have been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }

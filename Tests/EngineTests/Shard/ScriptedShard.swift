@@ -75,6 +75,15 @@ final class ScriptedShard {
         }
     }
 
+    /// Messages of these offsets wait for a stage, for so long; of the others this becomes at once.
+    func suspend(
+        _ offsets: Set<Int64>, for time: Duration = .seconds(1), others: ChainResult.Destination = .output
+    ) {
+        ports.chain = { message, now in
+            offsets.contains(message.offset) ? .suspended(until: now + time) : .ended(ChainResult(others))
+        }
+    }
+
     /// All that was sent is stored.
     func acknowledge() {
         for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }

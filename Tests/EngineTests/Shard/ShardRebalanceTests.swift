@@ -37,9 +37,7 @@ struct ShardRebalanceTests {
     func drainBound() {
         let shard = Shard { $0.drain = .seconds(5) }
         shard.begin()
-        shard.ports.chain = {
-            $0.offset == 1 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
-        }
+        shard.suspend([1], for: .seconds(60))
         shard.deliver(to: "anna")
         shard.deliver(2, to: "bert")
         shard.turn()
@@ -202,9 +200,7 @@ struct ShardEndTests {
     func giveUp() {
         let shard = Shard { $0.shutdownGrace = .seconds(20) }
         shard.begin()
-        shard.ports.chain = {
-            $0.offset == 1 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output))
-        }
+        shard.suspend([1], for: .seconds(60))
         shard.deliver(to: "anna")
         shard.deliver(2, to: "bert")
         shard.turn()

@@ -1,0 +1,177 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Outputs of a shard")
+struct ShardOutputTests {
+    private typealias Shard = ScriptedShard
+
+    @Test("What is not taken for now is sent again after a while, and all behind it in its order")
+    func later() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.ports.publishing = { _ in .later }
+        let start = shard.ports.now
+        #expect(shard.published() == [0])
+        // Once more in the next turn, then each 5 ms.
+        #expect(shard.published(after: .milliseconds(1)) == [0])
+        #expect(!shard.figures.canPublish)
+        #expect(shard.turn() == start + .milliseconds(6))
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(4)) == [])
+        let calls = shard.callsOfTurn(after: .milliseconds(1))
+        #expect(
+            calls == [
+                .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .flush, .tell(.outputsGoOn),
+                .begin(offset: 1, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
+            ])
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("What comes back stops all others, and is sent again in its order when everything is answered")
+    func returned() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(3)
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.deliver()
+        shard.ports.reports = [
+            OutputReport(tag: sent[1].tag, failure: .unavailable(reason: "away"), returned: sent[1].output)
+        ]
+        #expect(shard.callsOfTurn() == [.tell(.outputsReturned(reason: "away")), .purge(all: false)])
+        shard.ports.reports = [
+            OutputReport(tag: sent[0].tag, failure: .purged, returned: sent[0].output),
+            OutputReport(tag: sent[2].tag),
+        ]
+        #expect(shard.callsOfTurn().contains(.publish(sent[0].output)) == false)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        #expect(shard.published(after: .milliseconds(100)) == [0, 1, 3])
+        shard.acceptCommit()
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [4])
+    }
+
+    @Test("Of a batch that is refused only the poison record becomes a dead letter")
+    func poison() throws {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.fail(.refused(reason: "bad"))
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        #expect(shard.published() == [1])
+        shard.fail(.refused(reason: "bad"))
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 1, reason: "bad"))))
+        #expect(calls.contains(.askLetter(Shard.position(1), reason: "bad", isNameOnly: false)))
+        // The last one went alone: that nothing waits any more is told when it is answered.
+        #expect(calls.contains(.tell(.outputsGoOn)))
+        let letter = ScriptedPorts.Output(partition: 0, offset: 1, isLetter: true)
+        shard.ports.letters = [(try #require(shard.ports.askedLetters.first), letter)]
+        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        // Even that is refused: the next one only names the message.
+        shard.fail(.refused(reason: "worse"))
+        #expect(shard.callsOfTurn().contains(.publish(letter)))
+        shard.fail(.refused(reason: "worse"))
+        #expect(shard.callsOfTurn().contains(.askLetter(Shard.position(1), reason: "worse", isNameOnly: true)))
+    }
+
+    @Test("What the producer never takes becomes a dead letter at once")
+    func tooLarge() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.ports.publishing = { $0.offset == 0 && !$0.isLetter ? .refused(reason: "too large") : .queued }
+        let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
+        #expect(
+            shard.callsOfTurn() == [
+                .begin(offset: 0, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 0)), .refuseCurrent(reason: "too large"),
+                .begin(offset: 1, count: nil, isCounted: false),
+                .publish(ScriptedPorts.Output(partition: 0, offset: 1)),
+            ])
+        #expect(shard.callsOfTurn() == [.publish(letter), .flush])
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
+    func nameOnly() throws {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, _ in .ended(ChainResult(.deadLetters)) }
+        shard.deliver()
+        shard.turn()
+        for _ in 0..<2 {
+            shard.fail(.refused(reason: "bad"))
+            shard.turn()
+        }
+        let tag = try #require(shard.ports.askedLetters.last)
+        let letter = ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true)
+        shard.ports.letters = [(tag, letter)]
+        shard.ports.publishing = { _ in .refused(reason: "bad") }
+        #expect(shard.callsOfTurn() == [.publish(letter)])
+        #expect(shard.turn() == shard.ports.now + .seconds(10))
+        #expect(shard.published(after: .seconds(9)) == [])
+        #expect(shard.published(after: .seconds(1)) == [0])
+    }
+
+    @Test("Dead letters and outputs do not wait for each other")
+    func apart() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.publishing = { $0.isLetter ? .later : .queued }
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1, 2])
+        #expect(shard.figures.canPublish)
+        #expect(shard.published() == [0])
+    }
+
+    @Test("A producer that has failed is replaced when all is answered, and what it had goes by the next one")
+    func replaced() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.hasProducerFailed = true
+        #expect(
+            shard.callsOfTurn() == [
+                .purge(all: false), .tell(.producerReplaced(reason: "the producer has failed")), .purge(all: false),
+            ])
+        #expect(!shard.figures.canPublish)
+        #expect(!shard.wantsRecords)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        #expect(shard.callsOfTurn(after: .milliseconds(19)) == [])
+        shard.fail(.purged)
+        shard.ports.replaces = false
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.purge(all: false), .replaceProducer])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(500))
+        #expect(shard.callsOfTurn(after: .milliseconds(499)) == [])
+        shard.ports.replaces = true
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.replaceProducer])
+        #expect(shard.published() == [0])
+        #expect(shard.figures.canPublish)
+    }
+
+    @Test("An answer to what is not out, or comes twice, says nothing")
+    func strangeAnswers() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.ports.reports = [OutputReport(tag: 9 << 32 | 1), OutputReport(tag: sent[0].tag)]
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.ports.reports = [OutputReport(tag: sent[0].tag)]
+        shard.turn()
+        #expect(shard.figures.inFlight == 0)
+    }
+}
