@@ -39,7 +39,13 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
-        guard index >= 0, partitions[index].state == .running else { return ports.release(message) }
+        guard index >= 0, partitions[index].state == .running else {
+            // What is skipped before a seek is there: no gap reaches over it.
+            if index >= 0, let gap = partitions[index].gap, message.offset >= partitions[index].ledger.next {
+                partitions[index].gap = min(gap, message.offset)
+            }
+            return ports.release(message)
+        }
         if partitions[index].isUncertain, !PlantedFault.isPlanted(.gapTakenForDone), !isNext(message, index) { return }
         if !enter(message, index) { stall(message, index) }
     }

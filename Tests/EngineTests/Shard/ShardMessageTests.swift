@@ -194,6 +194,19 @@ struct ShardMessageTests {
         #expect(shard.published() == [])
     }
 
+    @Test("What was skipped before a seek is no gap, when what lies behind it comes in spite of the seek")
+    func skippedIsThere() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.messages = [9, 0, 5].map { ScriptedPorts.Message(offset: $0) }
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        // Fetched before the second seek, too.
+        shard.ports.messages = [ScriptedPorts.Message(offset: 9)]
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
+        shard.ports.messages = [0, 5, 9].map { ScriptedPorts.Message(offset: $0) }
+        #expect(shard.published() == [0, 5, 9])
+    }
+
     @Test("A gap after something that may have lost records is looked at once more, and then believed")
     func gap() {
         let shard = Shard()
