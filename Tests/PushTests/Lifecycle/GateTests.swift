@@ -48,17 +48,16 @@ struct GateTests {
         #expect(published?.stages == "")
     }
 
+    private static let deep: String =
+        #"{"aps":{},"x":"# + String(repeating: "[", count: 200) + String(repeating: "]", count: 200) + "}"
+    private static let large: String = #"{"aps":{"alert":"a"},"x":""# + String(repeating: "y", count: 4096) + #""}"#
+
     @Test(
         "A record that cannot be a notification is a dead letter, as it came",
         arguments: [
             (nil, DeadLetterReason.nullValue), ("", .notJSON), (#"{"aps":"#, .notJSON), (#"{"aps":{},}"#, .notJSON),
             ("[1]", .notObject), ("null", .notObject), (#"{"x":1}"#, .noAps), (#"{"aps":"x"}"#, .noAps),
-            (#"{"aps":null}"#, .noAps),
-            (
-                #"{"aps":{},"x":"# + String(repeating: "[", count: 200) + String(repeating: "]", count: 200) + "}",
-                .tooDeep
-            ),
-            (#"{"aps":{"alert":"a"},"x":""# + String(repeating: "y", count: 4096) + #""}"#, .tooLarge),
+            (#"{"aps":null}"#, .noAps), (Self.deep, .tooDeep), (Self.large, .tooLarge),
         ])
     func deadLetters(_ payload: String?, _ reason: DeadLetterReason) async {
         let published = await Message(payload, ["x": "y"]).publish(chain)
