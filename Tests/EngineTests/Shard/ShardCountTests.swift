@@ -322,7 +322,8 @@ struct ShardCountTests {
     @Test("The counts of a log that seems to be made anew are asked for once more before that is believed")
     func newLog() {
         let shard = counting { $0.reset = .earliest }
-        let highest = record(0, "anna", "5 30")
+        // The log ends just before what was counted last.
+        let highest = record(0, "anna", "5 10")
         shard.ports.events = [.assigned([place])]
         shard.turn()
         for isBelieved in [false, true] {
@@ -340,5 +341,21 @@ struct ShardCountTests {
         }
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
+    }
+
+    @Test("Counts that end where the log does are of that log")
+    func sameLog() {
+        let shard = counting { $0.reset = .earliest }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<10)]
+        shard.ports.replica = [record(0, "anna", "5 9"), end(1)]
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.read([Shard.position(0)])))
+        #expect(!calls.contains { if case .publishChange = $0 { true } else { false } })
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
     }
 }
