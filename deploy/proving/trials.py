@@ -11,7 +11,7 @@ from surroundings import Surroundings
 STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
-# What may be in flight where a kill is to repeat no more.
+# What a kill repeats: a quarter of what is in flight unless that is set.
 MOST = 2500
 
 
@@ -26,7 +26,7 @@ def restart(figures, stand):
     title = f"{stand.name}, restarted"
     # More than is worked off meanwhile, however slow the machine is.
     stand.feed(2_500_000)
-    instance, outputs = stand.start(STATIC, f"max-in-flight: {MOST}"), stand.outputs
+    instance, outputs = stand.start(STATIC), stand.outputs
     kills, starts = [], []
     stand.settle()
     for _ in range(3):
@@ -49,7 +49,7 @@ def replace(figures, stand):
     """Of two instances one is killed and stays away."""
     title = f"{stand.name}, replaced"
     stand.feed(3_000_000)
-    instances = [stand.start(delivery=f"max-in-flight: {MOST}") for _ in range(2)]
+    instances = [stand.start() for _ in range(2)]
     outputs = stand.outputs
     stand.settle()
     instances[0].kill()

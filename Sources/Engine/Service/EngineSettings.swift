@@ -89,6 +89,8 @@ package struct ShardSettings: Sendable {
     package var reset = Reset.latest
     package var maxInFlight = 10_000
     package var maxInFlightBytes = 64 << 20
+    /// What a crash may repeat, at least once. With less a core's throughput would be bounded by how soon brokers answer.
+    var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight / 4)) }
     /// Characters of a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)

@@ -7,6 +7,8 @@ struct KeyOrder: ~Copyable {
     }
 
     private var held: [UInt64: Queue] = [:]
+    /// Entries that wait for their key.
+    private(set) var waiting = 0
 
     var isEmpty: Bool { held.isEmpty }
 
@@ -17,6 +19,7 @@ struct KeyOrder: ~Copyable {
         let last = held.values[index].last
         if last == 0 { held.values[index].first = entry } else { entries[last].next = entry }
         held.values[index].last = entry
+        waiting += 1
         return true
     }
 
@@ -41,6 +44,7 @@ struct KeyOrder: ~Copyable {
         if entries[next].next == 0 { held.values[index].last = 0 }
         entries[next].next = 0
         entries[next].holdsKey = true
+        waiting -= 1
         return next
     }
 
@@ -55,6 +59,8 @@ struct KeyOrder: ~Copyable {
                 if entries[entry].partition != partition || entries[entry].epoch == epoch {
                     if kept.last == 0 { kept.first = entry } else { entries[kept.last].next = entry }
                     kept.last = entry
+                } else {
+                    waiting -= 1
                 }
                 entry = next
             }

@@ -10,7 +10,7 @@ extension Shard where Ports: ~Copyable {
     private static var writeBehindRows: Int { 256 }
     private static var recommitDelay: Duration { .seconds(5) }
 
-    private var checkpointAfter: Int { max(1, min(1000, settings.maxInFlight / 8)) }
+    private var checkpointAfter: Int { max(1, min(1000, settings.maxExposed / 8)) }
 
     mutating func advanceCheckpoint() {
         replaceProducer()

@@ -7,7 +7,7 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// Changes wait so long to be published together, or until they are so many.
     private static var changesDelay: Duration { .milliseconds(20) }
-    private var changesAtOnce: Int { max(1, min(256, settings.maxInFlight / 8)) }
+    private var changesAtOnce: Int { max(1, min(256, settings.maxExposed / 8)) }
     /// Of so much the changelog is read again in a third of a second by who comes after a kill.
     private static var writeBehindAfter: Int { 100_000 }
 

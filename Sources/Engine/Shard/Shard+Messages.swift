@@ -10,9 +10,9 @@ extension Shard where Ports: ~Copyable {
         checkpoint.takesOutputs && retries.outputs.isIdle && mayPublish
     }
 
-    /// Another message may be taken. At least once a crash repeats what is published and not committed: a message is in
-    /// flight until it is committed, as long as brokers answer. A changelog that is away holds up its own partitions only,
-    /// and a group that is away nobody.
+    /// Another message may be taken. At least once a message is in flight until it is committed, and what does not wait for
+    /// a stage or its key is exposed: a crash may repeat it. Both have their bounds as long as brokers answer: a changelog
+    /// that is away holds up its own partitions only, and a group that is away nobody.
     var hasRoom: Bool {
         guard entries.count == 0 || entries.byteCount < settings.maxInFlightBytes else { return false }
         if settings.isTransactional {
@@ -20,7 +20,9 @@ extension Shard where Ports: ~Copyable {
         }
         let uncommitted = checkpoint.isLate(now) ? 0 : doneSinceMarks + doneInMarks
         let inFlight = entries.count + changesUnstored + uncommitted
-        return inFlight < entries.capacity || inFlight - lateChanges < entries.capacity
+        let exposed = inFlight - wakeUps.count - order.waiting
+        return inFlight < entries.capacity && exposed < settings.maxExposed
+            || inFlight - lateChanges < entries.capacity && exposed - lateChanges < settings.maxExposed
             || PlantedFault.isPlanted(.exposureUnbounded) && entries.count < entries.capacity
     }
 

@@ -71,6 +71,7 @@ struct KeyOrderTests {
         order.hold(1, &entries)
         for entry in UInt32(2)...5 { _ = order.wait(entry, &entries) }
         order.removeWaiting(&entries, of: 1, before: 2)
+        #expect(order.waiting == 2)
         var released: [UInt32] = []
         var next = order.release(1, &entries)
         while next != 0 {
@@ -109,6 +110,7 @@ struct KeyOrderTests {
                 if model[key] == [] { model[key] = nil }
             }
             try #require(order.isEmpty == model.isEmpty)
+            try #require(order.waiting == model.values.reduce(0) { $0 + $1.count - 1 })
         }
     }
 }
