@@ -112,7 +112,8 @@ struct ShardCountTests {
         short.acknowledge()
         #expect(short.turn() == short.ports.now + .milliseconds(7))
         for (room, count, isSent) in [
-            (9000, 255, false), (9000, 256, true), (4000, 124, false), (4000, 125, true), (80, 9, false), (80, 10, true),
+            (9000, 255, false), (9000, 256, true), (4000, 124, false), (4000, 125, true), (80, 9, false),
+            (80, 10, true),
         ] {
             let shard = counting { $0.maxInFlight = room }
             shard.begin()

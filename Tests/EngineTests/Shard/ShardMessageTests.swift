@@ -174,6 +174,18 @@ struct ShardMessageTests {
         #expect(shard.ports.suspendedEntries.count == 1)
     }
 
+    @Test("Each goes on when its stage has ended, the last that there is room for too")
+    func stagesEnd() {
+        let shard = Shard { $0.maxInFlight = 2 }
+        shard.begin()
+        shard.suspend([0, 1])
+        shard.deliver(to: "anna")
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published().sorted() == [0, 1])
+    }
+
     @Test("The shard turns again when a stage is to be given up, and gives it up then and not before")
     func wakeUp() {
         let shard = Shard()

@@ -132,4 +132,18 @@ struct BadgeStageTests {
         #expect(BadgeOperation.add(-5).applied(to: 3) == 0)
         #expect(BadgeOperation.set(-5).applied(to: 3) == 0)
     }
+
+    @Test("Counts are read from lines, from 0 to the largest")
+    func lines() throws {
+        func read(_ counts: [String]) throws {
+            let lines = counts.map { #"{"recipient":"anna","count":\#($0)}"# + "\n" }
+            _ = try BadgeCounts(lines: Array(lines.joined().utf8))
+        }
+        try read([])
+        try read(["0", "2147483647"])
+        for count in ["-1", "2147483648", "1.5", "null"] {
+            let error = #expect(throws: BadgeCountsError.self) { try read(["1", count]) }
+            #expect(error?.line == 2)
+        }
+    }
 }

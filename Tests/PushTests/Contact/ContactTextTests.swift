@@ -56,6 +56,7 @@ struct ContactTextTests {
             ("{contact:c1} + {contact:c2}", "Zoë Martin + " + isolated("علي حسن")),
             ("مرحبا {contact:42}", "مرحبا 3 + 4"),
             ("مرحبا {contact:c77}", "مرحبا " + isolated("Someone")),
+            ("{contact:c77}: {contact:c2}", "Someone: " + isolated("علي حسن")),
         ])
     func isolates(_ text: String, _ expected: String) async {
         var chain = ContactChain()

@@ -132,6 +132,7 @@ struct DecryptFieldTests {
             ("[1]", DecryptFailure.notObject), ("\"x\"", .notObject), ("{", .notObject), ("", .notObject),
             (#"{"body":"B","aps":{}}"#, .protectedMember), (#"{"body":"B","\u0061ps":1}"#, .protectedMember),
             (#"{"body":"B","title":1}"#, .malformed), (#"{"body":null}"#, .malformed),
+            (#"{"title":"X","aps":{}}"#, .protectedMember),
         ])
     func refused(plaintext: String, reason: DecryptFailure) async throws {
         let result = try await merged(plaintext)
