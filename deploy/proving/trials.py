@@ -11,7 +11,7 @@ from surroundings import Surroundings
 STARTED, REJOINED, CAUGHT_UP = 10, 20, 60
 
 STATIC = "group.instance.id: trials-0, session.timeout.ms: 30000"
-# What a kill repeats: a quarter of what is in flight unless that is set.
+# What a kill repeats at most: a quarter of what is in flight unless that is set, on two cores.
 MOST = 2500
 
 
