@@ -150,6 +150,9 @@ struct ChangeQueueTests {
         #expect(queue[former[1]] == nil)
         #expect(queue[numbers[0]] != nil)
         #expect(queue.unstored == 1)
+        // Nor does one for what was not published yet.
+        add("d")
+        #expect(queue[numbers[0] &+ 1] == nil)
     }
 
     @Test("What was counted may come to nothing; what only says again what is known is published once more")

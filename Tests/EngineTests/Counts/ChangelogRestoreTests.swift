@@ -103,10 +103,12 @@ struct ChangelogRestoreTests {
         #expect(restore.reading[0].last?.offset == 0)
     }
 
-    @Test("Another record where the last one stood: it is another log, and read from its beginning")
-    func anew() {
-        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
-        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 5) == .anew(0))
+    @Test(
+        "Another record where the last one stood: it is another log, and read from its beginning",
+        arguments: [(4, 5), (0, 5), (4, 0)] as [(Int64, Int64)])
+    func anew(known: Int64, found: Int64) {
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
+        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found) == .anew(0))
         restore.beginAnew(0)
         #expect(restore.index(ofNumber: 3) == nil)
         // What still comes of the old way says nothing.
@@ -118,9 +120,9 @@ struct ChangelogRestoreTests {
 
     @Test(
         "The same record, a later one after compaction, or one without a time is the log that was read",
-        arguments: [(9, 4), (12, 77), (9, -1)] as [(Int64, Int64)])
-    func same(offset: Int64, timestamp: Int64) {
-        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
+        arguments: [(4, 9, 4), (4, 12, 77), (4, 9, -1), (-1, 9, 4)] as [(Int64, Int64, Int64)])
+    func same(known: Int64, offset: Int64, timestamp: Int64) {
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
         #expect(Self.take(&restore, 3, offset, "anna", "1", timestamp: timestamp) == .taken)
         // Only the first record is compared.
         #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == .taken)

@@ -132,6 +132,25 @@ struct PartitionCountsModelTests {
         #expect(left <= 1 << 12 / 32)
     }
 
+    @Test("A disk that fails while everything is to be forgotten has it forgotten later")
+    func restart() {
+        let disk = MemoryDisk()
+        var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
+        counts.want(account(1))
+        _ = counts.load()
+        if let cell = counts.cell(of: account(1)) {
+            _ = counts.change(cell, to: CountState(count: 3, incarnation: 1, offset: 3), by: 1)
+        }
+        counts.stored(account(1), CountState(count: 3, incarnation: 1, offset: 3))
+        _ = counts.writeBehind(at: position(5))
+        for isFailing in [true, false] {
+            disk.isFailing = isFailing
+            let (isDone, highest, found) = (counts.restart(), counts.highest, counts.cell(of: account(1)))
+            #expect(isDone == !isFailing)
+            #expect((highest == nil) == isDone && (found == nil) == isDone && disk.rows.isEmpty == isDone)
+        }
+    }
+
     @Test(
         "Restoring keeps the highest state, tells what is stale, and survives failures and restarts", arguments: 0..<30)
     func restoring(seed: UInt64) throws {

@@ -243,6 +243,24 @@ struct ShardEndTests {
         #expect(rest(of: shard) == [.leave])
     }
 
+    @Test("The last commit has until a twentieth of the grace is left")
+    func commitBound() {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        var waited = Duration.zero
+        while waited < .seconds(20) {
+            waited += .milliseconds(100)
+            if shard.callsOfTurn(after: .milliseconds(100)).contains(.leave) { break }
+        }
+        #expect(waited == .seconds(19))
+    }
+
     @Test("The second time it is told, it leaves at once; the third time it has ended")
     func hurry() {
         let shard = Shard()

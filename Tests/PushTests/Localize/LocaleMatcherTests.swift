@@ -61,6 +61,9 @@ struct LocaleMatcherTests {
                 ("es", "es-MX es-CL es-419 es-US"), ("en-GB", "en-IN en-AU en-NZ"), ("en", "en-CA en-IL en-001"),
                 ("es", "gl, es-MX; ca;q=0.9, es-MX;q=0.8, en;q=0.7"), ("en", "ru-RU, uk-UA, en-US, es"),
             ]),
+        Sample(
+            testDescription: "of two that are as near the first", localizations: "de en-AU en-NZ es-MX es-AR",
+            expected: [("en-AU", "en-IN"), ("es-MX", "es-CL")]),
     ]
 
     @Test("A list finds the nearest to its first wish that any localization serves", arguments: samples)

@@ -39,6 +39,7 @@ struct MalformedCatalogTests {
             ("a = ‸{ b = c; };", "no NSStringLocalizedFormatKey"), ("a = ‸\"x %y\";", "unknown specifier %y"),
             ("a = ‸\"%1$z\";", "unknown specifier %1$z"), ("a = ‸\"%33$@\";", "unknown specifier %33$@"),
             ("a = ‸\"%999d\";", "unknown specifier %999d"), ("a = ‸\"%#@n\";", "unknown specifier %#"),
+            ("a = ‸\"%#@@\";", "unknown specifier %#"),
             ("a = ‸\"100%l\";", "unknown specifier %l"), ("a = ‸\"%#@n@\";", "%#@n@ names no variable of this key"),
             (String(repeating: "a = { ", count: 15) + "a = ‸{", "nested too deep"),
         ])
