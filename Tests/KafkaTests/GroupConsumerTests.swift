@@ -163,6 +163,18 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
+    @Test("A small queue does not run dry: librdkafka alone would look once a second whether there is room in it")
+    func smallQueue() throws {
+        let peer = try Peer(producer: [("batch.num.messages", "50")])
+        try peer.cluster.createTopic("t", partitions: 2)
+        try peer.fill("t", partitions: 2, each: 20_000)
+        let member = try Member(peer.cluster, group: "g", [("queued.max.messages.kbytes", "1")])
+        // A second for each some hundred of them would be more than there is time.
+        try member.until { $0.taken.values.map(\.count).reduce(0, +) == 40_000 }
+        #expect(member.gaps == [])
+        #expect(try member.leave())
+    }
+
     @Test("Members come and go under load: what stays is read on without a gap, and all is read once", .thorough)
     func rebalances() throws {
         let peer = try Peer()

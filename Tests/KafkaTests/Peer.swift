@@ -5,10 +5,10 @@ struct Peer {
     let cluster: MockCluster
     let producer: Producer
 
-    init(brokers: Int = 1) throws {
+    init(brokers: Int = 1, producer properties: [(name: String, value: String)] = []) throws {
         cluster = try MockCluster(brokers: brokers)
         producer = try Producer(
-            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)] + properties), log: { _, _, _ in })
     }
 
     func reader() throws -> PartitionReader {

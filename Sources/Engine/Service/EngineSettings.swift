@@ -43,9 +43,9 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
-    /// What librdkafka fetches ahead for a consumer, in kilobytes: 64 MB unless set. All together take no more than two.
+    /// What librdkafka fetches ahead for a core's consumer, in kilobytes: 64 MB unless set. What was fetched long before
+    /// it is taken has left the caches, and more than some tenths of a second's does not make anything faster.
     private static let prefetched = "queued.max.messages.kbytes"
-    private static let prefetchedKilobytes = 1 << 17
 
     /// The same with a shard's part of what the process is allowed.
     var shared: EngineSettings {
@@ -54,7 +54,7 @@ package struct EngineSettings: Sendable {
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
         if consumer[Self.prefetched] == nil {
-            settings.consumer[Self.prefetched] = "\(Self.prefetchedKilobytes / max(2, cores))"
+            settings.consumer[Self.prefetched] = cores > 2 ? "4096" : "8192"
         }
         return settings
     }

@@ -38,6 +38,17 @@ enum Metadata {
         return leaders ?? []
     }
 
+    /// Partitions by the broker that leads them; -1 where there is none.
+    static func byLeader(_ partitions: Set<TopicPartition>, _ client: Client) -> [Int32: [TopicPartition]] {
+        var brokers: [TopicPartition: Int32] = [:]
+        for topic in Set(partitions.map(\.topic)) {
+            for (partition, leader) in leaders(of: topic, client, milliseconds: 2000) {
+                brokers[TopicPartition(topic, partition)] = leader
+            }
+        }
+        return Dictionary(grouping: partitions) { brokers[$0] ?? -1 }
+    }
+
     private static func ask<Answer>(
         of topic: String, _ client: Client, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
     ) throws(KafkaError) -> Answer {

@@ -23,6 +23,10 @@ package final class GroupConsumer {
     /// Nothing is in the record queue that its watch has not told, or will not tell, of.
     @exclusivity(unchecked) private var isDrained = false
     private var leaving: OpaquePointer?
+    private let waker: FetchWaker
+    /// Bytes that were given out since the threads of brokers were last woken, and after how many they are.
+    @exclusivity(unchecked) private var givenOut = 0
+    private let wakesAfter: Int
 
     /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.
     package static let fixed: [(name: String, value: String)] = [
@@ -56,6 +60,8 @@ package final class GroupConsumer {
         self.signal = signal
         self.committedOffsets = committedOffsets
         ranges = LogRanges(client, signal)
+        waker = FetchWaker(client)
+        wakesAfter = (properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536) * 1000 / 4
         signal.watch(events)
         signal.watch(records)
     }
@@ -115,12 +121,21 @@ package final class GroupConsumer {
                     record.destroy()
                     continue
                 }
+                countGivenOut(record)
                 return record
             }
             note(message)
         }
         isDrained = true
         return nil
+    }
+
+    /// Whenever a quarter of what the queue may hold was given out there is room for more.
+    private func countGivenOut(_ record: Record) {
+        givenOut &+= 128 &+ (record.value?.count ?? 0)
+        guard givenOut >= wakesAfter else { return }
+        givenOut = 0
+        waker.wakeLeaders(of: reading)
     }
 
     private func place(of record: Record) -> TopicPartition {

@@ -91,7 +91,7 @@ final class LogRanges: Sendable {
     private func answer(_ asked: Set<TopicPartition>) {
         let numbers = state.withLock { $0.numbers }
         var open = asked
-        for (leader, partitions) in byLeader(asked) where leader >= 0 {
+        for (leader, partitions) in Metadata.byLeader(asked, client) where leader >= 0 {
             let list = partitions.sorted { $0.partition < $1.partition }
             guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
                 continue
@@ -108,17 +108,6 @@ final class LogRanges: Sendable {
             signal.wake()
         }
         state.withLock { state in state.stale.formUnion(open.filter { state.numbers[$0] != nil }) }
-    }
-
-    /// By the broker to be asked; -1 where there is none.
-    private func byLeader(_ partitions: Set<TopicPartition>) -> [Int32: [TopicPartition]] {
-        var leaders: [TopicPartition: Int32] = [:]
-        for topic in Set(partitions.map(\.topic)) {
-            for (partition, leader) in Metadata.leaders(of: topic, client, milliseconds: 2000) {
-                leaders[TopicPartition(topic, partition)] = leader
-            }
-        }
-        return Dictionary(grouping: partitions) { leaders[$0] ?? -1 }
     }
 
     private func offsets(_ end: Int64, _ partitions: [TopicPartition]) -> [TopicPartition: Int64]? {
