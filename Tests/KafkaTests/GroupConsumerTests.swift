@@ -163,9 +163,11 @@ struct GroupConsumerTests {
         #expect(try member.leave())
     }
 
-    @Test("A small queue does not run dry: librdkafka alone would look once a second whether there is room in it")
-    func smallQueue() throws {
-        let peer = try Peer(producer: [("batch.num.messages", "50")])
+    @Test(
+        "A small queue does not run dry: librdkafka alone would look once a second whether there is room in it",
+        arguments: [1, 3])
+    func smallQueue(brokers: Int) throws {
+        let peer = try Peer(brokers: brokers, producer: [("batch.num.messages", "50")])
         try peer.cluster.createTopic("t", partitions: 2)
         try peer.fill("t", partitions: 2, each: 20_000)
         let member = try Member(peer.cluster, group: "g", [("queued.max.messages.kbytes", "1")])

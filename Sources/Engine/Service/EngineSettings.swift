@@ -43,9 +43,15 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
-    /// What librdkafka fetches ahead for a core's consumer, in kilobytes: 64 MB unless set. What was fetched long before
-    /// it is taken has left the caches, and more than some tenths of a second's does not make anything faster.
+    /// How much is fetched before a core's consumer fetches no more, in kilobytes. More than some tenths of a second's makes
+    /// nothing faster. No fetch is larger than that (`rd_kafka_conf_finalize`): its share of each partition is so small that
+    /// some dozens of a broker's partitions come with it. Replicas that are not leaders are not woken when there is room.
     private static let prefetched = "queued.max.messages.kbytes"
+    private static let partitionShare = "max.partition.fetch.bytes"
+    private var prefetchedKilobytes: Int {
+        let most = (1 << 17) / max(2, cores)
+        return consumer["client.rack"] == nil ? min(most, cores > 2 ? 4096 : 8192) : most
+    }
 
     /// The same with a shard's part of what the process is allowed.
     var shared: EngineSettings {
@@ -54,7 +60,10 @@ package struct EngineSettings: Sendable {
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)
         settings.shard.countBudget = shard.countBudget / cores
         if consumer[Self.prefetched] == nil {
-            settings.consumer[Self.prefetched] = cores > 2 ? "4096" : "8192"
+            settings.consumer[Self.prefetched] = "\(prefetchedKilobytes)"
+            if consumer[Self.partitionShare] == nil, consumer["fetch.message.max.bytes"] == nil {
+                settings.consumer[Self.partitionShare] = "\(min(1 << 20, prefetchedKilobytes * 1024 / 32))"
+            }
         }
         return settings
     }

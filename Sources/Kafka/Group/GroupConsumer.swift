@@ -117,11 +117,11 @@ package final class GroupConsumer {
         while let message = rd_kafka_consume_queue(records, 0) {
             if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let record = Record(message, topic: topics.number(of: message.pointee.rkt))
+                countGivenOut(record)
                 guard stopping.isEmpty || !stopping.contains(place(of: record)) else {
                     record.destroy()
                     continue
                 }
-                countGivenOut(record)
                 return record
             }
             note(message)

@@ -70,6 +70,14 @@ struct EngineSettingsTests {
         #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "4096")
         settings.cores = 1
         #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "8192")
+        #expect(settings.shared.consumer["max.partition.fetch.bytes"] == "262144")
+        settings.consumer["max.partition.fetch.bytes"] = "9"
+        #expect(settings.shared.consumer["max.partition.fetch.bytes"] == "9")
+        settings.cores = 64
+        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "2048")
+        settings.cores = 4
+        settings.consumer["client.rack"] = "b"
+        #expect(settings.shared.consumer["queued.max.messages.kbytes"] == "32768")
         settings.shard.maxInFlight = 1
         settings.shard.maxInFlightBytes = 1
         settings.cores = 4
