@@ -54,6 +54,12 @@ struct RunTests {
         }
     }
 
+    /// A log that had expired whole was made anew: its first record has the offset of one that brokers had refused.
+    @Test("What a search has found once stays mended", arguments: [979_802_110] as [UInt64])
+    func mended(seed: UInt64) {
+        #expect(Run(Scenario(seed: seed)).play() == [])
+    }
+
     /// (trust 18)
     @Test(
         "Nor is anything while half of a group is the next release, and instances go up and down by one",
