@@ -110,10 +110,10 @@ extension Shard where Ports: ~Copyable {
         if settings.counts { shareBudget() }
     }
 
-    mutating func forgetRefusals(of places: [TopicPartition]) {
+    mutating func forgetRefusals(of places: [TopicPartition], before offset: Int64 = .max) {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
-        poisonRecords = poisonRecords.filter { !places.contains($0.key.partition) }
-        suspects = suspects.filter { !places.contains($0.partition) }
+        poisonRecords = poisonRecords.filter { !places.contains($0.key.partition) || $0.key.offset >= offset }
+        suspects = suspects.filter { !places.contains($0.partition) || $0.offset >= offset }
     }
 
     mutating func advanceRevocation() {
