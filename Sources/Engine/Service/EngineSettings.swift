@@ -44,8 +44,8 @@ package struct EngineSettings: Sendable {
     }
 
     /// How much is fetched before a core's consumer fetches no more, in kilobytes. More than some tenths of a second's makes
-    /// nothing faster. No fetch is larger than that (`rd_kafka_conf_finalize`): its share of each partition is so small that
-    /// some dozens of a broker's partitions come with it. Replicas that are not leaders are not woken when there is room.
+    /// nothing faster. No fetch is larger than that (`rd_kafka_conf_finalize`), and so little is asked for of each partition that
+    /// some dozens of them come with one. Replicas that are not leaders are not woken when there is room.
     private static let prefetched = "queued.max.messages.kbytes"
     private static let partitionShare = "max.partition.fetch.bytes"
     private var prefetchedKilobytes: Int {

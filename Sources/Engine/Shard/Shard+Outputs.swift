@@ -5,9 +5,9 @@ import PushmillStages
 extension Shard where Ports: ~Copyable {
     /// Publishes what has become of the entry's message, or holds it.
     mutating func publishCurrent(_ entry: UInt32) {
-        if !poisonRecords.isEmpty, let reason = poisonRecords[source(of: entry)] { refuseCurrent(entry, reason) }
+        if !poisonRecords.isEmpty, let reason = poisonRecords[refusedRecord(entry)] { refuseCurrent(entry, reason) }
         let isLetter = entries[entry].destination == .deadLetters
-        let isSuspect = !suspects.isEmpty && suspects.contains(source(of: entry))
+        let isSuspect = !suspects.isEmpty && suspects.contains(refusedRecord(entry))
         let isFree = retries[isLetter].isIdle && checkpoint.takesOutputs && mayPublish
         guard isFree, !isSuspect, !isLetter || now >= lettersFrom else {
             return hold(entry, isSuspect: isSuspect)
@@ -39,6 +39,11 @@ extension Shard where Ports: ~Copyable {
         sequence &+= 1
         retries[entries[entry].destination == .deadLetters].hold(
             ports.holdCurrent(), tag: entries.tag(of: entry), sequence: sequence, isSuspect: isSuspect, now: now)
+    }
+
+    /// What the entry's record is known by where its output was refused.
+    func refusedRecord(_ entry: UInt32) -> RefusedRecord {
+        RefusedRecord(position: source(of: entry), timestamp: entries[entry].timestamp)
     }
 
     func source(of entry: UInt32) -> Position {

@@ -177,8 +177,6 @@ extension Shard where Ports: ~Copyable {
             }
         } else if next < range.lowerBound {
             ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
-            // Where nothing comes before the topic is made anew, that is not noticed: other records may have those offsets then.
-            forgetRefusals(of: [partitions[index].place], before: range.lowerBound)
             partitions[index].range = nil
             partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)

@@ -110,10 +110,10 @@ extension Shard where Ports: ~Copyable {
         if settings.counts { shareBudget() }
     }
 
-    mutating func forgetRefusals(of places: [TopicPartition], before offset: Int64 = .max) {
+    mutating func forgetRefusals(of places: [TopicPartition]) {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
-        poisonRecords = poisonRecords.filter { !places.contains($0.key.partition) || $0.key.offset >= offset }
-        suspects = suspects.filter { !places.contains($0.partition) || $0.offset >= offset }
+        poisonRecords = poisonRecords.filter { !places.contains($0.key.position.partition) }
+        suspects = suspects.filter { !places.contains($0.position.partition) }
     }
 
     mutating func advanceRevocation() {

@@ -38,8 +38,11 @@ extension Shard where Ports: ~Copyable {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         for index in partitions.indices where partitions[index].state != .gone {
             let (place, position) = (partitions[index].place, partitions[index].committed.offset)
-            poisonRecords = poisonRecords.filter { $0.key.partition != place || $0.key.offset >= position }
-            suspects = suspects.filter { $0.partition != place || $0.offset >= position }
+            let isOpen = { (record: RefusedRecord) in
+                record.position.partition != place || record.position.offset >= position
+            }
+            poisonRecords = poisonRecords.filter { isOpen($0.key) }
+            suspects = suspects.filter(isOpen)
         }
     }
 
@@ -76,13 +79,13 @@ extension Shard where Ports: ~Copyable {
     ) {
         switch failure {
         case .refused(let reason):
-            let source = source(of: entry)
+            let record = refusedRecord(entry)
             if isPoison {
-                ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
-                suspects.remove(source)
-                poisonRecords[source] = reason
+                ports.tell(.outputRefused(record.position.partition, offset: record.position.offset, reason: reason))
+                suspects.remove(record)
+                poisonRecords[record] = reason
             } else {
-                suspects.insert(source)
+                suspects.insert(record)
             }
         case .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))

@@ -45,9 +45,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Since they were published last.
     var changesAdded = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
-    var suspects: Set<Position> = []
+    var suspects: Set<RefusedRecord> = []
     /// Records whose outputs were refused alone, with transactions, and why: they become dead letters when they come again.
-    var poisonRecords: [Position: String] = [:]
+    var poisonRecords: [RefusedRecord: String] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
 
@@ -245,4 +245,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         confirmation = lastConfirmation
         nextConfirmation = time
     }
+}
+
+/// A record whose output brokers have refused. Its time tells it from another one that has the offset in a topic made anew,
+/// of which nobody is told where nothing was taken.
+struct RefusedRecord: Hashable {
+    let position: Position
+    let timestamp: Int64
 }

@@ -78,8 +78,10 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().told == [.transactionAborted(reason: "not all of its outputs are stored")])
     }
 
-    @Test("Of a batch that is refused each is sent alone in its turn, and the poison record becomes a dead letter")
-    func poison() {
+    @Test(
+        "Of a batch that is refused each is sent alone in its turn, and the poison record becomes a dead letter, and no other",
+        arguments: [true, false])
+    func poison(isSame: Bool) {
         let shard = transactional()
         shard.begin()
         shard.deliver(2)
@@ -95,10 +97,10 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().told.first == .outputRefused(place, offset: 0, reason: "bad"))
         shard.turn(after: .milliseconds(40))
         shard.turn(after: .milliseconds(40))
-        shard.ports.messages = again
+        shard.ports.messages = isSame ? again : [ScriptedPorts.Message(offset: 0, timestamp: 2_000)]
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.refuseCurrent(reason: "bad")))
-        #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true))))
+        #expect(calls.contains(.refuseCurrent(reason: "bad")) == isSame)
+        #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: isSame))))
     }
 
     @Test("A partition that is lost with something in the open transaction fails it")

@@ -54,7 +54,7 @@ struct RunTests {
         }
     }
 
-    /// A log that had expired whole was made anew: its first record has the offset of one that brokers had refused.
+    /// A topic was made anew of which nothing had been taken: a record had the offset of one that brokers had refused.
     @Test("What a search has found once stays mended", arguments: [979_802_110] as [UInt64])
     func mended(seed: UInt64) {
         #expect(Run(Scenario(seed: seed)).play() == [])
