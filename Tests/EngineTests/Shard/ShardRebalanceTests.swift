@@ -165,6 +165,17 @@ struct ShardEndTests {
         (0..<6).flatMap { _ in shard.callsOfTurn() }
     }
 
+    /// One of 20 seconds' grace that was told to end, and has published an output that is not answered.
+    private func told() -> ScriptedShard {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        return shard
+    }
+
     @Test("Who has nothing in flight commits what is left, leaves, and has ended when the group knows")
     func idle() {
         let shard = Shard()
@@ -229,12 +240,7 @@ struct ShardEndTests {
 
     @Test("An answer or a commit that does not come ends with its share of the grace")
     func bounds() {
-        let shard = Shard { $0.shutdownGrace = .seconds(20) }
-        shard.begin()
-        shard.deliver()
-        shard.turn()
-        shard.ports.terminations = 1
-        shard.turn()
+        let shard = told()
         shard.turn(after: .seconds(8))
         #expect(shard.callsOfTurn(after: .seconds(8)) == [.tell(.leftUnfinished(0))])
         #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
@@ -245,12 +251,7 @@ struct ShardEndTests {
 
     @Test("The last commit has until a twentieth of the grace is left")
     func commitBound() {
-        let shard = Shard { $0.shutdownGrace = .seconds(20) }
-        shard.begin()
-        shard.deliver()
-        shard.turn()
-        shard.ports.terminations = 1
-        shard.turn()
+        let shard = told()
         shard.acknowledge()
         #expect(shard.committed()?.map(\.offset) == [1])
         var waited = Duration.zero
