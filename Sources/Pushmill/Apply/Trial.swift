@@ -15,7 +15,7 @@ extension Configuration {
         log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _, _ in }
-        let contacts = ContactSources(statePath: state.path, mayCreate: false, watcher: watcher)
+        let contacts = ContactSources(state: state, mayCreate: false, watcher: watcher)
         let resources = StageResources(
             log: { severity, stage, message in console.error("\(severity): \(stage): \(message)") },
             watcher: watcher,

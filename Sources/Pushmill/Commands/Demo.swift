@@ -78,7 +78,7 @@ extension Invocation {
             kafka: { bootstrap.servers: embedded, consumer: { group.id: demo, fetch.wait.max.ms: 50 } }
             topics: { input: [push.events], output: push.notifications, dead-letter: push.dead-letters }
             delivery: { deadline: 2s }
-            state: { path: state.sqlite }
+            state: { path: state }
             \(DemoFiles.stages)  - preview
 
             """

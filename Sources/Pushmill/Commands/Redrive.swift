@@ -2,6 +2,7 @@ import Glibc
 import PushmillKafka
 import PushmillReplay
 import PushmillStages
+import PushmillStores
 import PushmillTelemetry
 
 extension Command {
@@ -24,12 +25,21 @@ extension Command {
         let console = invocation.surroundings.console
         let redrive = try redrive(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
-        let path = invocation.text(.journal) ?? "\(configuration.state.path).redriven"
+        let path = try invocation.text(.journal) ?? journal(in: configuration.state)
         let tally = try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer()
         ) { console.output(line($0, $1)) }
         console.error(summary(tally, isDry: redrive.isDry))
         return .success
+    }
+
+    private static func journal(in state: StateSettings) throws(ProgramError) -> String {
+        do throws(StoreError) {
+            try state.makeFolder()
+            return "\(state.file).redriven"
+        } catch {
+            throw Service.unusable(error)
+        }
     }
 
     private static func redrive(_ invocation: Invocation) throws(ProgramError) -> Redrive {

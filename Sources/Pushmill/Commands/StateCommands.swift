@@ -155,9 +155,12 @@ extension Invocation {
 
     /// The file that the configuration names. Only commands that fill it may create it.
     fileprivate func stateFile(creating: Bool = false) throws -> StateFile {
-        let path = try configuration().state.path
-        guard creating || access(path, F_OK) == 0 else { throw ProgramError.badData("there is no state at \(path)") }
-        return try StateFile(path: path, access: .shared)
+        let state = try configuration().state
+        if creating { try state.makeFolder() }
+        guard creating || access(state.file, F_OK) == 0 else {
+            throw ProgramError.badData("there is no state at \(state.path)")
+        }
+        return try StateFile(path: state.file, access: .shared)
     }
 
     /// Prints lines that come with their ends.

@@ -26,7 +26,7 @@ extension Configuration {
 
 /// Opens what a contact stage names as its source.
 struct ContactSources: Sendable {
-    let statePath: String
+    let state: StateSettings
     /// Whether state that is not there yet is created.
     let mayCreate: Bool
     let watcher: FileWatcher
@@ -35,10 +35,11 @@ struct ContactSources: Sendable {
         switch source {
         // A topic's contacts are kept in the state by `TopicContacts`, which follows it.
         case .state, .topic:
-            guard mayCreate || access(statePath, F_OK) == 0 else {
-                throw ContactsUnavailable("there is no state at \(statePath)")
+            if mayCreate { try state.makeFolder() }
+            guard mayCreate || access(state.file, F_OK) == 0 else {
+                throw ContactsUnavailable("there is no state at \(state.path)")
             }
-            return try StoredContacts(try StateFile(path: statePath, access: .shared))
+            return try StoredContacts(try StateFile(path: state.file, access: .shared))
         case .file(let path):
             let contacts = try ContactFile(path: path)
             watcher.add(contacts.file, of: "contact")

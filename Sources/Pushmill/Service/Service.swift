@@ -44,7 +44,7 @@ final class Service: Sendable {
         let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
         self.watcher = watcher
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
-        let sources = ContactSources(statePath: configuration.state.path, mayCreate: true, watcher: watcher)
+        let sources = ContactSources(state: configuration.state, mayCreate: true, watcher: watcher)
         var resources = StageResources(
             log: { Self.tell($0, $1, $2, log) }, watcher: watcher, contacts: sources.open,
             media: { settings, log in try MediaLibrary(settings, log: log) })
@@ -116,8 +116,9 @@ final class Service: Sendable {
     /// The state file, where this process has to be the only one to use what is beside it.
     private static func ownState(_ configuration: Configuration, _ log: Log) throws(ProgramError) -> StateFile {
         do throws(StoreError) {
+            try configuration.state.makeFolder()
             let state = try StateFile(
-                path: configuration.state.path, access: .alone, isCopy: configuration.stateIsCopy)
+                path: configuration.state.file, access: .alone, isCopy: configuration.stateIsCopy)
             if let (path, reason) = state.setAside {
                 log.warning(
                     "the state file was set aside: what it had is restored from its topics",
@@ -145,10 +146,8 @@ final class Service: Sendable {
         _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String
     ) throws(ProgramError) -> CountFolder? {
         guard let changelog = settings.changelog, state != nil else { return nil }
-        let folder = configuration.state.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        let path = folder.isEmpty ? "counts" : folder.joined(separator: "/") + "/counts"
         do throws(StoreError) {
-            return try CountFolder(path: path, cluster: cluster, changelog: changelog)
+            return try CountFolder(path: configuration.state.counts, cluster: cluster, changelog: changelog)
         } catch {
             throw unusable(error)
         }
@@ -156,7 +155,7 @@ final class Service: Sendable {
 
     /// What may pass by itself is worth another start: a full disk is, and no path that leads nowhere.
     static func unusable(_ error: StoreError) -> ProgramError {
-        let what = "the state file cannot be used (state.path): \(error)"
+        let what = "the state cannot be used (state.path): \(error)"
         return switch error {
         case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES),
             .unopened(_, EPERM), .newerSchema, .unreadableLine:

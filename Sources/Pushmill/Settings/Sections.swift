@@ -1,6 +1,8 @@
 import CPushmillProcess
+import Glibc
 package import PushmillEngine
 import PushmillStages
+package import PushmillStores
 package import PushmillTelemetry
 
 /// What is promised about delivery, and the limits within.
@@ -74,12 +76,33 @@ package struct TopicSettings: Sendable {
     }
 }
 
-/// Where contacts survive a restart, and the copies of the badge changelog beside them.
+/// The folder in which contacts survive a restart, and the copies of the badge changelog beside them.
 package struct StateSettings: Sendable {
     package let path: String
 
     init(from settings: inout SettingReader) {
-        path = settings.value("path", .file, default: "/var/lib/pushmill/state.sqlite")
+        path = settings.value("path", .file, default: "/var/lib/pushmill/state")
+    }
+
+    /// Earlier releases had this file where the path says, by default beside the folder of today: they keep it.
+    package var file: String {
+        for file in [path, "\(path).sqlite"] {
+            var status = stat()
+            if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return file }
+        }
+        return path.hasSuffix(".sqlite") ? path : "\(path)/state.sqlite"
+    }
+
+    /// The folder of counts, beside the file.
+    package var counts: String {
+        guard let slash = file.lastIndex(of: "/") else { return "counts" }
+        return "\(file[...slash])counts"
+    }
+
+    /// For what may create the file.
+    package func makeFolder() throws(StoreError) {
+        guard file == "\(path)/state.sqlite", mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        throw .unopened(path: path, error: errno)
     }
 }
 

@@ -1,5 +1,8 @@
+import Glibc
 import PushmillStages
+import PushmillStores
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -20,6 +23,31 @@ struct ConfigurationTests {
         #expect(empty.delivery.deadline == .seconds(30))
         #expect(empty.delivery.cores == nil)
         #expect(empty.admin.listen == ListenAddress(host: "127.0.0.1", port: 9464))
+    }
+
+    @Test("State is a folder, or the file that an earlier release was given or has left")
+    func state() throws {
+        let folder = try TemporaryFolder()
+        func state(_ path: String) throws -> StateSettings {
+            try #require(Reading("state: { path: \(folder.path)/\(path) }").configuration).state
+        }
+        func expect(_ path: String, _ file: String, _ counts: String) throws {
+            let state = try state(path)
+            try state.makeFolder()
+            #expect(state.file == "\(folder.path)/\(file)")
+            #expect(state.counts == "\(folder.path)/\(counts)")
+        }
+        for _ in 0..<2 { try expect("state", "state/state.sqlite", "state/counts") }
+        #expect(try folder.mode(of: "state") == 0o700)
+        try expect("named.sqlite", "named.sqlite", "counts")
+        try folder.write("", to: "left")
+        try expect("left", "left", "counts")
+        try folder.write("", to: "beside.sqlite")
+        try expect("beside", "beside.sqlite", "counts")
+        #expect(folder.names == ["beside.sqlite", "left", "state"])
+        #expect(throws: StoreError.unopened(path: "\(folder.path)/a/b", error: ENOENT)) {
+            try state("a/b").makeFolder()
+        }
     }
 
     @Test("A killed instance's partitions are free within seconds unless configured") func sessions() throws {

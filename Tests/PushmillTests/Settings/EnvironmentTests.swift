@@ -24,7 +24,7 @@ struct EnvironmentTests {
         #expect(configuration.kafka.consumer["session.timeout.ms"] == "7000")
         #expect(configuration.kafka.consumer["group.instance.id"] == "pod-1")
         #expect(configuration.kafka.common["consumer.group.instance.id"] == nil)
-        #expect(configuration.state.path == "/etc/pushmill/s.sqlite")
+        #expect(configuration.state.file == "/etc/pushmill/s.sqlite")
         #expect(configuration.delivery.checkpointInterval == .seconds(1))
         #expect(configuration.topics.input == ["x", "y"])
         #expect(configuration.stages.first?.condition.categories == ["A"])

@@ -29,7 +29,7 @@ enum Example {
           cores: auto
 
         state:
-          path: /var/lib/pushmill/state.sqlite
+          path: /var/lib/pushmill/state
 
         stages:
           - decrypt:
