@@ -15,6 +15,8 @@ struct ChangelogRestore {
         /// Where in `keys` the keys of the rows stand.
         var keys: [Range<Int>] = []
         var last: RecordPosition?
+        /// Where it is read on.
+        var next: Int64
         var isWhole = false
         /// The log is another than before: what is still coming of it by the old way says nothing.
         var isAnew = false
@@ -75,7 +77,10 @@ struct ChangelogRestore {
     }
 
     mutating func begin(_ partition: Int32, number: Int32, from last: RecordPosition?) {
-        reading.append(Reading(partition: partition, number: number, expected: last, last: last))
+        reading.append(
+            Reading(
+                partition: partition, number: number, expected: last, last: last,
+                next: last?.offset ?? Position.beginning))
         isChanged = true
     }
 
@@ -83,18 +88,20 @@ struct ChangelogRestore {
     mutating func takeStarts() -> [RecordPosition] {
         isChanged = false
         for index in reading.indices { reading[index].isAnew = false }
-        return reading.map { $0.last ?? RecordPosition(partition: $0.number, offset: Position.beginning) }
+        return reading.map { RecordPosition(partition: $0.number, offset: $0.next) }
     }
 
     /// The log is another one than that which was read before.
-    mutating func beginAnew(_ index: Int) {
+    private mutating func beginAnew(_ index: Int) -> ShardNews {
         restarts.append(reading[index].partition)
         reading[index].rows.removeAll()
         reading[index].keys.removeAll()
         reading[index].last = nil
         reading[index].expected = nil
+        reading[index].next = Position.beginning
         reading[index].isAnew = true
         isChanged = true
+        return .changelogAnew(partition: reading[index].number)
     }
 
     mutating func takeRestarts() -> [Int32] {
@@ -107,75 +114,54 @@ struct ChangelogRestore {
         switch event {
         case .record(let position, let key, let value):
             if PlantedFault.isPlanted(.countRestoredBeforeEnd), endEarly(position) { return nil }
-            switch take(position, key: key, value: value) {
-            case .taken: return nil
-            case .notARecord(let reason): return .changelogNotARecord(position, reason: reason)
-            case .newer(let reason): return .changelogNewer(position, reason: reason)
-            case .anew(let index):
-                beginAnew(index)
-                return .changelogAnew(partition: position.partition)
-            }
+            return take(position, key: key, value: value)
         case .end(let number, let offset, let isWhole):
             guard let index = index(ofNumber: number) else { return nil }
             if let expected = reading[index].expected, offset <= expected.offset {
-                beginAnew(index)
-                return .changelogAnew(partition: number)
+                return beginAnew(index)
             }
+            if reading[index].expected == nil { reading[index].next = offset }
             reading[index].isWhole = isWhole
             guard !isWhole, !reading[index].isHeldUp else { return nil }
             reading[index].isHeldUp = true
             return .changelogHeldUp(partition: number, offset: offset)
         case .outOfLog(let number):
-            guard let index = index(ofNumber: number) else { return nil }
-            beginAnew(index)
-            return .changelogAnew(partition: number)
+            return index(ofNumber: number).map { beginAnew($0) }
         }
     }
 
-    enum Taking: Equatable {
-        case taken
-        case notARecord(reason: String)
-        case newer(reason: String)
-        /// The partition's changelog is not the one that was read before.
-        case anew(Int)
-    }
-
-    mutating func take(
+    private mutating func take(
         _ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
-    ) -> Taking {
-        guard let index = index(ofNumber: position.partition) else { return .taken }
-        if let expected = reading[index].expected {
-            reading[index].expected = nil
+    ) -> ShardNews? {
+        guard let index = index(ofNumber: position.partition) else { return nil }
+        if let expected = reading[index].expected.take() {
             // Compaction may have put a later one in its place, and a broker that stamps records tells its own time.
             if position.offset == expected.offset, position.timestamp >= 0, expected.timestamp >= 0,
                 position.timestamp != expected.timestamp
             {
-                return .anew(index)
+                return beginAnew(index)
             }
         }
-        let state: CountState
+        var problem: ShardNews?
         do throws(ChangelogRecord.Malformed) {
             _ = try ChangelogRecord.account(key)
-            state = try ChangelogRecord.state(value)
+            let state = try ChangelogRecord.state(value)
+            if let key {
+                let start = keys.count
+                keys.append(contentsOf: key)
+                reading[index].keys.append(start..<keys.count)
+                reading[index].rows.append((secret.hash(key), state))
+            }
         } catch .version(let version) {
             reading[index].isNewer = true
-            return .newer(reason: ChangelogRecord.Malformed.version(version).reason)
+            return .changelogNewer(position, reason: ChangelogRecord.Malformed.version(version).reason)
         } catch {
-            note(position, index)
-            return .notARecord(reason: error.reason)
+            problem = .changelogNotARecord(position, reason: error.reason)
         }
-        note(position, index)
-        guard let key else { return .taken }
-        let start = keys.count
-        keys.append(contentsOf: key)
-        reading[index].keys.append(start..<keys.count)
-        reading[index].rows.append((secret.hash(key), state))
-        return .taken
-    }
-
-    private mutating func note(_ position: RecordPosition, _ index: Int) {
         reading[index].last = position
+        reading[index].next = position.offset + 1
         reading[index].count += 1
+        return problem
     }
 
     /// A planted fault: true from the second record of a partition on, which is taken to be whole then.

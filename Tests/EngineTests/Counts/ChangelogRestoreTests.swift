@@ -19,11 +19,11 @@ struct ChangelogRestoreTests {
     private static func take(
         _ restore: inout ChangelogRestore, _ number: Int32, _ offset: Int64, _ recipient: String, _ value: String?,
         timestamp: Int64 = 1
-    ) -> ChangelogRestore.Taking {
+    ) -> ShardNews? {
         let position = RecordPosition(partition: number, offset: offset, timestamp: timestamp)
         return key(recipient).withUnsafeBytes { key in
-            guard let value else { return restore.take(position, key: key, value: nil) }
-            return Array(value.utf8).withUnsafeBytes { restore.take(position, key: key, value: $0) }
+            guard let value else { return restore.take(.record(position, key: key, value: nil)) }
+            return Array(value.utf8).withUnsafeBytes { restore.take(.record(position, key: key, value: $0)) }
         }
     }
 
@@ -54,13 +54,14 @@ struct ChangelogRestoreTests {
     @Test("Counts of a newer release keep their partition from being whole, and from being read beyond them")
     func newer() {
         var restore = Self.reading(3)
-        #expect(Self.take(&restore, 3, 10, "anna", "4 20") == .taken)
+        #expect(Self.take(&restore, 3, 10, "anna", "4 20") == nil)
+        let newer = RecordPosition(partition: 3, offset: 11, timestamp: 1)
         let reason = "the value is of version 3, which is not known here"
-        #expect(Self.take(&restore, 3, 11, "bert", "v3 5 21") == .newer(reason: reason))
-        #expect(Self.take(&restore, 3, 12, "anna", "6 22") == .taken)
+        #expect(Self.take(&restore, 3, 11, "bert", "v3 5 21") == .changelogNewer(newer, reason: reason))
+        #expect(Self.take(&restore, 3, 12, "anna", "6 22") == nil)
         #expect(restore.index(ofNumber: 3) == nil)
-        // A restart reads on before it.
-        #expect(restore.takeStarts().map(\.offset) == [10])
+        // A restart reads on with it.
+        #expect(restore.takeStarts().map(\.offset) == [11])
         #expect(restore.reading.map(\.rows.count) == [1] && restore.reading.allSatisfy { !$0.isWhole })
     }
 
@@ -71,15 +72,31 @@ struct ChangelogRestoreTests {
         #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
         #expect(!restore.isChanged)
         var known = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
-        #expect(known.takeStarts() == [RecordPosition(partition: 3, offset: 9, timestamp: 4)])
+        #expect(known.takeStarts() == [RecordPosition(partition: 3, offset: 9)])
+    }
+
+    @Test("What is being read goes on where it is, while others come and go: nothing of it is fetched again")
+    func goesOn() {
+        var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
+        restore.begin(8, number: 4, from: nil)
+        // Before its last record was seen it is not known whether the log is the same.
+        #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
+        #expect(restore.takeStarts().map(\.offset) == [9, Position.beginning])
+        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: 4) == nil)
+        #expect(Self.take(&restore, 4, 5, "bert", "x") != nil)
+        #expect(restore.takeStarts().map(\.offset) == [10, 6])
+        // What ends a transaction is no record, and has an offset.
+        #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
+        restore.remove(8)
+        #expect(restore.takeStarts().map(\.offset) == [12])
     }
 
     @Test("Records become rows of their partition; others' say nothing")
     func rows() {
         var restore = Self.reading(3)
-        #expect(Self.take(&restore, 3, 0, "anna", "2 17 1") == .taken)
-        #expect(Self.take(&restore, 4, 0, "bert", "9") == .taken)
-        #expect(Self.take(&restore, 3, 1, "carl", nil) == .taken)
+        #expect(Self.take(&restore, 3, 0, "anna", "2 17 1") == nil)
+        #expect(Self.take(&restore, 4, 0, "bert", "9") == nil)
+        #expect(Self.take(&restore, 3, 1, "carl", nil) == nil)
         let hash = Self.key("anna").withUnsafeBytes { restore.hash($0) }
         #expect(restore.reading[0].rows.map(\.state.count) == [2, 0])
         #expect(restore.reading[0].rows[0].account == hash)
@@ -95,7 +112,7 @@ struct ChangelogRestoreTests {
     @Test("What is none of ours is told, and passed over", arguments: ["x", "1 ", "01", "1 2 0"])
     func malformed(value: String) {
         var restore = Self.reading(3)
-        guard case .notARecord = Self.take(&restore, 3, 0, "anna", value) else {
+        guard case .changelogNotARecord = Self.take(&restore, 3, 0, "anna", value) else {
             Issue.record("\(value) was taken")
             return
         }
@@ -108,11 +125,10 @@ struct ChangelogRestoreTests {
         arguments: [(4, 5), (0, 5), (4, 0)] as [(Int64, Int64)])
     func anew(known: Int64, found: Int64) {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
-        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found) == .anew(0))
-        restore.beginAnew(0)
+        #expect(Self.take(&restore, 3, 9, "anna", "1", timestamp: found) == .changelogAnew(partition: 3))
         #expect(restore.index(ofNumber: 3) == nil)
         // What still comes of the old way says nothing.
-        #expect(Self.take(&restore, 3, 10, "anna", "1") == .taken)
+        #expect(Self.take(&restore, 3, 10, "anna", "1") == nil)
         #expect(restore.reading[0].rows.isEmpty)
         #expect(restore.takeStarts() == [RecordPosition(partition: 3, offset: Position.beginning)])
         #expect(restore.index(ofNumber: 3) == 0)
@@ -123,9 +139,9 @@ struct ChangelogRestoreTests {
         arguments: [(4, 9, 4), (4, 12, 77), (4, 9, -1), (-1, 9, 4)] as [(Int64, Int64, Int64)])
     func same(known: Int64, offset: Int64, timestamp: Int64) {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: known))
-        #expect(Self.take(&restore, 3, offset, "anna", "1", timestamp: timestamp) == .taken)
+        #expect(Self.take(&restore, 3, offset, "anna", "1", timestamp: timestamp) == nil)
         // Only the first record is compared.
-        #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == .taken)
+        #expect(Self.take(&restore, 3, offset + 1, "anna", "1", timestamp: 1000) == nil)
     }
 
     @Test("Each log that is another one is told once, its counts are forgotten, and it is read from its beginning")
