@@ -77,7 +77,7 @@ final class LetterReader: Sendable {
         let delivery = Delivery()
         let place = Source(
             topic: SourceTopic(source.partition.topic), partition: source.partition.partition, offset: source.offset)
-        let record = question.isNameOnly ? nil : reader.flatMap { fetch(source, by: $0) }
+        let record = question.isNameOnly ? nil : reader.flatMap { fetch(source, of: timestamp, by: $0) }
         if let record {
             record.fill(delivery.record, topic: place.topic)
         } else {
@@ -92,13 +92,16 @@ final class LetterReader: Sendable {
         inbox.postLetter(letter, tag: question.tag)
     }
 
-    private func fetch(_ source: Position, by reader: PartitionReader) -> Record? {
+    private func fetch(_ source: Position, of timestamp: Int64, by reader: PartitionReader) -> Record? {
         do throws(KafkaError) {
+            // In a topic made anew another record has its offset.
             if let record = try reader.fetch(source, attempts: Self.attempts, milliseconds: Self.patience) {
-                return record
+                if record.timestamp == timestamp { return record }
+                record.destroy()
             }
             environment.log.warning(
-                "the log no longer holds the record of a refused output", [.source("\(source.partition)")])
+                "the log no longer holds the record of a refused output",
+                [.source("\(source.partition)/\(source.offset)")])
         } catch {
             environment.log.warning("the record of a refused output could not be read again", [.error(error)])
         }
