@@ -95,10 +95,10 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Something of it was published in the open transaction.
     var isInTransaction: Bool { transactionStart != nil }
 
-    /// What says of which log its counts are comes before it.
-    var needsCommit: Bool {
-        isServed && (mustCommit || ledger.isDirty) && (changes.rewrites == 0 || changes.unstored == 0)
-    }
+    var needsCommit: Bool { isServed && (mustCommit || ledger.isDirty) && mayCommit }
+
+    /// What says of which log its counts are comes before a commit.
+    var mayCommit: Bool { changes.rewrites == 0 || changes.unstored == 0 }
 
     /// Nothing that was taken is unfinished, or on its way to the changelog.
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }

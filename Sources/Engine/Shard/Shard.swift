@@ -231,8 +231,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             return
         }
         nextConfirmation = now + .milliseconds(1500)
-        // The first partition that is served asks.
-        guard !ports.isJoining, let index = partitions.first(where: { $0.isServed }) else { return }
+        guard !ports.isJoining else { return }
+        // One partition asks, if it can be one of which no log made anew is still to be told to the changelog.
+        let index = partitions.first { $0.isServed && $0.mayCommit } ?? partitions.first { $0.isServed }
+        guard let index else { return }
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],

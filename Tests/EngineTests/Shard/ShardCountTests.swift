@@ -361,4 +361,15 @@ struct ShardCountTests {
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
     }
+
+    @Test("Who was away does not ask by a partition of which the changelog is still to be told that its log is another")
+    func awayWithNewLog() {
+        let shard = counting()
+        shard.begin(0..<2, at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<3)]
+        #expect(shard.callsOfTurn().told == [.logMadeAnew(place, offset: 0)])
+        #expect(shard.committed(after: .seconds(23))?.map(\.partition) == [Shard.place(1)])
+    }
 }
