@@ -182,7 +182,7 @@ struct Checkpoint {
     }
 
     /// The group's answer to the commit of that number. False when nobody waits for it any more.
-    mutating func committed(_ number: UInt32, _ outcome: CommitOutcome, now: Instant) -> Bool {
+    mutating func committed(_ number: UInt32, _ outcome: CommitAnswer, now: Instant) -> Bool {
         guard case .committing = state, number == self.number else { return false }
         state = .idle
         failsSince = failsSince ?? begun
@@ -205,7 +205,7 @@ struct Checkpoint {
     }
 
     /// What came of a step. Gives what else is to be done at once.
-    mutating func stepped(_ step: TransactionStep, _ outcome: TransactionOutcome, now: Instant) -> Action {
+    mutating func stepped(_ step: TransactionStep, _ outcome: TransactionResult, now: Instant) -> Action {
         let soon = now + Self.retryDelay
         switch (step, outcome) {
         case (_, .failed): return producerFailed(now: now)

@@ -98,13 +98,7 @@ extension KafkaPorts {
     private mutating func ended(_ verdict: Verdict) -> ChainStep {
         self.verdict = verdict
         countStages()
-        let destination: ChainResult.Destination =
-            switch verdict.destination {
-            case .output: .output
-            case .deadLetters: .deadLetters
-            case .nowhere: .nowhere
-            }
-        return .ended(ChainResult(destination, current.badgeOperation))
+        return .ended(ChainResult(verdict.destination, current.badgeOperation))
     }
 
     mutating func releaseCopied() {

@@ -252,7 +252,7 @@ extension KafkaPorts {
 
     mutating func flush() { producer.flush() }
 
-    mutating func transact(_ step: TransactionStep) -> TransactionOutcome {
+    mutating func transact(_ step: TransactionStep) -> TransactionResult {
         let result: TransactionResult
         switch step {
         case .initialize: result = producer.initializeTransactions(milliseconds: Self.stepPatience)
@@ -262,7 +262,7 @@ extension KafkaPorts {
         case .addOffsets(let positions):
             transactionSince = transactionSince ?? now
             guard !positions.isEmpty else { return .done }
-            guard let group = consumer.groupMetadata() else { return .notAMember(reason: "the group was left") }
+            guard let group = consumer.groupMetadata() else { return .notAMember(KafkaError("the group was left")) }
             result = producer.addOffsets(positions, of: group, milliseconds: 5000)
         case .commit:
             transactionSince = transactionSince ?? now
@@ -274,13 +274,7 @@ extension KafkaPorts {
             environment.metrics.transactionsCommitted.add()
             if let since = transactionSince.take() { observeCheckpoint(since) }
         }
-        switch result {
-        case .done: return .done
-        case .retry: return .retry
-        case .abort(let error): return .abort(reason: error.description)
-        case .notAMember(let error): return .notAMember(reason: error.description)
-        case .failed(let error): return .failed(reason: error.description)
-        }
+        return result
     }
 }
 

@@ -30,7 +30,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var sources: [SourceTopic] = []
     private var consumed: [Counter] = []
     private var taken: [Int] = []
-    private var consumerEvents: [ConsumerEvent] = []
 
     /// Their last one was not taken.
     var turnedAway: Destinations = []
@@ -113,39 +112,25 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         wallClock = SystemTime.milliseconds
     }
 
-    mutating func takeEvents(into events: inout [GroupEvent]) {
-        consumer.takeEvents(into: &consumerEvents)
-        for event in consumerEvents {
-            switch event {
-            case .assigned(let places):
-                environment.status.joined(inbox.shard)
-                events.append(.assigned(places))
-            case .revoked(let places): events.append(.revoked(places))
-            case .lost(let places): events.append(.lost(places))
-            case .committed(let positions): events.append(.committed(positions))
-            case .commitEnded(let number, let answer):
-                if let since = commitsSince.removeValue(forKey: number), answer == .accepted {
-                    observeCheckpoint(since)
-                }
-                events.append(.commitEnded(number: number, outcome(of: answer)))
-            case .outOfLog(let place): events.append(.outOfLog(place))
-            case .range(let place, let range): events.append(.range(place, range))
-            case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
-            }
-        }
-        consumerEvents.removeAll(keepingCapacity: true)
+    mutating func takeEvents(into events: inout [ConsumerEvent]) {
+        let first = events.count
+        consumer.takeEvents(into: &events)
+        for event in events[first...] { note(event) }
     }
 
-    private func outcome(of answer: CommitAnswer) -> CommitOutcome {
-        switch answer {
-        case .accepted: return .accepted
-        case .partly(let refused): return .partly(refused: refused)
-        case .retry(let error):
-            environment.log.info("offsets were not committed, trying again", [.error(error)])
-            return .retry
-        case .refused(let error):
-            environment.log.warning("offsets were not committed", [.error(error)])
-            return .refused
+    private mutating func note(_ event: ConsumerEvent) {
+        switch event {
+        case .assigned: environment.status.joined(inbox.shard)
+        case .commitEnded(let number, let answer):
+            let since = commitsSince.removeValue(forKey: number)
+            switch answer {
+            case .accepted: if let since { observeCheckpoint(since) }
+            case .partly: break
+            case .retry(let error): environment.log.info("offsets were not committed, trying again", [.error(error)])
+            case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
+            }
+        case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
+        case .revoked, .lost, .committed, .outOfLog, .range: break
         }
     }
 

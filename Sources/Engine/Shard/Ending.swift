@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStages
 
 /// The way to the end: finish what is in flight, commit, leave the group; all of it within the grace, of which four fifths
@@ -117,7 +118,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func abortLast() {
         for _ in 0..<Self.lastAborts where ports.now < ending.end {
-            guard ports.transact(.abort) == .retry else { return }
+            guard case .retry = ports.transact(.abort) else { return }
         }
     }
 

@@ -44,7 +44,7 @@ struct Entry {
     /// Where it is in the heap of wake-ups.
     var heapIndex: UInt32 = .max
     var state = State.free
-    var destination = ChainResult.Destination.output
+    var destination = Verdict.Destination.output
     var hasAccount = false
     /// Counted before, when it came for the first time.
     var isCounted = false

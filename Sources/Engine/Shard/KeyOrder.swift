@@ -48,15 +48,15 @@ struct KeyOrder: ~Copyable {
         return next
     }
 
-    /// Takes out every entry of the partition that waits and is of an earlier epoch.
-    mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32, before epoch: UInt32) {
+    /// Takes out every entry of the partition that waits.
+    mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32) {
         for key in held.keys.sorted() {
             var kept = Queue()
             var entry = held[key]?.first ?? 0
             while entry != 0 {
                 let next = entries[entry].next
                 entries[entry].next = 0
-                if entries[entry].partition != partition || entries[entry].epoch == epoch {
+                if entries[entry].partition != partition {
                     if kept.last == 0 { kept.first = entry } else { entries[kept.last].next = entry }
                     kept.last = entry
                 } else {

@@ -34,8 +34,6 @@ struct OutputRetry<Output: Sendable> {
     /// Outputs may be published right away.
     var isIdle: Bool { state == .idle }
 
-    var heldCount: Int { held.count - first + returned.count }
-
     mutating func published() { outstanding += 1 }
 
     /// Waits behind what is held already.
@@ -136,14 +134,6 @@ struct OutputRetry<Output: Sendable> {
             first = 0
         }
     }
-
-    /// Forgets those for which the body says so. What is on its way is still to be answered.
-    mutating func remove(where isGone: (UInt64) -> Bool) {
-        held = held[first...].filter { !isGone($0.tag) }
-        first = 0
-        returned.removeAll { isGone($0.tag) }
-        if case .resending = state, held.isEmpty { state = .idle }
-    }
 }
 
 /// One retry for each destination: they do not wait for each other.
@@ -157,5 +147,4 @@ struct OutputRetries<Output: Sendable> {
     }
 
     var outstanding: Int { outputs.outstanding + letters.outstanding }
-    var heldCount: Int { outputs.heldCount + letters.heldCount }
 }

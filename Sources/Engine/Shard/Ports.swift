@@ -20,9 +20,9 @@ package protocol ShardPorts: ~Copyable {
     mutating func wait(until time: Instant, records: Bool)
 
     /// What has come of the group and of what was asked, in its order.
-    mutating func takeEvents(into events: inout [GroupEvent])
+    mutating func takeEvents(into events: inout [ConsumerEvent])
 
-    /// Answers `GroupEvent.assigned`: nothing is read of them before `read`.
+    /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
     mutating func acceptAssignment()
 
     /// Reads a partition that was assigned, from this very offset or an end of the log (`Position.beginning`, `.end`).
@@ -37,13 +37,13 @@ package protocol ShardPorts: ~Copyable {
     /// Reads on from there. What was fetched is dropped. False when that is not certain: to be asked for again.
     mutating func seek(to position: Position) -> Bool
 
-    /// Answered by `GroupEvent.committed`. An answer may never come: it is to be asked for again after a while.
+    /// Answered by `ConsumerEvent.committed`. An answer may never come: it is to be asked for again after a while.
     mutating func askCommitted(_ partitions: [TopicPartition])
 
-    /// What the log holds; answered by `GroupEvent.range`, or never.
+    /// What the log holds; answered by `ConsumerEvent.range`, or never.
     mutating func askRange(_ partition: TopicPartition)
 
-    /// Answered by `GroupEvent.commitEnded` of that number, or never.
+    /// Answered by `ConsumerEvent.commitEnded` of that number, or never.
     mutating func commit(_ positions: [Position], number: UInt32)
 
     /// The group is being joined anew: a commit would come with a generation that has passed.
@@ -131,7 +131,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func flush()
 
     /// One step of a transaction. Waits for the brokers' answer up to a bound.
-    mutating func transact(_ step: TransactionStep) -> TransactionOutcome
+    mutating func transact(_ step: TransactionStep) -> TransactionResult
 
     /// Reads exactly these partitions of the changelog from now on; `Position.beginning` for all there is.
     mutating func replicate(_ starts: [RecordPosition])
@@ -175,30 +175,6 @@ package enum ReplicaEvent {
     case outOfLog(partition: Int32)
 }
 
-package enum GroupEvent: Sendable, Equatable {
-    case assigned([TopicPartition])
-    /// To be finished and committed, then given back.
-    case revoked([TopicPartition])
-    /// Others may own them already: nothing of them may be committed.
-    case lost([TopicPartition])
-    /// A negative offset: nothing is committed.
-    case committed([Position])
-    case commitEnded(number: UInt32, CommitOutcome)
-    /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
-    case outOfLog(TopicPartition)
-    case range(TopicPartition, Range<Int64>)
-}
-
-package enum CommitOutcome: Sendable, Equatable {
-    case accepted
-    /// These are not committed, the others are.
-    case partly(refused: [TopicPartition])
-    /// A rebalance is under way, or no answer came: worth another attempt.
-    case retry
-    /// Another member, or another generation of the group: never.
-    case refused
-}
-
 package enum ChainStep {
     case ended(ChainResult)
     /// A stage runs on the pool; the message's bytes were copied. `expire` is to be called then.
@@ -206,13 +182,11 @@ package enum ChainStep {
 }
 
 package struct ChainResult: Sendable {
-    package enum Destination: UInt8, Sendable { case output, deadLetters, nowhere }
-
-    package let destination: Destination
+    package let destination: Verdict.Destination
     /// What the message does to its account's count.
     package let operation: BadgeOperation?
 
-    package init(_ destination: Destination, _ operation: BadgeOperation? = nil) {
+    package init(_ destination: Verdict.Destination, _ operation: BadgeOperation? = nil) {
         self.destination = destination
         self.operation = operation
     }
@@ -260,18 +234,6 @@ package enum TransactionStep: Sendable, Equatable {
     case addOffsets([Position])
     case commit
     case abort
-}
-
-package enum TransactionOutcome: Sendable, Equatable {
-    case done
-    /// The same step once more.
-    case retry
-    /// The transaction must be aborted.
-    case abort(reason: String)
-    /// The group does not know this member as it is: aborted, and nothing is worth doing before the next rebalance.
-    case notAMember(reason: String)
-    /// The producer is of no use any more.
-    case failed(reason: String)
 }
 
 /// What an operator should know.

@@ -90,17 +90,17 @@ extension Shard where Ports: ~Copyable {
     private mutating func commit() {
         makeMarks()
         guard !marks.isEmpty else { return ended(.accepted) }
-        guard !ports.isJoining else { return ended(.retry) }
+        guard !ports.isJoining else { return ended(.retry(.unanswered)) }
         ports.commit(marks.map(\.position), number: checkpoint.number)
     }
 
-    mutating func handleCommit(_ number: UInt32, _ outcome: CommitOutcome) {
+    mutating func handleCommit(_ number: UInt32, _ outcome: CommitAnswer) {
         if number == confirmation { return confirmed(outcome) }
         guard number == checkpoint.number else { return }
         ended(outcome)
     }
 
-    private mutating func confirmed(_ outcome: CommitOutcome) {
+    private mutating func confirmed(_ outcome: CommitAnswer) {
         guard outcome == .accepted else { return }
         confirmation = nil
         // A commit that was under way before may be undone by the one that asked, and by earlier ones that asked in vain.
@@ -109,7 +109,7 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.confirmed)
     }
 
-    private mutating func ended(_ outcome: CommitOutcome) {
+    private mutating func ended(_ outcome: CommitAnswer) {
         guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
         switch outcome {
         case .accepted:

@@ -24,7 +24,7 @@ struct Revocation {
 extension Shard where Ports: ~Copyable {
     private static var commitBound: Duration { .seconds(2) }
 
-    mutating func handle(_ event: GroupEvent) {
+    mutating func handle(_ event: ConsumerEvent) {
         if ending.isLeaving { return }
         switch event {
         case .assigned(let places): assigned(places)
@@ -34,6 +34,7 @@ extension Shard where Ports: ~Copyable {
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
         case .outOfLog(let place): handleOutOfLog(place)
         case .range(let place, let range): handleRange(place, range)
+        case .failed: break
         }
     }
 
@@ -163,15 +164,14 @@ extension Shard where Ports: ~Copyable {
         Int32(bitPattern: checkpoint.ended &- number) >= 0 || !isDirty && !checkpoint.isUnderWay
     }
 
-    /// Everything that is unfinished of a partition comes to nothing here.
+    /// Everything that is unfinished of a partition comes to nothing here. What is held of it is passed over when its turn
+    /// to be sent comes.
     mutating func dropEntries(of index: Int32) {
         partitions[index].epoch &+= 1
         partitions[index].unfinished = 0
-        let epoch = partitions[index].epoch
-        order.removeWaiting(&entries, of: index, before: epoch)
-        forgetHeld(of: index, before: epoch)
+        order.removeWaiting(&entries, of: index)
         for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state != .free && entries[entry].partition == index && entries[entry].epoch != epoch {
+        where entries[entry].state != .free && entries[entry].partition == index {
             drop(entry)
         }
     }
@@ -179,24 +179,12 @@ extension Shard where Ports: ~Copyable {
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
         partitions[index].isGivenUp = true
-        order.removeWaiting(&entries, of: index, before: partitions[index].epoch &+ 1)
-        forgetHeld(of: index, before: partitions[index].epoch &+ 1)
+        order.removeWaiting(&entries, of: index)
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
             partitions[index].unfinished -= 1
             drop(entry)
         }
-    }
-
-    private mutating func forgetHeld(of index: Int32, before epoch: UInt32) {
-        guard retries.heldCount > 0 else { return }
-        var gone: Set<UInt64> = []
-        for entry in 1...UInt32(entries.capacity)
-        where entries[entry].state == .held && entries[entry].partition == index && entries[entry].epoch != epoch {
-            gone.insert(entries.tag(of: entry))
-        }
-        retries.outputs.remove { gone.contains($0) }
-        retries.letters.remove { gone.contains($0) }
     }
 
     private mutating func drop(_ entry: UInt32) {

@@ -26,8 +26,8 @@ extension Shard where Ports: ~Copyable {
         case (.abort, .done):
             ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
             abortReason = nil
-        case (_, .abort(let reason)), (_, .notAMember(let reason)): abortReason = reason
-        case (_, .failed(let reason)): ports.tell(.producerReplaced(reason: reason))
+        case (_, .abort(let error)), (_, .notAMember(let error)): abortReason = error.description
+        case (_, .failed(let error)): ports.tell(.producerReplaced(reason: error.description))
         default: break
         }
         perform(checkpoint.stepped(step, outcome, now: now))

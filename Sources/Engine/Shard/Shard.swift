@@ -85,7 +85,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var nextConfirmation = Instant.past
 
     // Kept for their memory.
-    private var events: [GroupEvent] = []
+    private var events: [ConsumerEvent] = []
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
     private var letters: [(tag: UInt64, output: Ports.Output)] = []

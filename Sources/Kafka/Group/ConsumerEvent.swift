@@ -1,17 +1,17 @@
 internal import CPushmillRdKafka
 
 /// What comes of the group, and of what it was asked.
-package enum ConsumerEvent: Sendable {
+package enum ConsumerEvent: Sendable, Equatable {
     /// To be answered by `acceptAssignment`. Comes with each rebalance, mostly for no partition at all.
     case assigned([TopicPartition])
-    /// To be answered by `giveBack` of all of them.
+    /// To be finished and committed, then answered by `giveBack` of all of them.
     case revoked([TopicPartition])
-    /// As `revoked`; others may own them already.
+    /// As `revoked`; others may own them already: nothing of them may be committed.
     case lost([TopicPartition])
     /// A negative offset: nothing is committed.
     case committed([Position])
     case commitEnded(number: UInt32, CommitAnswer)
-    /// Nothing is read of it before a seek.
+    /// The log does not hold the offset that was to be read: nothing is read of it before a seek.
     case outOfLog(TopicPartition)
     case range(TopicPartition, Range<Int64>)
     /// For the log.
@@ -22,9 +22,9 @@ package enum CommitAnswer: Sendable, Equatable {
     case accepted
     /// These are not committed, the others are.
     case partly(refused: [TopicPartition])
-    /// A rebalance is under way, or no answer came.
+    /// A rebalance is under way, or no answer came: worth another attempt.
     case retry(KafkaError)
-    /// Another member, or another generation of the group.
+    /// Another member, or another generation of the group: never.
     case refused(KafkaError)
 
     init(_ results: [PartitionResult], _ failure: KafkaError?) {

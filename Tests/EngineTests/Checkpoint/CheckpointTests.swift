@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStages
 import Testing
 
@@ -57,8 +58,10 @@ struct CommittedCheckpointTests {
         #expect(checkpoint.ended != number)
     }
 
-    @Test("A commit that is refused, or to be tried again, has not ended", arguments: [CommitOutcome.retry, .refused])
-    mutating func notAccepted(outcome: CommitOutcome) {
+    @Test(
+        "A commit that is refused, or to be tried again, has not ended",
+        arguments: [CommitAnswer.retry(.unanswered), .refused(.unanswered)])
+    mutating func notAccepted(outcome: CommitAnswer) {
         let number = beginCommit(start)
         _ = checkpoint.committed(number, outcome, now: start)
         #expect(checkpoint.ended != number)
@@ -160,8 +163,8 @@ struct TransactionalCheckpointTests {
 
     @Test(
         "Offsets that may or may not be part of it are not added twice",
-        arguments: [TransactionOutcome.retry, .abort(reason: ""), .notAMember(reason: "")])
-    mutating func offsetsInDoubt(outcome: TransactionOutcome) {
+        arguments: [TransactionResult.retry(.unanswered), .abort(KafkaError("")), .notAMember(KafkaError(""))])
+    mutating func offsetsInDoubt(outcome: TransactionResult) {
         open(start)
         close(start + .milliseconds(20))
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
@@ -177,7 +180,7 @@ struct TransactionalCheckpointTests {
         _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
         let now = start + .milliseconds(30)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)
-        #expect(checkpoint.stepped(.commit, .retry, now: now) == .none)
+        #expect(checkpoint.stepped(.commit, .retry(.unanswered), now: now) == .none)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .none)
         #expect(checkpoint.advance(now: now + .milliseconds(50), isDirty: false, unanswered: 0) == .endTransaction)
         #expect(checkpoint.ended != checkpoint.number)
@@ -202,7 +205,7 @@ struct TransactionalCheckpointTests {
         open(start)
         close(start + .milliseconds(20))
         #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
-        #expect(checkpoint.stepped(.addOffsets([]), .failed(reason: ""), now: start) == .dropMarks)
+        #expect(checkpoint.stepped(.addOffsets([]), .failed(KafkaError("")), now: start) == .dropMarks)
         #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .replaceProducer)
     }
 }

@@ -54,7 +54,7 @@ final class ScriptedPorts: ShardPorts {
     private(set) var calls: [Call] = []
 
     // What is to come.
-    var events: [GroupEvent] = []
+    var events: [ConsumerEvent] = []
     var messages: [Message] = []
     var reports: [OutputReport<Output>] = []
     var stageResults: [Int] = []
@@ -66,7 +66,7 @@ final class ScriptedPorts: ShardPorts {
     var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(ChainResult(.output)) }
     var publishing: (Output) -> PublishStep = { _ in .queued }
     var changePublishing = PublishStep.queued
-    var transaction: (TransactionStep) -> TransactionOutcome = { _ in .done }
+    var transaction: (TransactionStep) -> TransactionResult = { _ in .done }
     var seeks = true
     var isPrepared = true
     var replaces = true
@@ -105,7 +105,7 @@ final class ScriptedPorts: ShardPorts {
 
     func wait(until time: Instant, records: Bool) {}
 
-    func takeEvents(into events: inout [GroupEvent]) {
+    func takeEvents(into events: inout [ConsumerEvent]) {
         events += self.events
         self.events = []
     }
@@ -257,7 +257,7 @@ final class ScriptedPorts: ShardPorts {
 
     func flush() { calls.append(.flush) }
 
-    func transact(_ step: TransactionStep) -> TransactionOutcome {
+    func transact(_ step: TransactionStep) -> TransactionResult {
         calls.append(.transact(step))
         return transaction(step)
     }

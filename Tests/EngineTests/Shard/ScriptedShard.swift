@@ -77,7 +77,7 @@ final class ScriptedShard {
 
     /// Messages of these offsets wait for a stage, for so long; of the others this becomes at once.
     func suspend(
-        _ offsets: Set<Int64>, for time: Duration = .seconds(1), others: ChainResult.Destination = .output
+        _ offsets: Set<Int64>, for time: Duration = .seconds(1), others: Verdict.Destination = .output
     ) {
         ports.chain = { message, now in
             offsets.contains(message.offset) ? .suspended(until: now + time) : .ended(ChainResult(others))
@@ -116,7 +116,7 @@ final class ScriptedShard {
     }
 
     /// The group takes the commit that is under way.
-    func acceptCommit(_ outcome: CommitOutcome = .accepted) {
+    func acceptCommit(_ outcome: CommitAnswer = .accepted) {
         ports.events.append(.commitEnded(number: commitNumber, outcome))
     }
 }

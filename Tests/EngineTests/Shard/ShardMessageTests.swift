@@ -8,7 +8,7 @@ import Testing
 struct ShardMessageTests {
     private typealias Shard = ScriptedShard
 
-    private static func result(_ destination: ChainResult.Destination = .output) -> ChainStep {
+    private static func result(_ destination: Verdict.Destination = .output) -> ChainStep {
         .ended(ChainResult(destination))
     }
 
@@ -96,7 +96,7 @@ struct ShardMessageTests {
         shard.turn()
         shard.acknowledge()
         shard.turn()
-        shard.acceptCommit(.retry)
+        shard.acceptCommit(.retry(.unanswered))
         shard.turn()
         #expect(shard.published() == [])
         #expect(shard.published(after: .seconds(1)) == [])

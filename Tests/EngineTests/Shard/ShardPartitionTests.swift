@@ -170,7 +170,7 @@ struct ShardPartitionTests {
         #expect(shard.callsOfTurn(after: .milliseconds(1500)) == [])
         shard.ports.isJoining = false
         #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [4])
-        shard.ports.events = [.commitEnded(number: number, .retry)]
+        shard.ports.events = [.commitEnded(number: number, .retry(.unanswered))]
         #expect(shard.callsOfTurn() == [])
         shard.ports.events = [.commitEnded(number: number, .accepted)]
         let confirmed = shard.callsOfTurn()
@@ -265,7 +265,7 @@ struct ShardCommitTests {
         shard.begin()
         doOne(shard)
         shard.turn()
-        shard.acceptCommit(.retry)
+        shard.acceptCommit(.retry(.unanswered))
         #expect(shard.callsOfTurn() == [])
         #expect(shard.committed(after: .milliseconds(49)) == nil)
         #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [1])
@@ -302,7 +302,7 @@ struct ShardCommitTests {
         shard.begin()
         doOne(shard)
         shard.turn()
-        shard.acceptCommit(.refused)
+        shard.acceptCommit(.refused(.unanswered))
         let calls = shard.callsOfTurn()
         #expect(calls.told == [.commitFailed(reason: "the group does not take offsets of this member")])
         #expect(!shard.wantsRecords)

@@ -144,6 +144,22 @@ struct ShardRebalanceTests {
         #expect(shard.published().count == 1)
     }
 
+    @Test("What is held of a partition that is lost is not sent, and holds up no other")
+    func lostWhileHeld() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.publishing = { _ in .later }
+        shard.deliver()
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.ports.events = [.lost(places)]
+        shard.ports.publishing = { _ in .queued }
+        let sent = shard.callsOfTurn(after: .milliseconds(5)).filter { if case .publish = $0 { true } else { false } }
+        #expect(sent == [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
+        shard.deliver(of: 1)
+        #expect(shard.published() == [1])
+    }
+
     @Test("When all are lost nobody needs to be asked who was away")
     func lostWhileUnconfirmed() {
         let shard = Shard()

@@ -67,8 +67,8 @@ struct ShardTransactionTests {
         shard.deliver()
         shard.turn()
         shard.acknowledge()
-        shard.ports.transaction = { if case .addOffsets = $0 { .abort(reason: "no") } else { .done } }
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).told == [.transactionAborted(reason: "no")])
+        shard.ports.transaction = { if case .addOffsets = $0 { .abort(KafkaError("no")) } else { .done } }
+        #expect(shard.callsOfTurn(after: .milliseconds(20)).told == [.transactionAborted(reason: "no (_FAIL)")])
         shard.ports.transaction = { _ in .done }
         shard.turn()
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
@@ -170,9 +170,9 @@ struct ShardTransactionTests {
         shard.deliver()
         shard.turn()
         shard.acknowledge()
-        shard.ports.transaction = { if case .addOffsets = $0 { .failed(reason: "fenced") } else { .done } }
+        shard.ports.transaction = { if case .addOffsets = $0 { .failed(KafkaError("fenced")) } else { .done } }
         let calls = shard.callsOfTurn(after: .milliseconds(20))
-        #expect(calls.told == [.producerReplaced(reason: "fenced")])
+        #expect(calls.told == [.producerReplaced(reason: "fenced (_FAIL)")])
         shard.ports.transaction = { _ in .done }
         let next = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(next.contains(.replaceProducer))
@@ -186,7 +186,7 @@ struct ShardTransactionTests {
     func leaves() {
         let shard = transactional()
         shard.begin()
-        shard.ports.transaction = { $0 == .abort ? .retry : .done }
+        shard.ports.transaction = { $0 == .abort ? .retry(.unanswered) : .done }
         shard.ports.terminations = 2
         let calls = shard.callsOfTurn()
         #expect(calls.count { $0 == .transact(.abort) } == 5)

@@ -1,4 +1,4 @@
-package import PushmillEngine
+import PushmillEngine
 package import PushmillKafka
 
 /// A consumer's place in its group, as librdkafka keeps it: joins, syncs, and waits for the application's answer to each
@@ -23,9 +23,9 @@ package final class Membership: GroupClient {
     private let node: Node
     package let connection: Connection
     private let instance: String?
-    private let tell: (GroupEvent) -> Void
+    private let tell: (ConsumerEvent) -> Void
 
-    package init(_ node: Node, instance: String?, tell: @escaping (GroupEvent) -> Void) {
+    package init(_ node: Node, instance: String?, tell: @escaping (ConsumerEvent) -> Void) {
         self.node = node
         self.instance = instance
         self.tell = tell

@@ -1,18 +1,18 @@
 package import PushmillEngine
-import PushmillKafka
+package import PushmillKafka
 
 extension SimulatedPorts {
     private static var patience: UInt64 { .seconds(1) }
 
-    package func transact(_ step: TransactionStep) -> TransactionOutcome {
-        guard node.isAlive, let producer, let name = transactionalName else { return .failed(reason: "gone") }
-        if producer.hasFailed { return .failed(reason: "the producer has failed") }
+    package func transact(_ step: TransactionStep) -> TransactionResult {
+        guard node.isAlive, let producer, let name = transactionalName else { return .failed(KafkaError("gone")) }
+        if producer.hasFailed { return .failed(KafkaError("the producer has failed")) }
         if case .addOffsets = step, let interruption = node.beforeOffsets, waitFor(0, { true }) {
             node.beforeOffsets = nil
             interruption()
             _ = waitFor(1) { false }
         }
-        let outcome: TransactionOutcome
+        let outcome: TransactionResult
         switch step {
         case .initialize: outcome = initialize(producer, name)
         case .begin:
@@ -50,17 +50,17 @@ extension SimulatedPorts {
         return answer
     }
 
-    private func initialize(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
-        guard let answer = ask({ $0.transactions.initialize(name) }) else { return .retry }
+    private func initialize(_ producer: ProducerClient, _ name: String) -> TransactionResult {
+        guard let answer = ask({ $0.transactions.initialize(name) }) else { return .retry(.unanswered) }
         guard case .ready(let id, let epoch) = answer else {
             elapsed += .milliseconds(5)
-            return .retry
+            return .retry(.unanswered)
         }
         producer.adopt(producer: id, epoch: epoch)
         return .done
     }
 
-    private func add(_ positions: [Position], _ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+    private func add(_ positions: [Position], _ producer: ProducerClient, _ name: String) -> TransactionResult {
         let epoch = producer.epoch
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
         let hasMetadata = !PlantedFault.isPlanted(.offsetsWithoutGroupMetadata)
@@ -75,62 +75,62 @@ extension SimulatedPorts {
                     positions, member: id, generation: generation, transaction: transaction, hasMetadata: hasMetadata)
             )
         }
-        guard let answer else { return .retry }
+        guard let answer else { return .retry(.unanswered) }
         switch answer {
         case (.fenced, _): return fenced(producer)
-        case (.concurrent, _): return .retry
-        case (.invalidState, _): return .abort(reason: "no transaction")
+        case (.concurrent, _): return .retry(.unanswered)
+        case (.invalidState, _): return .abort(KafkaError("no transaction"))
         case (.done, .accepted(let refused)):
-            return refused.isEmpty ? .done : .abort(reason: "metadata too long")
-        case (.done, .refused(.rebalance)): return .retry
-        case (.done, .refused(let reason)): return .notAMember(reason: "\(reason)")
-        case (.done, nil): return .retry
+            return refused.isEmpty ? .done : .abort(KafkaError("metadata too long"))
+        case (.done, .refused(.rebalance)): return .retry(.unanswered)
+        case (.done, .refused(let reason)): return .notAMember(KafkaError("\(reason)"))
+        case (.done, nil): return .retry(.unanswered)
         }
     }
 
-    private func fenced(_ producer: ProducerClient) -> TransactionOutcome {
+    private func fenced(_ producer: ProducerClient) -> TransactionResult {
         producer.fail()
         _ = producer.purge(all: true)
-        return .failed(reason: "fenced")
+        return .failed(KafkaError("fenced"))
     }
 
-    private func commit(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+    private func commit(_ producer: ProducerClient, _ name: String) -> TransactionResult {
         producer.flush()
         if producer.outstanding > 0 {
             _ = waitFor(.milliseconds(500)) {
                 producer.outstanding == 0 || producer.hasFailed || producer.refusedInTransaction != nil
             }
         }
-        if producer.hasFailed { return .failed(reason: "the producer has failed") }
-        if let refusal = producer.refusedInTransaction { return .abort(reason: "\(refusal)") }
+        if producer.hasFailed { return .failed(KafkaError("the producer has failed")) }
+        if let refusal = producer.refusedInTransaction { return .abort(KafkaError("\(refusal)")) }
         guard producer.outstanding == 0 else {
             elapsed += .milliseconds(2)
-            return .retry
+            return .retry(.unanswered)
         }
         guard producer.hasWrittenInTransaction else { return ended(producer) }
         let epoch = producer.epoch
         switch ask({ $0.transactions.end(name, epoch: epoch, commits: true) }) {
-        case nil, .concurrent: return .retry
+        case nil, .concurrent: return .retry(.unanswered)
         case .fenced: return fenced(producer)
-        case .invalidState: return .abort(reason: "no transaction is open")
+        case .invalidState: return .abort(KafkaError("no transaction is open"))
         case .done: return ended(producer)
         }
     }
 
-    private func abort(_ producer: ProducerClient, _ name: String) -> TransactionOutcome {
+    private func abort(_ producer: ProducerClient, _ name: String) -> TransactionResult {
         let epoch = producer.epoch
         if producer.isInTransaction { _ = producer.purge(all: true) }
         let isOpen = producer.isInTransaction && producer.hasWrittenInTransaction
         if isOpen {
             switch ask({ $0.transactions.end(name, epoch: epoch, commits: false) }) {
-            case nil, .concurrent: return .retry
+            case nil, .concurrent: return .retry(.unanswered)
             case .fenced: return fenced(producer)
             case .invalidState, .done: break
             }
         }
         // What was on its way when it was taken back goes under an epoch that has passed.
         switch ask({ $0.transactions.bump(name, epoch: epoch) ?? .ready(producer: -1, epoch: -1) }) {
-        case nil, .concurrent: return .retry
+        case nil, .concurrent: return .retry(.unanswered)
         case .ready(-1, _): return fenced(producer)
         case .ready(let id, let epoch):
             producer.adopt(producer: id, epoch: epoch)
@@ -138,7 +138,7 @@ extension SimulatedPorts {
         }
     }
 
-    private func ended(_ producer: ProducerClient) -> TransactionOutcome {
+    private func ended(_ producer: ProducerClient) -> TransactionResult {
         producer.isInTransaction = false
         return .done
     }

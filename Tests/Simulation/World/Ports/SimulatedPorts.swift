@@ -41,7 +41,7 @@ package final class SimulatedPorts: ShardPorts {
 
     // The group.
     var membership: Membership?
-    var groupEvents: [GroupEvent] = []
+    var groupEvents: [ConsumerEvent] = []
     /// The last question about each partition.
     private var questions: [TopicPartition: Int] = [:]
     private var question = 0
@@ -127,13 +127,13 @@ package final class SimulatedPorts: ShardPorts {
 
     // MARK: The group
 
-    func tell(_ event: GroupEvent) {
+    func tell(_ event: ConsumerEvent) {
         if case .lost = event { witness.troubled("partitions are lost", by: self) }
         groupEvents.append(event)
         hasNews()
     }
 
-    package func takeEvents(into events: inout [GroupEvent]) {
+    package func takeEvents(into events: inout [ConsumerEvent]) {
         events.append(contentsOf: groupEvents)
         groupEvents.removeAll(keepingCapacity: true)
     }
@@ -223,11 +223,11 @@ package final class SimulatedPorts: ShardPorts {
             case nil:
                 witness.troubled("a commit has no answer", by: self)
                 // Most clients tell that there was no answer; some never do.
-                if dice.chance(900) { tell(.commitEnded(number: number, .retry)) }
+                if dice.chance(900) { tell(.commitEnded(number: number, .retry(.unanswered))) }
             case .accepted(let refused):
                 tell(.commitEnded(number: number, refused.isEmpty ? .accepted : .partly(refused: refused)))
-            case .refused(.rebalance): tell(.commitEnded(number: number, .retry))
-            case .refused: tell(.commitEnded(number: number, .refused))
+            case .refused(.rebalance): tell(.commitEnded(number: number, .retry(.unanswered)))
+            case .refused: tell(.commitEnded(number: number, .refused(.unanswered)))
             }
         }
     }
