@@ -223,7 +223,7 @@ package enum DecryptFailure: Error, CaseIterable {
     }
 
     /// True where another key might do better.
-    var mayBeOfTheKey: Bool { self == .noKey || self == .authentication || self == .notText }
+    var mayBeOfTheKey: Bool { self == .noKey || self == .authentication }
 
     package var reason: StaticString {
         switch self {

@@ -102,6 +102,19 @@ struct ShardOutputTests {
         #expect(shard.committed()?.map(\.offset) == [2])
     }
 
+    @Test("What was held, and is never taken when its turn comes, becomes a dead letter then")
+    func heldAndTooLarge() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.publishing = { _ in .later }
+        shard.deliver()
+        shard.turn()
+        shard.ports.publishing = { _ in .refused(reason: "too large") }
+        #expect(
+            shard.callsOfTurn(after: .milliseconds(5)).contains(
+                .askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
+    }
+
     @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
     func nameOnly() throws {
         let shard = Shard()

@@ -126,6 +126,12 @@ struct DecryptFieldTests {
         #expect(try await merged(#"{"title":1,"chat":2}"#, ["chat"]).stages == "decrypt=ok")
     }
 
+    @Test("An object of 256 members is merged, and no larger one", arguments: [(256, "ok"), (257, "failed:too-large")])
+    func mostMembers(count: Int, result: String) async throws {
+        let others = (1..<count).map { ",\"m\($0)\":1" }.joined()
+        #expect(try await merged("{\"title\":\"X\"\(others)}").stages == "decrypt=\(result)")
+    }
+
     @Test(
         "An object that may not be merged changes nothing",
         arguments: [

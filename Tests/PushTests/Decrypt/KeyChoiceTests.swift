@@ -42,6 +42,40 @@ struct KeyChoiceTests {
         #expect(try await stages(try sealed(by: "second")) == "decrypt=failed:authentication")
     }
 
+    @Test("What looks like web push, and is not, is opened by the key of its own form")
+    func lookalike() async throws {
+        let text = "{\"keys\":[\(try KeyGenerator.text(.gcm256, name: nil))]}"
+        let fixture = try DecryptFixture(keys: text) { $0.formats = [.aesGCM, .webPush] }
+        let key = try #require(try KeySetReader(Array(text.utf8)).keys.first)
+        let secret = withExtendedLifetime(key) { Array(key.secret.bytes) }
+        let context = try SealingContext()
+        // The size of a record, of a point and its first byte stand where web push has them: for some nonces a text
+        // leads to that.
+        for number in UInt8.min...(.max) {
+            let nonce = Array(repeating: number, count: 12)
+            var plain = Array(repeating: UInt8(ascii: "x"), count: 100)
+            let sealed = try context.seal(.aes256GCM, key: secret, nonce: nonce, plain).text
+            for (place, byte) in [(4, 0), (8, 65), (9, 4)] as [(Int, UInt8)] { plain[place] ^= sealed[place] ^ byte }
+            guard plain.allSatisfy({ $0 < 0x80 }) else { continue }
+            var bytes = try { nonce + $0.text + $0.tag }(
+                context.seal(.aes256GCM, key: secret, nonce: nonce, plain))
+            #expect(bytes.withUnsafeMutableBytes { WebPushForm.isLike($0) })
+            let result = try await fixture.publish(Base64.urlText(bytes))
+            #expect(result.stages == "decrypt=ok")
+            return
+        }
+        Issue.record("there is no such nonce")
+    }
+
+    @Test("Without a key for the only form that it can be of, that is said")
+    func noKey() async throws {
+        let fixture = try DecryptFixture(keys: "{\"keys\":[\(try KeyGenerator.text(.gcm256, name: nil))]}") {
+            $0.formats = [.webPush]
+        }
+        let sealed = try DecryptKeys.seal("hello", .webPush, "push")
+        #expect(try await fixture.publish(sealed).stages == "decrypt=failed:no-key")
+    }
+
     @Test("The member, the header and the recipient name it")
     func named() async throws {
         let text = try sealed(by: "second")

@@ -87,6 +87,16 @@ struct RecordEnvelopeTests {
         }
     }
 
+    @Test("What a chain is given of a line is the line's record")
+    func input() throws {
+        let line =
+            #"{"topic":"t","partition":3,"offset":9,"ts":5,"headers":["a","b","a",null],"key":"k","payload":"{}"}"#
+        let envelope = try RecordEnvelope(line: Array(line.utf8))
+        let record = InputRecord()
+        record.fill(envelope, topic: SourceTopic("t"))
+        #expect(RecordEnvelope(input: record) == envelope)
+    }
+
     @Test("kcat's lines are read: other members, missing headers, null keys")
     func kcat() throws {
         let line =

@@ -16,6 +16,20 @@ struct SettingReaderTests {
         #expect(settings.messages == [])
     }
 
+    @Test("What is in force is shown where it belongs, defaults included") func effective() throws {
+        var settings = SettingReader(["m": ["n": "1"]])
+        settings.map("m") {
+            _ = $0.value("n", .text, default: "0")
+            _ = $0.map("o") { $0.value("p", .text, default: "P") }
+        }
+        guard case .map(let shown) = settings.effective.value, case .map(let members)? = shown.first?.value.value,
+            case .map(let inner)? = members.last?.value.value
+        else { throw SettingMismatch(expected: "maps in maps") }
+        #expect(shown.map(\.key) == ["m"] && members.map(\.key) == ["n", "o"])
+        #expect(inner.map(\.key) == ["p"])
+        guard case .scalar("P")? = inner.first?.value.value else { throw SettingMismatch(expected: "the default") }
+    }
+
     @Test("Every problem is found at once, at its path") func everything() {
         var settings = SettingReader([
             "mode": "maybe", "fields": [["from": "1", "to": "/b", "form": "x"], "text"], "nested": ["deep": ["n": "x"]],
