@@ -13,14 +13,6 @@ package struct Backlog: Sendable, Equatable {
 /// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take. Of a partition
 /// that is not served it is only known since when it is here: what has come since then waits.
 struct BacklogWatch {
-    /// What consumers say of a partition's log.
-    struct LogEnd {
-        let end: Int64
-        /// The offset to be fetched next, and how many that were fetched are not taken.
-        let nextFetch: Int64
-        let fetched: Int
-    }
-
     private struct Seen {
         let first: Int64
         /// When nothing was left to take.
@@ -31,7 +23,7 @@ struct BacklogWatch {
 
     /// Of all partitions. `now` is in milliseconds since 1970.
     mutating func look(
-        _ partitions: [(figures: ShardFigures.PartitionFigures, log: LogEnd?)], now: Int64
+        _ partitions: [(figures: ShardFigures.PartitionFigures, log: ClientStatistics.Partition?)], now: Int64
     ) -> [Backlog] {
         var seen: [TopicPartition: Seen] = [:]
         let backlogs = partitions.map { figures, log -> Backlog in
@@ -54,8 +46,8 @@ struct BacklogWatch {
 
     /// Where all that was fetched is taken, what lies before the next fetch is no record of ours; but where it was dropped
     /// it is fetched again.
-    private static func left(_ next: Int64, _ log: LogEnd, isFetched: Bool) -> Int64 {
-        max(0, log.end - (isFetched && log.fetched == 0 ? max(next, log.nextFetch) : next))
+    private static func left(_ next: Int64, _ log: ClientStatistics.Partition, isFetched: Bool) -> Int64 {
+        max(0, log.end - (isFetched && log.fetched == 0 ? max(next, log.nextOffset) : next))
     }
 
     private static func oldestLeft(_ figures: ShardFigures.PartitionFigures, _ seen: Seen) -> Int64 {

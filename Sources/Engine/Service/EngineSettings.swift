@@ -125,18 +125,16 @@ package struct EngineEnvironment: Sendable {
     /// Where contacts come from a topic.
     package let contacts: (any PartitionContacts)?
     package let metrics: ServiceMetrics
-    package let status: EngineStatus
     package let log: Log
 
     package init(
         chain: Chain, counts: CountFolder?, contacts: (any PartitionContacts)?, metrics: ServiceMetrics,
-        status: EngineStatus, log: Log
+        log: Log
     ) {
         self.chain = chain
         self.counts = counts
         self.contacts = contacts
         self.metrics = metrics
-        self.status = status
         self.log = log
     }
 

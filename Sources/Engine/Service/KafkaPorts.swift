@@ -30,6 +30,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var sources: [SourceTopic] = []
     private var consumed: [Counter] = []
     private var taken: [Int] = []
+    private(set) var hasJoined = false
 
     /// Their last one was not taken.
     var turnedAway: Destinations = []
@@ -120,7 +121,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     private mutating func note(_ event: ConsumerEvent) {
         switch event {
-        case .assigned: environment.status.joined(inbox.shard)
+        case .assigned: hasJoined = true
         case .commitEnded(let number, let answer):
             let since = commitsSince.removeValue(forKey: number)
             switch answer {

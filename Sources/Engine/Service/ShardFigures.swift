@@ -43,6 +43,16 @@ package struct ShardFigures: Sendable {
     package var hasRoom = true
     package var partitions: [PartitionFigures] = []
 
+    // Of its clients.
+    /// The group has told what is its own, if only nothing.
+    package var hasJoined = false
+    /// False while brokers answer nothing of what was published.
+    package var isAnswered = true
+    /// At most so many records are left of the changelog.
+    package var restoreLeft: Int64 = 0
+    package var consumed: ClientStatistics?
+    package var produced: ClientStatistics?
+
     init() {}
 
     init<Ports: ShardPorts & ~Copyable>(_ shard: borrowing Shard<Ports>) {
@@ -91,26 +101,17 @@ extension Shard where Ports: ~Copyable {
     }
 }
 
-/// What is known of a shard's clients.
-package struct ClientFigures: Sendable {
-    package let consumed: ClientStatistics?
-    package let produced: ClientStatistics?
-    /// False while brokers answer nothing of what was published.
-    package var isAnswered = true
-    /// At most so many records are left of the changelog.
-    package var restoreLeft: Int64 = 0
-}
-
 extension KafkaPorts {
     /// Without an answer to anything published, after which readiness says so.
     private static let answerPatience: UInt64 = 5_000_000_000
 
-    /// `areHeld`: outputs wait that the producer did not take.
-    func clientFigures(areHeld: Bool) -> ClientFigures {
-        let waited = producer.outstanding == 0 && !areHeld ? 0 : now.nanoseconds(since: lastAnswer)
-        return ClientFigures(
-            consumed: consumer.statistics, produced: producer.statistics, isAnswered: waited < Self.answerPatience,
-            restoreLeft: reader?.left ?? 0)
+    func addClients(to figures: inout ShardFigures) {
+        figures.hasJoined = hasJoined
+        let isWaiting = producer.outstanding > 0 || !figures.canPublish
+        figures.isAnswered = !isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience
+        figures.restoreLeft = reader?.left ?? 0
+        figures.consumed = consumer.statistics
+        figures.produced = producer.statistics
     }
 }
 
@@ -124,9 +125,9 @@ struct Pressure {
     private var taken: Int64 = 0
     private var movedAt = Instant.past
 
-    mutating func tell(_ figures: ShardFigures, _ clients: ClientFigures, _ now: Instant, _ log: Log) {
-        if clients.isAnswered != isAnswered {
-            isAnswered = clients.isAnswered
+    mutating func tell(_ figures: ShardFigures, _ now: Instant, _ log: Log) {
+        if figures.isAnswered != isAnswered {
+            isAnswered = figures.isAnswered
             if isAnswered {
                 log.info("outputs are acknowledged again")
             } else {
@@ -153,12 +154,7 @@ final class FigureBox: Sendable {
     /// To show takes 0.1 ms at most: with all 10,000 entries in flight, and none of them in a cache.
     private static let interval = Duration.milliseconds(200)
 
-    private struct State {
-        var figures = ShardFigures()
-        var clients = ClientFigures(consumed: nil, produced: nil)
-    }
-
-    private let state = Mutex(State())
+    private let shown = Mutex(ShardFigures())
     /// When the turn began that is under way, in nanoseconds; 0 between turns.
     private let turn = Atomic<UInt64>(0)
     private let next = Atomic<UInt64>(0)
@@ -176,17 +172,11 @@ final class FigureBox: Sendable {
         return true
     }
 
-    func show(_ figures: ShardFigures, _ clients: ClientFigures) {
-        state.withLock { state in
-            state.figures = figures
-            state.clients = clients
-        }
-    }
+    func show(_ figures: ShardFigures) { shown.withLock { $0 = figures } }
 
     var seconds: Double { Double(worked.load(ordering: .relaxed)) / 1e9 }
 
-    var figures: ShardFigures { state.withLock { $0.figures } }
-    var clients: ClientFigures { state.withLock { $0.clients } }
+    var figures: ShardFigures { shown.withLock { $0 } }
 
     /// How long the shard has been at one turn: a stage that calls itself immediate may hold it.
     func busy(_ now: Instant) -> Duration {

@@ -16,6 +16,7 @@ final class ShardInbox: Sendable {
     private let state = Mutex(State())
     /// Something is there: the shard looks each turn, and locks only then.
     private let hasNews = Atomic<Bool>(false)
+    private let wasTerminated = Atomic<Bool>(false)
 
     init(shard: Int) { self.shard = shard }
 
@@ -28,7 +29,13 @@ final class ShardInbox: Sendable {
     /// A stage has ended on the pool; any thread.
     func postResult(_ entry: Int) { change { $0.results.append(entry) } }
 
-    func postTermination() { change { $0.terminations += 1 } }
+    func postTermination() {
+        wasTerminated.store(true, ordering: .sequentiallyConsistent)
+        change { $0.terminations += 1 }
+    }
+
+    /// The shard was told to end, at least once.
+    var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
     func postLetter(_ letter: HeldOutput, tag: UInt64) { change { $0.letters.append((tag, letter)) } }
 

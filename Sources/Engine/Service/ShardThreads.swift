@@ -14,7 +14,6 @@ package final class ShardThreads: Sendable {
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
 
-    let status: EngineStatus
     let contacts: (any PartitionContacts)?
     let counts: Bool
     private let log: Log
@@ -28,7 +27,6 @@ package final class ShardThreads: Sendable {
 
     /// Joins the group and works until `terminate`.
     package init(_ settings: EngineSettings, _ environment: EngineEnvironment) throws {
-        status = environment.status
         contacts = environment.contacts
         counts = settings.shard.counts
         log = environment.log
@@ -50,9 +48,8 @@ package final class ShardThreads: Sendable {
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() {
-        let bound = (status.isEnding ? .zero : grace) + Self.patience
+        let bound = (isEnding ? .zero : grace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
-        status.ending()
         for inbox in inboxes { inbox.postTermination() }
         ended.signal.wake()
     }
@@ -71,25 +68,19 @@ package final class ShardThreads: Sendable {
         for thread in threads { thread.join() }
     }
 
+    private var isEnding: Bool { inboxes.contains { $0.isEnding } }
+
     package var figures: [ShardFigures] { boxes.map(\.figures) }
-
-    package var clients: [ClientFigures] { boxes.map(\.clients) }
-
-    /// At most so many records are left of the restores that are under way.
-    package var restoreLeft: Int64 {
-        boxes.reduce(0) { $0 + ($1.figures.restoring > 0 ? $1.clients.restoreLeft : 0) }
-    }
 
     /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
     package var busySeconds: [Double] { boxes.map(\.seconds) }
 
     /// For each partition.
     package var backlogs: [Backlog] {
-        let partitions = boxes.flatMap { box in
-            let ends = (box.clients.consumed?.partitions ?? []).filter { $0.end >= 0 }
-                .map { ($0.place, BacklogWatch.LogEnd(end: $0.end, nextFetch: $0.nextOffset, fetched: $0.fetched)) }
-            let byPlace = Dictionary(ends) { first, _ in first }
-            return box.figures.partitions.map { ($0, byPlace[$0.place]) }
+        let partitions = figures.flatMap { figures in
+            let logs = (figures.consumed?.partitions ?? []).filter { $0.end >= 0 }.map { ($0.place, $0) }
+            let byPlace = Dictionary(logs) { first, _ in first }
+            return figures.partitions.map { ($0, byPlace[$0.place]) }
         }
         return watch.withLock { $0.look(partitions, now: SystemTime.milliseconds) }
     }
@@ -102,26 +93,27 @@ package final class ShardThreads: Sendable {
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
-        Self.reasons(status, figures, clients, contacts: contacts?.reason, counts: counts)
+        Self.reasons(isEnding: isEnding, figures, contacts: contacts?.reason, counts: counts)
     }
 
     static func reasons(
-        _ status: EngineStatus, _ figures: [ShardFigures], _ clients: [ClientFigures],
-        contacts: (word: String, sentence: String)?, counts: Bool
+        isEnding: Bool, _ figures: [ShardFigures], contacts: (word: String, sentence: String)?, counts: Bool
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
-        if status.isEnding { reasons.append(("ending", "the service was told to end")) }
-        if status.joinedCount < figures.count { reasons.append(("not-joined", "the group has not answered yet")) }
+        if isEnding { reasons.append(("ending", "the service was told to end")) }
+        if figures.contains(where: { !$0.hasJoined }) {
+            reasons.append(("not-joined", "the group has not answered yet"))
+        }
         if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
         }
-        if figures.contains(where: { !$0.canPublish }) || clients.contains(where: { !$0.isAnswered }) {
+        if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
             reasons.append(("cannot-publish", "no broker takes what is published"))
         }
         if let contacts { reasons.append(contacts) }
         let waiting = figures.reduce(0) { $0 + $1.restoring }
         if waiting > 0, counts {
-            let left = clients.reduce(0) { $0 + $1.restoreLeft }
+            let left = figures.reduce(0) { $0 + $1.restoreLeft }
             let sentence =
                 "the counts of \(waiting) partitions are read from their changelog: at most \(left) records are left"
             reasons.append(("restoring-counts", sentence))
@@ -138,7 +130,7 @@ package final class ShardThreads: Sendable {
             } catch {
                 environment.log.error("a shard cannot be made, trying again", [.shard(inbox.shard), .error(error)])
             }
-            if environment.status.isEnding { return }
+            if inbox.isEnding { return }
             usleep(UInt32(restartPause / .microseconds(1)))
         }
     }
@@ -154,10 +146,10 @@ package final class ShardThreads: Sendable {
             box.begin(shard.ports.now)
             let next = shard.turn()
             if box.end(TimeSource.system.now) {
-                let figures = shard.figures
-                let clients = shard.ports.clientFigures(areHeld: !figures.canPublish)
-                pressure.tell(figures, clients, shard.ports.now, environment.log)
-                box.show(figures, clients)
+                var figures = shard.figures
+                shard.ports.addClients(to: &figures)
+                pressure.tell(figures, shard.ports.now, environment.log)
+                box.show(figures)
             }
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
@@ -168,27 +160,6 @@ package final class ShardThreads: Sendable {
         }
         return true
     }
-}
-
-/// What readiness is judged by, beside what shards show of themselves.
-package final class EngineStatus: Sendable {
-    private struct State {
-        var joined: Set<Int> = []
-        var isEnding = false
-    }
-
-    private let state = Mutex(State())
-
-    package init() {}
-
-    /// The group has told this shard what is its own, if only nothing.
-    func joined(_ shard: Int) { state.withLock { _ = $0.joined.insert(shard) } }
-
-    func ending() { state.withLock { $0.isEnding = true } }
-
-    package var isEnding: Bool { state.withLock { $0.isEnding } }
-
-    package var joinedCount: Int { state.withLock { $0.joined.count } }
 }
 
 /// Threads that have ended, and what wakes who waits for them.

@@ -36,7 +36,6 @@ final class EngineHandle: Sendable {
     var engine: ShardThreads? { state.withLock { $0.engine } }
     var figures: [ShardFigures] { engine?.figures ?? [] }
     var backlogs: [Backlog] { engine?.backlogs ?? [] }
-    var clients: [ClientFigures] { engine?.clients ?? [] }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     var reasons: [ProbeReason] {
@@ -60,18 +59,20 @@ extension MetricRegistry {
             let seconds = handle.engine?.busySeconds ?? Array(repeating: 0, count: shards)
             return seconds.enumerated().map { .init($1, "\($0)") }
         }
-        measure(.restoreLeft) { [.init(Double(handle.engine?.restoreLeft ?? 0))] }
+        measure(.restoreLeft) {
+            [.init(Double(handle.figures.reduce(0) { $0 + ($1.restoring > 0 ? $1.restoreLeft : 0) }))]
+        }
         measure(.producerQueueMessages) {
-            let producers = handle.clients.compactMap(\.produced)
+            let producers = handle.figures.compactMap(\.produced)
             return producers.isEmpty ? [] : [.init(producers.sum(\.queuedMessages))]
         }
         measure(.producerQueueBytes) {
-            let producers = handle.clients.compactMap(\.produced)
+            let producers = handle.figures.compactMap(\.produced)
             return producers.isEmpty ? [] : [.init(producers.sum(\.queuedBytes))]
         }
         measure(.brokerRoundTrip) {
-            let clients = handle.clients
-            return [("consumer", clients.compactMap(\.consumed)), ("producer", clients.compactMap(\.produced))]
+            let figures = handle.figures
+            return [("consumer", figures.compactMap(\.consumed)), ("producer", figures.compactMap(\.produced))]
                 .flatMap { name, statistics in
                     Self.longest(statistics.flatMap(\.roundTrips)).map { .init($0.value, name, "\($0.key)") }
                 }

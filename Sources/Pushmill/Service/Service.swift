@@ -93,7 +93,7 @@ final class Service: Sendable {
         }
         if let counts { settings.shard.countSecret = counts.secret }
         let environment = EngineEnvironment(
-            chain: chain, counts: counts, contacts: contacts, metrics: metrics, status: EngineStatus(), log: log)
+            chain: chain, counts: counts, contacts: contacts, metrics: metrics, log: log)
         engine = try explaining("the service cannot start") { [settings] in try ShardThreads(settings, environment) }
         handle.started(engine)
     }

@@ -24,8 +24,8 @@ struct BacklogTests {
         return ShardFigures.PartitionFigures(partition, oldest: oldest, canTake: true)
     }
 
-    private func log(end: Int64, next: Int64, fetched: Int = 1) -> BacklogWatch.LogEnd {
-        BacklogWatch.LogEnd(end: end, nextFetch: next, fetched: fetched)
+    private func log(end: Int64, next: Int64, fetched: Int = 1) -> ClientStatistics.Partition {
+        ClientStatistics.Partition(place: place, end: end, nextOffset: next, fetched: fetched)
     }
 
     @Test("One that hangs before 150,000 finished ones is a lag of one, as old as it is")

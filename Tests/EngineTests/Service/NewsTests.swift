@@ -73,7 +73,7 @@ struct NewsTests {
         let registry = MetricRegistry(shards: 1)
         let metrics = ServiceMetrics(registry: registry, stages: [], outcomes: [], deadLetterReasons: [])
         environment = EngineEnvironment(
-            chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, status: EngineStatus(), log: log)
+            chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, log: log)
     }
 
     private var written: [LogLine] {

@@ -81,9 +81,8 @@ struct ShardFiguresTests {
         #expect(box.seconds == 0.003)
         var figures = ShardFigures()
         figures.inFlight = 7
-        box.show(figures, ClientFigures(consumed: nil, produced: nil, isAnswered: false, restoreLeft: 4))
+        box.show(figures)
         #expect(box.figures.inFlight == 7)
-        #expect(box.clients.isAnswered == false && box.clients.restoreLeft == 4)
     }
 
     private func lines(of log: Log) -> [String] {
@@ -95,14 +94,14 @@ struct ShardFiguresTests {
     func unanswered() {
         let log = Log()
         var pressure = Pressure()
-        var clients = ClientFigures(consumed: nil, produced: nil)
-        pressure.tell(ShardFigures(), clients, start, log)
+        var figures = ShardFigures()
+        pressure.tell(figures, start, log)
         #expect(lines(of: log) == [])
-        clients.isAnswered = false
-        for _ in 0..<2 { pressure.tell(ShardFigures(), clients, start, log) }
+        figures.isAnswered = false
+        for _ in 0..<2 { pressure.tell(figures, start, log) }
         #expect(lines(of: log) == ["outputs wait: no broker acknowledges them"])
-        clients.isAnswered = true
-        for _ in 0..<2 { pressure.tell(ShardFigures(), clients, start, log) }
+        figures.isAnswered = true
+        for _ in 0..<2 { pressure.tell(figures, start, log) }
         #expect(lines(of: log).dropFirst() == ["outputs are acknowledged again"])
     }
 
@@ -110,16 +109,15 @@ struct ShardFiguresTests {
     func full() {
         let log = Log()
         var pressure = Pressure()
-        let clients = ClientFigures(consumed: nil, produced: nil)
         let shard = Shard { $0.maxInFlight = 1 }
         shard.begin()
         shard.deliver()
         shard.turn()
         let figures = shard.figures
-        pressure.tell(figures, clients, start, log)
-        pressure.tell(figures, clients, start + .milliseconds(999), log)
+        pressure.tell(figures, start, log)
+        pressure.tell(figures, start + .milliseconds(999), log)
         #expect(lines(of: log) == [])
-        for _ in 0..<2 { pressure.tell(figures, clients, start + .seconds(1), log) }
+        for _ in 0..<2 { pressure.tell(figures, start + .seconds(1), log) }
         #expect(lines(of: log) == ["too much is in flight: intake is paused"])
         // Something is taken, and there is no room all the same.
         shard.acknowledge()
@@ -127,13 +125,13 @@ struct ShardFiguresTests {
         shard.acceptCommit()
         shard.deliver()
         shard.turn()
-        pressure.tell(shard.figures, clients, start + .seconds(2), log)
+        pressure.tell(shard.figures, start + .seconds(2), log)
         #expect(lines(of: log).count == 1)
         shard.acknowledge()
         shard.turn()
         shard.acceptCommit()
         shard.turn()
-        for _ in 0..<2 { pressure.tell(shard.figures, clients, start + .seconds(3), log) }
+        for _ in 0..<2 { pressure.tell(shard.figures, start + .seconds(3), log) }
         #expect(lines(of: log).dropFirst() == ["intake goes on"])
     }
 }
@@ -151,6 +149,7 @@ struct ShardInboxTests {
         var letters: [(tag: UInt64, output: HeldOutput)] = []
         inbox.postResult(3)
         inbox.postLetter(letter(), tag: 9)
+        #expect(!inbox.isEnding)
         inbox.postTermination()
         inbox.postResult(5)
         inbox.postTermination()
@@ -162,7 +161,7 @@ struct ShardInboxTests {
             default: inbox.takeLetters(into: &letters)
             }
         }
-        #expect(terminations == 2)
+        #expect(terminations == 2 && inbox.isEnding)
         #expect(results == [3, 5])
         #expect(letters.map(\.tag) == [9])
         inbox.postResult(8)
@@ -171,47 +170,32 @@ struct ShardInboxTests {
     }
 }
 
-@Suite("What readiness is judged by")
-struct EngineStatusTests {
-    @Test("Shards that have joined are counted once each")
-    func joined() {
-        let status = EngineStatus()
-        #expect(status.joinedCount == 0 && !status.isEnding)
-        for shard in [1, 0, 1] { status.joined(shard) }
-        status.ending()
-        #expect(status.joinedCount == 2 && status.isEnding)
-    }
-}
-
 @Suite("Readiness")
 struct ReadinessTests {
-    private let clients = ClientFigures(consumed: nil, produced: nil)
-
-    private func words(
-        _ status: EngineStatus, _ figures: [ShardFigures], _ clients: [ClientFigures], counts: Bool = true
-    ) -> [String] {
-        ShardThreads.reasons(status, figures, clients, contacts: nil, counts: counts).map(\.word)
+    private func words(isEnding: Bool = false, _ figures: [ShardFigures], counts: Bool = true) -> [String] {
+        ShardThreads.reasons(isEnding: isEnding, figures, contacts: nil, counts: counts).map(\.word)
     }
 
     @Test("It is ready when every shard has joined, can publish, and has its counts")
     func reasons() {
-        let status = EngineStatus()
         var figures = ShardFigures()
-        #expect(words(status, [figures, figures], []) == ["not-joined", "no-transactions"])
-        status.joined(0)
+        #expect(words([figures, figures]) == ["not-joined", "no-transactions"])
+        figures.hasJoined = true
         figures.isInitialized = true
-        #expect(words(status, [figures, figures], []) == ["not-joined"])
-        status.joined(1)
-        #expect(words(status, [figures, figures], [clients]) == [])
-        var silent = clients
-        silent.isAnswered = false
-        #expect(words(status, [figures, figures], [clients, silent]) == ["cannot-publish"])
+        var other = ShardFigures()
+        other.isInitialized = true
+        #expect(words([figures, other]) == ["not-joined"])
+        other.hasJoined = true
+        #expect(words([figures, other]) == [])
+        other.isAnswered = false
+        #expect(words([figures, other]) == ["cannot-publish"])
+        other.isAnswered = true
+        other.isInitialized = false
         figures.canPublish = false
-        #expect(words(status, [ShardFigures(), figures], [clients]) == ["no-transactions", "cannot-publish"])
-        status.ending()
-        #expect(words(status, [figures], []) == ["ending", "cannot-publish"])
+        #expect(words([other, figures]) == ["no-transactions", "cannot-publish"])
+        #expect(words(isEnding: true, [figures]) == ["ending", "cannot-publish"])
         let contacts = ("contacts-not-restored", "they are read")
-        let all = ShardThreads.reasons(status, [], [], contacts: contacts, counts: true)
+        let all = ShardThreads.reasons(isEnding: true, [], contacts: contacts, counts: true)
         #expect(all.map(\.word) == ["ending", "contacts-not-restored"])
     }
 
@@ -222,16 +206,14 @@ struct ReadinessTests {
         shard.turn()
         shard.ports.events = [.committed([0, 1].map { ScriptedShard.commit(0, of: $0) })]
         shard.turn()
-        let status = EngineStatus()
-        status.joined(0)
-        var reading = clients
+        var reading = shard.figures
+        reading.hasJoined = true
         reading.restoreLeft = 40
-        let reasons = ShardThreads.reasons(
-            status, [shard.figures], [reading, reading], contacts: nil, counts: true)
+        let reasons = ShardThreads.reasons(isEnding: false, [reading, reading], contacts: nil, counts: true)
         #expect(
             reasons.map(\.sentence) == [
-                "the counts of 2 partitions are read from their changelog: at most 80 records are left"
+                "the counts of 4 partitions are read from their changelog: at most 80 records are left"
             ])
-        #expect(words(status, [shard.figures], [reading], counts: false) == [])
+        #expect(words([reading], counts: false) == [])
     }
 }
