@@ -112,7 +112,6 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func forgetRefusals(of places: [TopicPartition]) {
-        guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         poisonRecords = poisonRecords.filter { !places.contains($0.key.position.partition) }
         suspects = suspects.filter { !places.contains($0.position.partition) }
     }
