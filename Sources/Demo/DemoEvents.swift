@@ -119,26 +119,37 @@ struct DemoEvents {
 final class DemoFeed {
     private let producer: Producer
     private let topic: ProducerTopic
+    private let capacity: Int
     private var events: DemoEvents
-    private var waiting: [String: (event: DemoEvents.Event, sent: ContinuousClock.Instant)] = [:]
+    /// Those whose results have not come yet, the latest `capacity` at most.
+    private(set) var waiting: [String: (event: DemoEvents.Event, sent: ContinuousClock.Instant)] = [:]
     private let run = UInt32.random(in: 0 ... .max)
     private var count: UInt64 = 0
     private var reports: [DeliveryReport] = []
 
-    init(servers: String) throws {
-        producer = try Producer(ClientProperties([("bootstrap.servers", servers)]), log: { _, _, _ in })
+    init(servers: String, capacity: Int = 100_000) throws {
+        self.capacity = capacity
+        let properties = [("bootstrap.servers", servers), ("queue.buffering.max.messages", "\(capacity)")]
+        producer = try Producer(ClientProperties(properties), log: { _, _, _ in })
         topic = try producer.topic("push.events")
         events = try DemoEvents()
     }
 
-    /// Waits where the producer has no room.
-    func send() throws {
+    /// Waits where the producer has no room; false if that lasts until it `isOver`.
+    func send(until isOver: () -> Bool) throws -> Bool {
         let event = try events.next()
         count += 1
-        let identifier = "\(hex(run, 8))-0000-4000-8000-\(hex(count, 12))"
-        waiting[identifier] = (event, .now)
-        while !publish(event, identifier) { producer.poll(milliseconds: 100, into: &reports) }
+        let sent = ContinuousClock.now
+        while !publish(event, identifier(count)) {
+            if isOver() { return false }
+            producer.poll(milliseconds: 100, into: &reports)
+        }
+        waiting[identifier(count)] = (event, sent)
+        if count > capacity { waiting[identifier(count - UInt64(capacity))] = nil }
+        return true
     }
+
+    private func identifier(_ number: UInt64) -> String { "\(hex(run, 8))-0000-4000-8000-\(hex(number, 12))" }
 
     func poll() { producer.poll(milliseconds: 0, into: &reports) }
 

@@ -31,8 +31,7 @@ package struct DemoPlan: Sendable {
             let passed = clock.now - start
             let due = min(events ?? .max, Int(passed / .seconds(1) * Double(rate)) + 1)
             let hasTime = time.map { passed < $0 } ?? true
-            while hasTime, summary.sent < due, !isOver() {
-                try feed.send()
+            while hasTime, summary.sent < due, !isOver(), try feed.send(until: isOver) {
                 summary.sent += 1
                 lastArrival = clock.now
             }

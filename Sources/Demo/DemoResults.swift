@@ -136,21 +136,33 @@ package final class DemoBoard: Sendable {
 package struct DemoSummary: Sendable {
     private struct Row {
         let outcome: String
+        var count = 0
+        /// The latest, in any order.
         var times: [Duration] = []
+        var slowest = Duration.zero
         var reasons: [String: Int] = [:]
     }
+
+    /// So many times of each outcome are kept, for the median.
+    private static let kept = 10_000
 
     private var rows: [Row] = []
     /// Events that have been sent.
     var sent = 0
 
-    var count: Int { rows.reduce(0) { $0 + $1.times.count } }
+    var count: Int { rows.reduce(0) { $0 + $1.count } }
 
     /// `time` is from sending the event to reading its result.
     mutating func add(_ result: DemoResult, time: Duration) {
         let index = rows.firstIndex { $0.outcome == result.outcome } ?? rows.count
         if index == rows.count { rows.append(Row(outcome: result.outcome)) }
-        rows[index].times.append(time)
+        if rows[index].times.count < Self.kept {
+            rows[index].times.append(time)
+        } else {
+            rows[index].times[rows[index].count % Self.kept] = time
+        }
+        rows[index].count += 1
+        rows[index].slowest = max(rows[index].slowest, time)
         if result.outcome == "dead-letter" { rows[index].reasons[result.stages, default: 0] += 1 }
     }
 
@@ -158,13 +170,12 @@ package struct DemoSummary: Sendable {
         var lines = [
             "", "\("outcome".padded(to: 14))\(right("events", 8))\(right("median", 10))\(right("slowest", 10))",
         ]
-        for row in rows.sorted(by: { $0.times.count > $1.times.count }) {
+        for row in rows.sorted(by: { $0.count > $1.count }) {
             let times = row.times.sorted()
-            guard let slowest = times.last else { continue }
             let reasons = row.reasons.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append(
-                row.outcome.padded(to: 14) + right("\(times.count)", 8)
-                    + right(milliseconds(times[times.count / 2]), 10) + right(milliseconds(slowest), 10)
+                row.outcome.padded(to: 14) + right("\(row.count)", 8)
+                    + right(milliseconds(times[times.count / 2]), 10) + right(milliseconds(row.slowest), 10)
                     + (reasons.isEmpty ? "" : "   \(reasons.joined(separator: ", "))"))
         }
         lines.append("\("all".padded(to: 14))\(right("\(count)", 8))")

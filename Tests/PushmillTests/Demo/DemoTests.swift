@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushmillKafka
 import PushmillPayload
 import Testing
 
@@ -47,6 +48,36 @@ struct DemoTests {
         #expect(Set(all.map(\.locale)).count > 8)
         #expect(all.count { $0.payload.contains("hangs") } == 1)
         #expect(all.count { $0.expiration != nil } == 1)
+    }
+
+    @Test("Of events whose results never come, the latest are kept")
+    func unanswered() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("push.events", partitions: 1)
+        let feed = try DemoFeed(servers: cluster.bootstrapServers, capacity: 2)
+        for _ in 0..<7 { #expect(try feed.send(until: { false })) }
+        #expect(feed.waiting.count == 2)
+    }
+
+    @Test("Where brokers are away and there is no room, the feed waits only until it is to end")
+    func away() throws {
+        let feed = try DemoFeed(servers: "127.0.0.1:1", capacity: 1)
+        #expect(try feed.send(until: { true }))
+        #expect(try !feed.send(until: { true }))
+        #expect(feed.waiting.count == 1)
+    }
+
+    @Test("However long it goes on, the summary has the number of events, the slowest, and a median of the latest")
+    func summary() {
+        var summary = DemoSummary()
+        let notification = DemoNotification("{}")
+        let result = DemoResult(
+            recipient: "", outcome: "passed", stages: "", before: notification, after: notification)
+        summary.add(result, time: .seconds(3))
+        for _ in 0..<20_000 { summary.add(result, time: .milliseconds(2)) }
+        for _ in 0..<10_000 { summary.add(result, time: .milliseconds(1)) }
+        #expect(summary.count == 30_001)
+        #expect(summary.text.contains("30001      1 ms   3000 ms"))
     }
 
     @Test("The page gets the latest results as JSON, the newest first")
