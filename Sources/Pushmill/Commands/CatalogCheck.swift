@@ -8,7 +8,7 @@ extension Command {
     private static let kinds = CatalogReport.Kind.allCases.map(\.rawValue).joined(separator: ", ")
     private static let only = Option.repeated("only", "KIND", "tells these alone: \(kinds)")
     private static let failOn = Option.repeated(
-        "fail-on", "KIND", "fails for these alone; for all but warning unless given")
+        "fail-on", "KIND", "fails for these and what cannot be read; for all but warning unless given")
     private static let isJSON = Option.flag("json", "prints one JSON object, with all findings")
     private static let all = Option.flag("all", "a line for every missing key, not one for each language")
 
@@ -31,17 +31,11 @@ extension Command {
         let listing = CatalogListing(report: report, shown: shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
         let lines = invocation.flag(isJSON) ? [listing.json] : listing.lines(isWhole: invocation.flag(all))
         for line in lines { invocation.surroundings.console.output(line) }
-        let found = report.kinds.filter { failing.isEmpty ? $0 != .warning : failing.contains($0) }
-        return found.contains(.unreadable) ? .badData : found.isEmpty ? .success : .different
-    }
-}
-
-extension CatalogReport {
-    fileprivate var kinds: Set<Kind> {
-        var kinds = Set(locales.flatMap { $0.findings.map(\.kind) })
-        if !problems.isEmpty { kinds.insert(.unreadable) }
-        if !warnings.isEmpty { kinds.insert(.warning) }
-        return kinds
+        // What cannot be read was not checked for anything.
+        guard report.problems.isEmpty else { return .badData }
+        let warnings = report.warnings.map { _ in CatalogReport.Kind.warning }
+        let found = report.locales.flatMap { $0.findings.map(\.kind) } + warnings
+        return found.contains { failing.isEmpty ? $0 != .warning : failing.contains($0) } ? .different : .success
     }
 }
 

@@ -72,6 +72,17 @@ struct CatalogCommandTests {
         #expect(await run("--only mising").0 == .usage)
     }
 
+    @Test("Where nothing can be checked, what a pipeline fails on does not matter")
+    func unchecked() async throws {
+        let absent = try Folder(["de": "A = a;"])
+        let broken = try Folder(["de": "A = a;", "en": "A"])
+        for folder in [absent, broken] {
+            let terminal = Terminal()
+            let code = await terminal.run(Program.commands, "catalog check \(folder.path) --fail-on missing")
+            #expect(code == .badData)
+        }
+    }
+
     @Test("What cannot be read exits with 65 and says where") func unreadable() async throws {
         let folder = try Folder(["en": "A = a;\nB"])
         let terminal = Terminal()
