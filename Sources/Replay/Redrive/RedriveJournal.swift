@@ -47,8 +47,15 @@ final class RedriveJournal {
     /// What was added is on the disk when it returns.
     func flush() throws(ReplayError) {
         guard !waiting.isEmpty else { return }
-        if descriptor < 0 { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
-        guard descriptor >= 0 else { throw failure }
+        if descriptor < 0 {
+            descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw failure }
+            // A disk that was full has left a part of a line: what follows would be taken for its end.
+            var last = UInt8(ascii: "\n")
+            let length = lseek(descriptor, 0, SEEK_END)
+            if length > 0, pread(descriptor, &last, 1, length - 1) != 1 { throw failure }
+            if last != UInt8(ascii: "\n") { waiting.insert(UInt8(ascii: "\n"), at: 0) }
+        }
         let isWritten = waiting.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard isWritten, fdatasync(descriptor) == 0 else { throw failure }
         waiting.removeAll()

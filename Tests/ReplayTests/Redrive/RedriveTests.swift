@@ -85,6 +85,16 @@ struct RedriveTests {
         #expect(try await input().count == 6)
     }
 
+    @Test("After a line that a full disk cut off, what is sent is remembered all the same")
+    func torn() async throws {
+        try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
+        #expect(try await redrive() == [.sent: 2])
+        let lines = String(decoding: try FileBytes(path: "\(folder.path)/journal").bytes, as: UTF8.self)
+        try folder.write(String(lines.dropLast(4)), to: "journal")
+        #expect(try await redrive() == [.done: 1, .sent: 1])
+        #expect(try await redrive() == [.done: 2])
+    }
+
     /// (trust 18)
     @Test("The journal of the next release is read, and one after it refused before anything is sent")
     func journals() async throws {
