@@ -59,17 +59,19 @@ package struct PointInTime: Sendable, Equatable {
     private static func date(_ text: String) -> Int64? {
         let pattern = #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:\d\d)?)?/#
         guard let match = text.wholeMatch(of: pattern)?.output,
-            let year = Int32(match.1), let month = Int32(match.2), let day = Int32(match.3),
-            (1...12).contains(month), (1...31).contains(day)
+            let year = Int32(match.1), let month = Int32(match.2), let day = Int32(match.3)
         else { return nil }
         var date = tm()
         (date.tm_year, date.tm_mon, date.tm_mday) = (year - 1900, month - 1, day)
-        date.tm_hour = match.4.flatMap { Int32($0) } ?? 0
-        date.tm_min = match.5.flatMap { Int32($0) } ?? 0
-        date.tm_sec = match.6.flatMap { Int32($0) } ?? 0
-        guard date.tm_hour < 24, date.tm_min < 60, date.tm_sec < 61 else { return nil }
+        let midnight = Int64(timegm(&date))
+        let hour = match.4.flatMap { Int64($0) } ?? 0
+        let minute = match.5.flatMap { Int64($0) } ?? 0
+        let second = match.6.flatMap { Int64($0) } ?? 0
+        // A day that is not in the calendar has become another.
+        guard (date.tm_mon, date.tm_mday) == (month - 1, day), hour < 24, minute < 60, second < 61 else { return nil }
         let fraction = match.7.flatMap { Double("0.\($0)") } ?? 0
-        return (Int64(timegm(&date)) - zone(match.8)) * 1000 + Int64((fraction * 1000).rounded())
+        let seconds = midnight + hour * 3600 + minute * 60 + second - zone(match.8)
+        return seconds * 1000 + Int64((fraction * 1000).rounded())
     }
 
     /// In seconds.
