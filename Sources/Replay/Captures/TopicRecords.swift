@@ -78,8 +78,8 @@ package final class TopicRecords: RecordSource {
     /// to its end.
     package func follow(milliseconds: Int32) throws(ReplayError) -> [RecordEnvelope] {
         if !isFollowing {
-            isFollowing = true
             try asked("reading the \(name)") { () throws(KafkaError) in try reader.read(from: ends) }
+            isFollowing = true
         }
         let errors = reader.poll(milliseconds: milliseconds, into: &batch)
         defer { for record in batch.records { record.destroy() } }
