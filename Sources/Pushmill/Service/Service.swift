@@ -84,9 +84,8 @@ final class Service: Sendable {
         let wait = StartWait(log: log, handle: handle)
         let cluster = try wait.run { () throws(ProgramError) in
             try settings.renewClients(configuration, embedded: embedded)
-            return try Startup.check(settings, contacts: configuration.contactTopic, log)
+            return try Startup.check(&settings, contacts: configuration.contactTopic, log)
         }
-        try Startup.limitBatches(&settings)
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
         let counts = try wait.run { [settings, state] () throws(ProgramError) in
             try Self.counts(configuration, settings, state, cluster: cluster)

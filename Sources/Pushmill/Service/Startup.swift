@@ -20,29 +20,28 @@ enum Startup {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Gives the identity of the cluster; throws `outside` where something has to be mended or come first.
+    /// Gives the identity of the cluster, and limits batches to what its topics take; throws `outside` where something has
+    /// to be mended or come first. Topics are found by a producer: where brokers create what a producer asks for, they may.
     static func check(
-        _ settings: EngineSettings, contacts: ContactTopic?, _ log: Log
+        _ settings: inout EngineSettings, contacts: ContactTopic?, _ log: Log
     ) throws(ProgramError) -> String {
         let client = try client(settings.producer)
         try reach(client, settings.producer["bootstrap.servers"] ?? "")
-        for name in settings.input + [settings.output, settings.deadLetters] {
-            try goOn()
-            try find(name, client, setting: "topics")
-        }
-        try goOn()
+        let inputs = try settings.input.map { name throws(ProgramError) in try find(name, client, setting: "topics") }
+        for name in [settings.output, settings.deadLetters] { _ = try find(name, client, setting: "topics") }
         if let contacts {
-            try find(contacts.name, client, setting: "stages.contact.source")
-            try contacts.check(beside: settings.input, settings.consumer)
+            try contacts.check(try find(contacts.name, client, setting: "stages.contact.source"), beside: inputs)
         }
-        if let changelog = settings.changelog, let input = settings.input.first {
+        if let changelog = settings.changelog, let input = inputs.first {
             try goOn()
             try ChangelogTopic(changelog, beside: input, settings.consumer).prepare(client, log)
-            try goOn()
         }
+        try goOn()
         guard let cluster = client.clusterID(milliseconds: patience) else {
             throw .outside(.starting("the brokers do not say which cluster they are"))
         }
+        try goOn()
+        limitBatches(&settings, client)
         return cluster
     }
 
@@ -69,10 +68,8 @@ enum Startup {
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
-    static func limitBatches(_ settings: inout EngineSettings) throws(ProgramError) {
-        try goOn()
+    private static func limitBatches(_ settings: inout EngineSettings, _ client: Producer) {
         guard settings.shard.isTransactional else { return }
-        let client = try client(settings.producer)
         let limits = client.setting(
             "max.message.bytes",
             ofTopics: [settings.output, settings.deadLetters] + [settings.changelog].compactMap(\.self),
@@ -109,9 +106,12 @@ enum Startup {
         guard !Signals.isEndWanted else { throw .interrupted }
     }
 
-    private static func find(_ name: String, _ client: Producer, setting: String) throws(ProgramError) {
+    private static func find(
+        _ name: String, _ client: Producer, setting: String
+    ) throws(ProgramError) -> TopicPartitions {
+        try goOn()
         do throws(KafkaError) {
-            _ = try client.partitionCount(of: name, milliseconds: patience)
+            return TopicPartitions(name: name, count: try client.partitionCount(of: name, milliseconds: patience))
         } catch {
             throw .outside(error.isUnknownTopic ? .unknownTopic(name, setting: setting) : .topic(name, error))
         }

@@ -2,48 +2,19 @@ import Glibc
 import PushmillKafka
 import PushmillTelemetry
 
-/// How many partitions topics have, asked without creating what is asked for.
+/// How many partitions a topic has.
 struct TopicPartitions {
-    private static let patience: Int32 = 10_000
+    let name: String
+    let count: Int
 
-    private let reader: PartitionReader
-
-    init(_ consumer: ClientProperties) throws(ProgramError) {
-        do throws(KafkaError) {
-            reader = try PartitionReader(consumer, log: { _, _, _ in })
-        } catch {
-            throw Startup.refusal(error, of: "consumer", consumer)
-        }
-    }
-
-    /// nil for a topic that is not there.
-    func count(of topic: String) throws(ProgramError) -> Int? {
-        do throws(KafkaError) {
-            return try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        } catch {
-            if error.isUnknownTopic { return nil }
-            throw .outside(.topic(topic, error))
-        }
-    }
-
-    /// Of a topic that has to be there, and is named by that setting.
-    func count(of topic: String, named setting: String) throws(ProgramError) -> Int {
-        guard let count = try count(of: topic) else {
-            throw .outside(.unknownTopic(topic, setting: setting))
-        }
-        return count
-    }
-
-    /// Refuses two topics that do not have as many. `why` and `remedy` are parts of the sentence.
-    static func compare(
-        _ topic: (name: String, count: Int), with input: (name: String, count: Int), why: String, remedy: String
-    ) throws(ProgramError) {
-        guard topic.count != input.count else { return }
+    /// Refuses an input that does not have as many. `why` and `remedy` are parts of the sentence.
+    func compare(with input: TopicPartitions, why: String, remedy: String) throws(ProgramError) {
+        guard count != input.count else { return }
         throw .outside(
             ProbeReason(
                 "topic-mismatch",
                 """
-                the topic \(topic.name) has \(topic.count) partitions and \(input.name) has \(input.count): \(why) at the \
+                the topic \(name) has \(count) partitions and \(input.name) has \(input.count): \(why) at the \
                 number of its events' partition, so both need as many; \(remedy)
                 """))
     }
@@ -65,35 +36,49 @@ struct ChangelogTopic {
     /// Microseconds.
     private static let pause: UInt32 = 200_000
 
-    let name: String
-    let input: String
-    private let topics: TopicPartitions
+    private let name: String
+    private let input: TopicPartitions
+    /// Asks without creating what is asked for.
+    private let reader: PartitionReader
 
-    init(_ name: String, beside input: String, _ consumer: ClientProperties) throws(ProgramError) {
+    init(_ name: String, beside input: TopicPartitions, _ consumer: ClientProperties) throws(ProgramError) {
         self.name = name
         self.input = input
-        topics = try TopicPartitions(consumer)
+        do throws(KafkaError) {
+            reader = try PartitionReader(consumer, log: { _, _, _ in })
+        } catch {
+            throw Startup.refusal(error, of: "consumer", consumer)
+        }
     }
 
     /// Creates it where it is missing.
     func prepare(_ client: Producer, _ log: Log) throws(ProgramError) {
-        let wanted = try topics.count(of: input, named: "topics")
-        if try topics.count(of: name) == nil {
-            try create(wanted, client)
-            log.info("the changelog of badge counts is created", [.topic(name), .count(wanted)])
+        if try find() == nil {
+            try create(input.count, client)
+            log.info("the changelog of badge counts is created", [.topic(name), .count(input.count)])
         }
         // Other brokers may not know it at once.
         for _ in 0..<Self.attempts {
-            guard let found = try topics.count(of: name) else {
+            guard let found = try find() else {
                 usleep(Self.pause)
                 continue
             }
-            try TopicPartitions.compare(
-                (name, found), with: (input, wanted), why: "a recipient's counts live",
+            try found.compare(
+                with: input, why: "a recipient's counts live",
                 remedy: "create another and name it under topics.badge-changelog")
             return try checkCompaction(client)
         }
         throw .outside(.starting("the topic \(name) was created, and the brokers do not know it"))
+    }
+
+    /// nil where it is not there.
+    private func find() throws(ProgramError) -> TopicPartitions? {
+        do throws(KafkaError) {
+            return TopicPartitions(name: name, count: try reader.partitionCount(of: name, milliseconds: Self.patience))
+        } catch {
+            if error.isUnknownTopic { return nil }
+            throw .outside(.topic(name, error))
+        }
     }
 
     private func checkCompaction(_ client: Producer) throws(ProgramError) {
@@ -130,14 +115,11 @@ package struct ContactTopic: Sendable, Equatable {
     let isCoPartitioned: Bool
 
     /// Whatever keeps a service from starting.
-    func check(beside inputs: [String], _ consumer: ClientProperties) throws(ProgramError) {
+    func check(_ found: TopicPartitions, beside inputs: [TopicPartitions]) throws(ProgramError) {
         guard isCoPartitioned else { return }
-        let topics = try TopicPartitions(consumer)
-        let found = try topics.count(of: name, named: "stages.contact.source")
         for input in inputs {
-            let wanted = try topics.count(of: input, named: "topics")
-            try TopicPartitions.compare(
-                (name, found), with: (input, wanted), why: "a recipient's contacts lie",
+            try found.compare(
+                with: input, why: "a recipient's contacts lie",
                 remedy: "create another, or leave stages.contact.co-partitioned out")
         }
     }

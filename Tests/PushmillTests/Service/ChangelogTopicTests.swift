@@ -16,8 +16,10 @@ struct ChangelogTopicTests {
     private func prepare(_ name: String, beside input: String, on servers: String) throws -> ProbeReason? {
         let properties = ClientProperties([("bootstrap.servers", servers)])
         let client = try Producer(properties, log: { _, _, _ in })
+        let count = try client.partitionCount(of: input, milliseconds: 10_000)
         do {
-            try ChangelogTopic(name, beside: input, properties).prepare(client, Log())
+            try ChangelogTopic(name, beside: TopicPartitions(name: input, count: count), properties)
+                .prepare(client, Log())
             return nil
         } catch {
             guard case .outside(let reason) = error else { throw error }

@@ -1,3 +1,4 @@
+import PushmillEngine
 import PushmillKafka
 import PushmillTelemetry
 import Testing
@@ -16,11 +17,14 @@ struct ContactTopicTests {
         let cluster = try MockCluster()
         try cluster.createTopic("people", partitions: contacts)
         for (index, count) in inputs.enumerated() { try cluster.createTopic("in\(index)", partitions: count) }
+        let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
+        var settings = EngineSettings(
+            consumer: properties, producer: properties, input: inputs.indices.map { "in\($0)" }, output: "out",
+            deadLetters: "dead")
         func check(isCoPartitioned: Bool) throws -> ProbeReason? {
+            let contacts = ContactTopic(name: "people", isCoPartitioned: isCoPartitioned)
             do {
-                try ContactTopic(name: "people", isCoPartitioned: isCoPartitioned).check(
-                    beside: inputs.indices.map { "in\($0)" },
-                    ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
+                _ = try Startup.check(&settings, contacts: contacts, Log())
                 return nil
             } catch {
                 guard case .outside(let reason) = error else { throw error }
