@@ -48,7 +48,7 @@ package struct AdminRequest: Sendable {
 /// What a handler answers.
 package struct AdminResponse {
     package enum Body {
-        case bytes(SharedBytes)
+        case bytes([UInt8])
         case stream(LogStream)
     }
 
@@ -63,27 +63,13 @@ package struct AdminResponse {
     }
 
     package static func json(status: Int = 200, _ text: [UInt8]) -> Self {
-        Self(status: status, contentType: "application/json", body: .bytes(SharedBytes(text)))
+        Self(status: status, contentType: "application/json", body: .bytes(text))
     }
 
     package static func text(
         status: Int = 200, _ text: String, headers: [(name: String, value: String)] = []
     ) -> Self {
         Self(
-            status: status, contentType: "text/plain; charset=utf-8", body: .bytes(SharedBytes(text.utf8)),
-            headers: headers)
+            status: status, contentType: "text/plain; charset=utf-8", body: .bytes(Array(text.utf8)), headers: headers)
     }
-}
-
-/// Bytes that any number of responses send without a copy of their own.
-package final class SharedBytes: Sendable {
-    // Written once, before it is shared.
-    nonisolated(unsafe) let memory: UnsafeMutableRawBufferPointer
-
-    package init(_ bytes: some Collection<UInt8>) {
-        memory = .allocate(byteCount: bytes.count, alignment: 1)
-        memory.copyBytes(from: bytes)
-    }
-
-    deinit { memory.deallocate() }
 }

@@ -85,9 +85,10 @@ extension AdminLoop {
 
     func send(_ response: AdminResponse, to connection: OpaquePointer) -> MHD_Result {
         let body: OpaquePointer?
-        if case .bytes = response.body { answering(connection, isStream: false) }
         switch response.body {
-        case .bytes(let bytes): body = Self.makeResponse(bytes)
+        case .bytes(var bytes):
+            answering(connection, isStream: false)
+            body = MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
         case .stream(let stream):
             guard openStream() else {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
@@ -103,21 +104,6 @@ extension AdminLoop {
         }
         return MHD_queue_response(connection, UInt32(response.status), body)
     }
-
-    /// The bytes are sent from where they are and released with the response.
-    private static func makeResponse(_ bytes: SharedBytes) -> OpaquePointer? {
-        let context = Unmanaged.passRetained(bytes)
-        let response = MHD_create_response_from_buffer_with_free_callback_cls(
-            bytes.memory.count, bytes.memory.baseAddress, releaseBytes, context.toOpaque())
-        if response == nil { context.release() }
-        return response
-    }
-}
-
-/// Called once, when the response is destroyed.
-private func releaseBytes(_ context: UnsafeMutableRawPointer?) {
-    guard let context else { return }
-    Unmanaged<SharedBytes>.fromOpaque(context).release()
 }
 
 /// The body of one response that comes piece by piece.

@@ -148,7 +148,7 @@ extension LogLevel {
 final class MetricsPage: Sendable {
     private struct Rendering {
         let time: Int64
-        let bytes: SharedBytes
+        let bytes: [UInt8]
     }
 
     private static let lifetime: Int64 = 100_000_000
@@ -162,12 +162,12 @@ final class MetricsPage: Sendable {
         self.clock = clock
     }
 
-    func bytes(_ format: Exposition.Format) -> SharedBytes {
+    func bytes(_ format: Exposition.Format) -> [UInt8] {
         let now = clock.now()
         if let known = renderings.withLock({ $0[format] }), (0..<Self.lifetime).contains(now &- known.time) {
             return known.bytes
         }
-        let bytes = SharedBytes(registry.render(format))
+        let bytes = registry.render(format)
         renderings.withLock { $0[format] = Rendering(time: now, bytes: bytes) }
         return bytes
     }

@@ -45,7 +45,7 @@ extension AdminRoute {
                 let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
                 return AdminResponse(
                     contentType: type,
-                    body: .bytes(SharedBytes(Page.html(nonce: nonce, showsNotifications: notifications != nil).utf8)),
+                    body: .bytes(Array(Page.html(nonce: nonce, showsNotifications: notifications != nil).utf8)),
                     headers: [("Content-Security-Policy", Page.policy(nonce: nonce))])
             },
             AdminRoute("GET", "/status", offers: ["application/json"]) { _, _ in

@@ -11,7 +11,7 @@ import Testing
             Issue.record("a page is no stream")
             return (response, "")
         }
-        return (response, String(decoding: bytes.memory, as: UTF8.self))
+        return (response, String(decoding: bytes, as: UTF8.self))
     }
 
     @Test("Only the styles and scripts of this very answer may run")
