@@ -4,41 +4,41 @@ import Synchronization
 package final class MetricRegistry: Sendable {
     /// How many threads write shards of their own.
     package let shards: Int
-    private let sources = Mutex<[any MetricSource]>([])
+    /// Each writes one or more families when there is a scrape.
+    private let sources = Mutex<[@Sendable (inout Exposition) -> Void]>([])
 
     package init(shards: Int) { self.shards = shards }
 
     /// A name is added once.
-    package func add(_ source: some MetricSource) { sources.withLock { $0.append(source) } }
+    private func add(_ source: @escaping @Sendable (inout Exposition) -> Void) {
+        sources.withLock { $0.append(source) }
+    }
 
-    package func counters(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Counter> {
-        let family = MetricFamily(MetricDescription(.counter, name, help, labels: labels)) { [shards] in
-            Counter(shards: shards)
-        }
-        add(family)
+    private func add<Series>(_ family: MetricFamily<Series>) -> MetricFamily<Series> {
+        add(family.write)
         return family
     }
 
+    package func counters(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Counter> {
+        let description = MetricDescription(.counter, name, help, labels: labels)
+        return add(MetricFamily(description) { [shards] in Counter(shards: shards) })
+    }
+
     package func gauges(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Gauge> {
-        let family = MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Gauge() }
-        add(family)
-        return family
+        add(MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Gauge() })
     }
 
     package func histograms(
         _ name: String, _ help: String, _ buckets: Buckets, labels: FieldName...
     ) -> MetricFamily<Histogram> {
-        let family = MetricFamily(MetricDescription(.histogram, name, help, labels: labels)) { [shards] in
-            Histogram(buckets, shards: shards)
-        }
-        add(family)
-        return family
+        let description = MetricDescription(.histogram, name, help, labels: labels)
+        return add(MetricFamily(description) { [shards] in Histogram(buckets, shards: shards) })
     }
 
     package func render(_ format: Exposition.Format) -> [UInt8] {
         let sources = sources.withLock { $0 }
         var exposition = Exposition(format)
-        for source in sources { source.write(into: &exposition) }
+        for source in sources { source(&exposition) }
         return exposition.finished()
     }
 }
@@ -48,18 +48,13 @@ package protocol MetricSeries: AnyObject, Sendable {
     func write(into exposition: inout Exposition, labels: String)
 }
 
-/// Writes one or more families when there is a scrape.
-package protocol MetricSource: Sendable {
-    func write(into exposition: inout Exposition)
-}
-
 /// The series of one name. A handle is resolved once, at start, and then used without looking anything up.
-package final class MetricFamily<Series: MetricSeries>: MetricSource {
+package final class MetricFamily<Series: MetricSeries>: Sendable {
     private let description: MetricDescription
     private let make: @Sendable () -> Series
     private let series = Mutex<[(labels: String, handle: Series)]>([])
 
-    package init(_ description: MetricDescription, make: @escaping @Sendable () -> Series) {
+    fileprivate init(_ description: MetricDescription, make: @escaping @Sendable () -> Series) {
         self.description = description
         self.make = make
     }
@@ -75,7 +70,7 @@ package final class MetricFamily<Series: MetricSeries>: MetricSource {
         }
     }
 
-    package func write(into exposition: inout Exposition) {
+    fileprivate func write(into exposition: inout Exposition) {
         let series = series.withLock { $0 }
         guard !series.isEmpty else { return }
         exposition.begin(description)
@@ -87,7 +82,12 @@ package final class MetricFamily<Series: MetricSeries>: MetricSource {
 extension MetricRegistry {
     /// A counter or gauge that is asked for its samples, such as what librdkafka's statistics say.
     package func measure(_ description: MetricDescription, _ samples: @escaping @Sendable () -> [MetricSample]) {
-        add(MeasuredFamily(description: description, samples: samples))
+        add { exposition in
+            let samples = samples()
+            guard !samples.isEmpty else { return }
+            exposition.begin(description)
+            for sample in samples { exposition.sample(labels: description.labels(sample.labels), sample.value) }
+        }
     }
 
     /// What the process, the build and the log say of themselves.
@@ -99,7 +99,7 @@ extension MetricRegistry {
         measure(.logLinesLost) { [counts = log.counts] in
             [.init(Double(counts.heldBack), "repeated"), .init(Double(counts.lost), "output")]
         }
-        add(ProcessMetrics())
+        add(ProcessMetrics().write)
     }
 }
 
@@ -111,17 +111,5 @@ package struct MetricSample: Sendable {
     package init(_ value: Double, _ labels: String...) {
         self.value = value
         self.labels = labels
-    }
-}
-
-private struct MeasuredFamily: MetricSource {
-    let description: MetricDescription
-    let samples: @Sendable () -> [MetricSample]
-
-    func write(into exposition: inout Exposition) {
-        let samples = samples()
-        guard !samples.isEmpty else { return }
-        exposition.begin(description)
-        for sample in samples { exposition.sample(labels: description.labels(sample.labels), sample.value) }
     }
 }

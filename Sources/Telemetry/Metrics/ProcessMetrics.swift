@@ -2,12 +2,10 @@ import FoundationEssentials
 import Glibc
 
 /// The usual `process_*` families, read from `/proc` when there is a scrape.
-package struct ProcessMetrics: MetricSource {
-    private let start: Double?
+struct ProcessMetrics {
+    private let start = Self.startTime()
 
-    package init() { start = Self.startTime() }
-
-    package func write(into exposition: inout Exposition) {
+    func write(into exposition: inout Exposition) {
         exposition.begin(MetricDescription(.counter, "process_cpu_seconds_total", "User and system CPU time spent."))
         exposition.sample(labels: "", Double(nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)) / 1e9)
         let pages = readFile("/proc/self/statm").split(separator: " ").prefix(2).compactMap { Int($0) }

@@ -38,8 +38,7 @@ public final class ServiceMetrics: Sendable {
         endToEndSeconds = registry.histograms(
             "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd
         ).series()
-        let families = StageFamilies(in: registry)
-        self.stages = stages.map { StageMetrics($0, in: families) }
+        self.stages = StageMetrics.all(stages, in: registry)
         outputsReturned = registry.counters(
             "pushmill_outputs_returned_total", "Outputs that brokers did not store, and that are sent again."
         ).series()
@@ -70,7 +69,7 @@ public final class ServiceMetrics: Sendable {
 }
 
 /// What is counted of one stage.
-public final class StageMetrics: Sendable {
+public struct StageMetrics: Sendable {
     public let name: String
     public let seconds: Histogram
     /// Deadlines, its budget's included, that came while this stage ran.
@@ -81,41 +80,29 @@ public final class StageMetrics: Sendable {
     public let late: Counter
     private let results: MetricFamily<Counter>
 
-    fileprivate init(_ name: String, in families: StageFamilies) {
-        self.name = name
-        seconds = families.seconds.series(name)
-        expired = families.expired.series(name)
-        abandoned = families.abandoned.series(name)
-        late = families.late.series(name)
-        results = families.results
-    }
-
     /// The counter of one of the stage's results; `reason` is empty where the result has none.
     public func results(_ result: String, reason: String = "") -> Counter { results.series(name, result, reason) }
-}
 
-private struct StageFamilies {
-    let results: MetricFamily<Counter>
-    let seconds: MetricFamily<Histogram>
-    let expired: MetricFamily<Counter>
-    let abandoned: MetricFamily<Gauge>
-    let late: MetricFamily<Counter>
-
-    init(in registry: MetricRegistry) {
-        results = registry.counters(
+    fileprivate static func all(_ names: [String], in registry: MetricRegistry) -> [StageMetrics] {
+        let results = registry.counters(
             "pushmill_stage_results_total", "How stages ended, and why where they failed.",
             labels: .stage, .result, .reason)
-        seconds = registry.histograms(
+        let seconds = registry.histograms(
             "pushmill_stage_seconds", "Time that a stage took; under load, where it computes, of one message in 16.",
             .stage, labels: .stage)
-        expired = registry.counters(
+        let expired = registry.counters(
             "pushmill_deadlines_expired_total", "Deadlines, its budget's included, that came while the stage ran.",
             labels: .stage)
-        abandoned = registry.gauges(
+        let abandoned = registry.gauges(
             "pushmill_stages_abandoned", "Calls of the stage that still run without their message.", labels: .stage)
-        late = registry.counters(
+        let late = registry.counters(
             "pushmill_stage_late_results_total", "Results that came too late for their message and were dropped.",
             labels: .stage)
+        return names.map { name in
+            StageMetrics(
+                name: name, seconds: seconds.series(name), expired: expired.series(name),
+                abandoned: abandoned.series(name), late: late.series(name), results: results)
+        }
     }
 }
 
