@@ -1,3 +1,4 @@
+import CPushmillYAML
 import PushmillStages
 
 /// A YAML file as a tree of settings. Of YAML it takes lists, maps and scalars; anchors, aliases, tags and further
@@ -27,74 +28,83 @@ struct YAMLDocument {
     private mutating func readStream(_ events: inout YAMLEvents) throws(SettingProblem) -> Setting? {
         var root: Setting?
         while true {
-            let event = try events.next()
-            switch event.kind {
-            case .streamStart, .documentEnd: continue
-            case .streamEnd: return root
-            case .documentStart where root == nil: continue
-            case .documentStart: throw problem(event, "a second document; a configuration is one")
-            default: root = try read(event, &events, depth: 1)
+            switch try events.next() {
+            case YAML_STREAM_START_EVENT, YAML_DOCUMENT_END_EVENT: continue
+            case YAML_STREAM_END_EVENT: return root
+            case YAML_DOCUMENT_START_EVENT where root == nil: continue
+            case YAML_DOCUMENT_START_EVENT: throw problem(events.place, "a second document; a configuration is one")
+            default: root = try read(&events, depth: 1)
             }
         }
     }
 
-    private mutating func read(
-        _ event: YAMLEvent, _ events: inout YAMLEvents, depth: Int
-    ) throws(SettingProblem) -> Setting {
+    /// The value that the event begins which came last.
+    private mutating func read(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> Setting {
+        let (place, data) = (events.place, events.event.data)
         nodes += 1
-        guard nodes <= Self.maximalNodes else { throw problem(event, "more than \(Self.maximalNodes) values") }
-        guard depth <= Self.maximalDepth else { throw problem(event, "nested deeper than \(Self.maximalDepth)") }
-        if let anchor = event.anchor { problems.append(problem(event, "anchors such as &\(anchor) are not supported")) }
-        if let tag = event.tag { problems.append(problem(event, "tags such as \(tag) are not supported")) }
+        guard nodes <= Self.maximalNodes else { throw problem(place, "more than \(Self.maximalNodes) values") }
+        guard depth <= Self.maximalDepth else { throw problem(place, "nested deeper than \(Self.maximalDepth)") }
         let value: Setting.Content
-        switch event.kind {
-        case .listStart: value = .list(try readList(&events, depth: depth))
-        case .mapStart: value = .map(try readMap(&events, depth: depth))
-        case .scalar(let text, let isPlain):
-            if text.utf8.contains(0) { problems.append(problem(event, "a NUL character cannot be part of a value")) }
-            value = isPlain && Self.nulls.contains(text) ? .null : .scalar(text)
-        case .alias(let name):
-            problems.append(problem(event, "aliases such as *\(name) are not supported"))
+        switch events.event.type {
+        case YAML_SEQUENCE_START_EVENT:
+            refuse(data.sequence_start.anchor, data.sequence_start.tag, place)
+            value = .list(try readList(&events, depth: depth))
+        case YAML_MAPPING_START_EVENT:
+            refuse(data.mapping_start.anchor, data.mapping_start.tag, place)
+            value = .map(try readMap(&events, depth: depth))
+        case YAML_SCALAR_EVENT:
+            let scalar = data.scalar
+            refuse(scalar.anchor, scalar.tag, place)
+            let text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
+            if text.utf8.contains(0) { problems.append(problem(place, "a NUL character cannot be part of a value")) }
+            value = scalar.style == YAML_PLAIN_SCALAR_STYLE && Self.nulls.contains(text) ? .null : .scalar(text)
+        case YAML_ALIAS_EVENT:
+            problems.append(problem(place, "aliases such as *\(String(cString: data.alias.anchor)) are not supported"))
             value = .null
-        case .end, .documentStart, .documentEnd, .streamStart, .streamEnd:
-            throw problem(event, "a value is missing")
+        default: throw problem(place, "a value is missing")
         }
-        return Setting(place: event.place, value: value)
+        return Setting(place: place, value: value)
+    }
+
+    private mutating func refuse(
+        _ anchor: UnsafePointer<yaml_char_t>?, _ tag: UnsafePointer<yaml_char_t>?, _ place: Place
+    ) {
+        if let anchor {
+            problems.append(problem(place, "anchors such as &\(String(cString: anchor)) are not supported"))
+        }
+        if let tag { problems.append(problem(place, "tags such as \(String(cString: tag)) are not supported")) }
     }
 
     private mutating func readList(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> [Setting] {
         var items: [Setting] = []
-        while true {
-            let event = try events.next()
-            if case .end = event.kind { return items }
-            items.append(try read(event, &events, depth: depth + 1))
-        }
+        while try events.next() != YAML_SEQUENCE_END_EVENT { items.append(try read(&events, depth: depth + 1)) }
+        return items
     }
 
     private mutating func readMap(_ events: inout YAMLEvents, depth: Int) throws(SettingProblem) -> [Setting.Member] {
         var members: [Setting.Member] = []
         var places: [String: Place] = [:]
-        while true {
-            let event = try events.next()
-            if case .end = event.kind { return members }
-            let key = try read(event, &events, depth: depth + 1)
-            let value = try read(try events.next(), &events, depth: depth + 1)
+        while try events.next() != YAML_MAPPING_END_EVENT {
+            let key = try read(&events, depth: depth + 1)
+            _ = try events.next()
+            let value = try read(&events, depth: depth + 1)
             guard case .scalar(let name) = key.value else {
-                problems.append(problem(event, "a key has to be a plain text"))
+                problems.append(problem(key.place, "a key has to be a plain text"))
                 continue
             }
             if let first = places.updateValue(key.place, forKey: name) {
-                problems.append(problem(event, "\"\(name)\" is here twice; the first one is at \(first)"))
+                problems.append(problem(key.place, "\"\(name)\" is here twice; the first one is at \(first)"))
             } else {
                 members.append(Setting.Member(key: name, place: key.place, value: value))
             }
         }
+        return members
     }
 
     /// The words of YAML's core schema for nothing.
     private static let nulls: Set<String> = ["", "~", "null", "Null", "NULL"]
 
-    private func problem(_ event: YAMLEvent, _ message: String) -> SettingProblem {
-        SettingProblem(place: event.place, path: "", message: message)
+    private func problem(_ place: Place, _ message: String) -> SettingProblem {
+        SettingProblem(place: place, path: "", message: message)
     }
 }

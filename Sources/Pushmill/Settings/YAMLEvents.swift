@@ -1,8 +1,10 @@
 import CPushmillYAML
 import PushmillStages
 
-/// The events of a YAML document, one by one. Owns libyaml's parser and the bytes that it reads.
+/// The events of a YAML document, one by one. Owns libyaml's parser, its event, and the bytes that it reads.
 struct YAMLEvents: ~Copyable {
+    /// The one that came last.
+    private(set) var event = yaml_event_t()
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let file: String
@@ -23,44 +25,21 @@ struct YAMLEvents: ~Copyable {
     }
 
     deinit {
+        var event = event
+        yaml_event_delete(&event)
         yaml_parser_delete(parser)
         parser.deallocate()
         bytes.deallocate()
     }
 
-    mutating func next() throws(SettingProblem) -> YAMLEvent {
-        var event = yaml_event_t()
+    mutating func next() throws(SettingProblem) -> yaml_event_type_t {
+        yaml_event_delete(&event)
         guard yaml_parser_parse(parser, &event) == 1 else { throw problem }
-        defer { yaml_event_delete(&event) }
-        let (kind, anchor, tag) = Self.content(of: event)
-        return YAMLEvent(kind: kind, anchor: anchor, tag: tag, place: place(event.start_mark))
+        return event.type
     }
 
-    private static func content(of event: yaml_event_t) -> (YAMLEvent.Kind, anchor: String?, tag: String?) {
-        switch event.type {
-        case YAML_SCALAR_EVENT:
-            let scalar = event.data.scalar
-            let bytes = UnsafeBufferPointer(start: scalar.value, count: scalar.length)
-            let value = String(decoding: bytes, as: UTF8.self)
-            let isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
-            return (.scalar(value, isPlain: isPlain), text(scalar.anchor), text(scalar.tag))
-        case YAML_SEQUENCE_START_EVENT:
-            return (.listStart, text(event.data.sequence_start.anchor), text(event.data.sequence_start.tag))
-        case YAML_MAPPING_START_EVENT:
-            return (.mapStart, text(event.data.mapping_start.anchor), text(event.data.mapping_start.tag))
-        case YAML_ALIAS_EVENT:
-            return (.alias(text(event.data.alias.anchor) ?? ""), nil, nil)
-        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: return (.end, nil, nil)
-        case YAML_DOCUMENT_START_EVENT: return (.documentStart, nil, nil)
-        case YAML_DOCUMENT_END_EVENT: return (.documentEnd, nil, nil)
-        case YAML_STREAM_START_EVENT: return (.streamStart, nil, nil)
-        default: return (.streamEnd, nil, nil)
-        }
-    }
-
-    private static func text(_ string: UnsafeMutablePointer<yaml_char_t>?) -> String? {
-        string.map { String(cString: $0) }
-    }
+    /// Where the event starts.
+    var place: Place { place(event.start_mark) }
 
     private func place(_ mark: yaml_mark_t) -> Place {
         .file(file, line: Int(clamping: mark.line) + 1, column: Int(clamping: mark.column) + 1)
@@ -88,25 +67,4 @@ struct YAMLEvents: ~Copyable {
         let column = before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1
         return .file(file, line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: column)
     }
-}
-
-/// One step through a YAML document, with the spot where it starts.
-struct YAMLEvent {
-    enum Kind {
-        case scalar(String, isPlain: Bool)
-        case listStart
-        case mapStart
-        /// Of the innermost list or map.
-        case end
-        case alias(String)
-        case documentStart
-        case documentEnd
-        case streamStart
-        case streamEnd
-    }
-
-    let kind: Kind
-    let anchor: String?
-    let tag: String?
-    let place: Place
 }
