@@ -34,7 +34,7 @@ extension StageTest {
         let (clock, log) = (ManualTime(), TestLog())
         let silent = Console(output: { _ in }, error: { _ in })
         let candidate = try await configuration.candidate(
-            silent, counts: nil, time: .manual(clock), media: RecordedMedia(), contacts: TestContacts(contacts),
+            silent, counts: nil, time: .manual(clock), recorded: RecordedOutputs(), contacts: TestContacts(contacts),
             log: log.add)
         self.init(candidate, configuration.delivery.deadline, clock, badges, log, folder)
     }

@@ -11,7 +11,7 @@ extension Configuration {
     /// `contacts`, where that is given, unless they are a file's. `log` gets what stages say of single messages.
     package func candidate(
         _ console: Console, explanation: Explanation? = nil, counts: BadgeCounts?, time: TimeSource = .system,
-        lateness: LateStages? = nil, media: RecordedMedia? = nil, contacts book: (any ContactBook)? = nil,
+        lateness: LateStages? = nil, recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil,
         log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _, _ in }
@@ -23,7 +23,7 @@ extension Configuration {
                 if let book, !source.isFile { return book }
                 return try contacts.open(source)
             },
-            media: { settings, log in try media?.open(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
+            media: { settings, log in try recorded?.media(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
         let links = try await links(resources) { lateness?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))
         var settings = Chain.Settings(delivery)
@@ -31,7 +31,7 @@ extension Configuration {
         let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: topics.output, deadLetterTopic: topics.deadLetter, counts: counts,
-            lateness: lateness, media: media)
+            lateness: lateness, recorded: recorded ?? RecordedOutputs())
     }
 }
 

@@ -62,7 +62,7 @@ struct ReplayCommand {
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
         let candidate = try await configuration.candidate(
             console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
-            lateness: deadlines == .recorded ? LateStages() : nil, media: RecordedMedia(), log: { _, _, _, _ in })
+            lateness: deadlines == .recorded ? LateStages() : nil, recorded: RecordedOutputs(), log: { _, _, _, _ in })
         let source = try place(invocation.required(.input)).open(isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)

@@ -23,7 +23,6 @@ final class ReplayLane: Sendable {
     }
 
     private let rehearsal: Rehearsal
-    private let starting = StartingCounts()
     private let candidate: Candidate
     private let comparison: RecordComparison
     private let filter: RecordFilter
@@ -34,7 +33,7 @@ final class ReplayLane: Sendable {
         self.comparison = comparison
         self.filter = filter
         self.keepsLines = keepsLines
-        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts(start: starting.start))
+        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts(start: candidate.recorded.count))
     }
 
     @concurrent func run(_ items: [Item]) async throws(ReplayError) -> [Replayed] {
@@ -50,12 +49,11 @@ final class ReplayLane: Sendable {
     }
 
     private func run(_ item: Item, on rehearsal: isolated Rehearsal) async throws(ReplayError) -> Replayed {
-        starting.expect(item.baseline)
-        candidate.media?.expect(item.baseline, for: item.input)
+        candidate.recorded.expect(item.baseline, for: item.input)
         let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
         let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
         candidate.lateness?.forget(item.input)
-        candidate.media?.forget(item.input)
+        candidate.recorded.expect(nil, for: item.input)
         var outcome = result.verdict.outcome
         var output = candidate.output(of: result)
         if isLate, outcome == .modified {
@@ -116,19 +114,19 @@ package struct Candidate: Sendable {
     package let counts: BadgeCounts?
     /// Has wrapped the stages of the chain, so that those late in the baseline are late again; nil for no deadlines.
     package let lateness: LateStages?
-    /// What media the baseline tells of, where that is all there is.
-    package let media: RecordedMedia?
+    /// Where media and counts that the baseline tells of are found.
+    package let recorded: RecordedOutputs
 
     package init(
         chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?, lateness: LateStages? = nil,
-        media: RecordedMedia? = nil
+        recorded: RecordedOutputs = RecordedOutputs()
     ) {
         self.chain = chain
         self.outputTopic = outputTopic
         self.deadLetterTopic = deadLetterTopic
         self.counts = counts
         self.lateness = lateness
-        self.media = media
+        self.recorded = recorded
     }
 
     /// What is published for a record, nil for nothing.

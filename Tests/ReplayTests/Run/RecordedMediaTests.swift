@@ -8,16 +8,16 @@ import Testing
 struct RecordedMediaTests {
     private let name = String(repeating: "0123456789abcdef", count: 4) + ".png"
 
-    private func scene(base: String = "https://m/", note: String = "📷", recorded: RecordedMedia?) -> Scene {
+    private func scene(base: String = "https://m/", note: String = "📷", recorded: RecordedOutputs?) -> Scene {
         var members = MediaMembers(url: JSONPointer(member: "media-url"))
         members.type = JSONPointer(member: "type")
         members.size = JSONPointer(member: "size")
         var options = AttachmentStage.Options(members, publicBase: base)
         options.note = note
-        let source: any MediaSource = recorded?.open(MediaSettings(members, folder: "", hosts: [])) ?? Listed(name)
+        let source: any MediaSource = recorded?.media(MediaSettings(members, folder: "", hosts: [])) ?? Listed(name)
         var scene = Scene()
         scene.more = [AttachmentStage(options, source: source, texts: SharedTexts())]
-        scene.media = recorded
+        if let recorded { scene.recorded = recorded }
         return scene
     }
 
@@ -48,7 +48,7 @@ struct RecordedMediaTests {
         let golden = try await scene(recorded: nil).outputs(events)
         #expect(golden[0].payloadText.contains("https://m/\(name)\",\"type\":\"image/png\",\"size\":7"))
         #expect(golden[1].payloadText.contains("Hi 📷"))
-        let found = try await scene(recorded: RecordedMedia()).replay(events, against: golden)
+        let found = try await scene(recorded: RecordedOutputs()).replay(events, against: golden)
         #expect(found.summary.isSame)
         #expect(found.summary.records == 5)
     }
@@ -62,20 +62,20 @@ struct RecordedMediaTests {
         let golden = try await scene(recorded: nil).outputs([event])
         #expect(golden.map { $0.text("pushmill-outcome") } == ["original"])
         #expect(golden[0].text("pushmill-stages")?.hasSuffix("attachment=ok") == true)
-        #expect(try await scene(recorded: RecordedMedia()).replay([event], against: golden).summary.isSame)
+        #expect(try await scene(recorded: RecordedOutputs()).replay([event], against: golden).summary.isSame)
     }
 
     @Test("Another base and another note show where media was, and where there was none")
     func changed() async throws {
         let golden = try await scene(recorded: nil).outputs(events)
-        let found = try await scene(base: "https://n/", note: "[photo]", recorded: RecordedMedia()).replay(
+        let found = try await scene(base: "https://n/", note: "[photo]", recorded: RecordedOutputs()).replay(
             events, against: golden)
         #expect(found.fields == ["/aps/alert 2", "/media-url 2"])
     }
 
     @Test("What no baseline tells of stays as it came")
     func unrecorded() async throws {
-        let outputs = try await scene(recorded: RecordedMedia()).outputs(events)
+        let outputs = try await scene(recorded: RecordedOutputs()).outputs(events)
         #expect(outputs.map(\.payloadText) == events.map(\.payloadText))
         #expect(outputs.allSatisfy { $0.text("pushmill-stages")?.hasSuffix("attachment=unfetched") == true })
     }

@@ -28,7 +28,7 @@ struct Scene {
     var publishesExpired = true
     var counts: BadgeCounts?
     var lateness: LateStages?
-    var media: RecordedMedia?
+    var recorded = RecordedOutputs()
 
     /// Each of so many recipients gets greetings, numbers of messages, and what cannot be a notification.
     static func events(_ count: Int, recipients: Int = 7) -> [RecordEnvelope] {
@@ -54,7 +54,7 @@ struct Scene {
             stages.map { ChainLink(lateness?.wrap($0) ?? $0) }, settings: settings, time: .manual(ManualTime()))
         return Candidate(
             chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, lateness: lateness,
-            media: media)
+            recorded: recorded)
     }
 
     /// The outputs, as a golden capture has them.

@@ -2,33 +2,54 @@ import PushmillPayload
 package import PushmillStages
 import Synchronization
 
-/// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.
-package final class RecordedMedia: Sendable {
-    private let outputs = Mutex<[String: [UInt8]]>([:])
+/// What the baseline has of the records that run now, by the places of their inputs.
+package final class RecordedOutputs: Sendable {
+    private let lines = Mutex<[String: [UInt8]]>([:])
 
     package init() {}
 
-    package func open(_ settings: MediaSettings) -> any MediaSource {
-        RecordedMediaSource(recorded: self, members: settings.members)
-    }
-
-    /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`.
-    func expect(_ line: [UInt8]?, for input: RecordEnvelope) { outputs.withLock { $0[input.place] = line } }
-
-    func forget(_ input: RecordEnvelope) { expect(nil, for: input) }
+    /// Before the record is run, in the form of `BaselineLine`; nil afterwards.
+    func expect(_ line: [UInt8]?, for input: RecordEnvelope) { lines.withLock { $0[input.place] = line } }
 
     fileprivate func output(of source: Source) -> RecordEnvelope? {
-        outputs.withLock { $0["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
+        lines.withLock { $0["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
     }
+
+    package func media(_ settings: MediaSettings) -> any MediaSource {
+        RecordedMedia(recorded: self, members: settings.members)
+    }
+
+    /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
+    /// less what the record adds.
+    func count(before record: InputRecord) -> Int32 {
+        guard let shown = output(of: record.source)?.payload.flatMap({ $0.withUnsafeBytes(Self.badge) }),
+            let added = record.value.flatMap(Self.badge), added > 0, shown >= added
+        else { return 0 }
+        return Int32(clamping: shown - added)
+    }
+
+    /// Of a payload, or of a CloudEvent around one.
+    private static func badge(_ json: UnsafeRawBufferPointer) -> Int? {
+        var document = JSONDocument()
+        guard (try? document.read(json)) != nil else { return nil }
+        for place in [payload, event] {
+            if let place, let node = document.node(at: place) { return document.integer(of: node) }
+        }
+        return nil
+    }
+
+    private static let payload = JSONPointer("/aps/badge")
+    private static let event = JSONPointer("/data/aps/badge")
 }
 
-private final class RecordedMediaSource: MediaSource {
-    private let recorded: RecordedMedia
+/// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.
+private final class RecordedMedia: MediaSource {
+    private let recorded: RecordedOutputs
     private let members: MediaMembers
     /// For media that was attached to what did not leave then: nobody knows which it was. It takes no less room.
     private let standIn: Media
 
-    init(recorded: RecordedMedia, members: MediaMembers) {
+    init(recorded: RecordedOutputs, members: MediaMembers) {
         self.recorded = recorded
         self.members = members
         let types = MediaType.allCases.map { type in
