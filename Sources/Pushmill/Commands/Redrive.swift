@@ -45,28 +45,20 @@ extension Command {
     private static func redrive(_ invocation: Invocation) throws(ProgramError) -> Redrive {
         if invocation.flag(.dryRun), invocation.flag(.send) { throw .usage("--dry-run and --send exclude each other") }
         var redrive = Redrive()
-        let reasons = DeadLetterReason.allCases.map { "\($0.name)" }
-        for reason in invocation.texts(.reason) where !reasons.contains(reason) {
-            throw .usage("\(Option.reason.label): no reason '\(reason)'" + Spelling.question(reason, reasons))
-        }
-        redrive.reasons = Set(invocation.texts(.reason))
+        let reason = SettingFormat.choice(DeadLetterReason.allCases.map { "\($0.name)" }, name: \.self)
+        let time = SettingFormat(
+            expected: "a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
+            { PointInTime($0, now: WallClock.system.now() / 1_000_000)?.milliseconds }, render: { "\($0)" })
+        redrive.reasons = Set(try invocation.values(.reason, reason))
         redrive.keys = Set(invocation.texts(.letterKey))
-        redrive.since = try time(.since, invocation) ?? redrive.since
-        redrive.until = try time(.until, invocation) ?? redrive.until
+        redrive.since = try invocation.value(.since, time) ?? redrive.since
+        redrive.until = try invocation.value(.until, time) ?? redrive.until
         guard redrive.since <= redrive.until else { throw .usage("--since is later than --until") }
         let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
         redrive.maximalAttempts = attempts.map { Int64($0) } ?? redrive.maximalAttempts
         redrive.isDry =
             !invocation.flag(.send) && (invocation.flag(.dryRun) || invocation.surroundings.console.isTerminal)
         return redrive
-    }
-
-    private static func time(_ option: Option, _ invocation: Invocation) throws(ProgramError) -> Int64? {
-        guard let text = invocation.text(option) else { return nil }
-        if let time = PointInTime(text, now: WallClock.system.now() / 1_000_000) { return time.milliseconds }
-        throw .usage(
-            "\(option.label): expected a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h; found '\(text)'"
-        )
     }
 
     private static func line(_ letter: DeadLetter, _ fate: Redrive.Fate) -> String {

@@ -7,23 +7,13 @@ extension Invocation {
     /// The part of a topic that is meant.
     func range(of topic: String) throws(ProgramError) -> TopicRange {
         var range = TopicRange(topic: topic)
-        range.partitions = try texts(.partition).map { text throws(ProgramError) in
-            guard let number = Int32(text), number >= 0 else {
-                throw .usage("\(Option.partition.label): expected a partition's number, found '\(text)'")
-            }
-            return number
-        }
-        range.from = try bound(.from)
-        range.to = try bound(.to)
+        range.partitions = try values(.partition, .integer(0...Int(Int32.max))).map { Int32($0) }
+        let bound = SettingFormat(
+            expected: "an offset, a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
+            { TopicRange.Bound($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
+        range.from = try value(.from, bound)
+        range.to = try value(.to, bound)
         return range
-    }
-
-    private func bound(_ option: Option) throws(ProgramError) -> TopicRange.Bound? {
-        guard let text = text(option) else { return nil }
-        if let bound = TopicRange.Bound(text, now: WallClock.system.now() / 1_000_000) { return bound }
-        throw .usage(
-            "\(option.label): expected an offset, a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h; "
-                + "found '\(text)'")
     }
 }
 

@@ -20,17 +20,10 @@ struct ReplayCommand {
         settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
         settings.filter.keys = Set(invocation.texts(.onlyKey))
         settings.filter.categories = Set(invocation.texts(.onlyCategory))
-        settings.filter.outcomes = Set(try invocation.texts(.onlyOutcome).map(Self.outcome))
+        let outcome = SettingFormat.choice(Outcome.allCases.map { "\($0.name)" }, name: \.self)
+        settings.filter.outcomes = Set(try invocation.values(.onlyOutcome, outcome))
         self.settings = settings
         try check()
-    }
-
-    private static func outcome(_ text: String) throws(ProgramError) -> String {
-        let names = Outcome.allCases.map { "\($0.name)" }
-        guard names.contains(text) else {
-            throw .usage("\(Option.onlyOutcome.label): no outcome '\(text)'" + Spelling.question(text, names))
-        }
-        return text
     }
 
     private static func field(_ text: String) throws(ProgramError) -> String {
