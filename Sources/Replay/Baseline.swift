@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillStores
@@ -57,21 +58,16 @@ package final class Baseline {
 
 /// The offsets that the input has spanned so far.
 struct InputRanges {
-    private struct Partition: Hashable {
-        let topic: String
-        let number: Int32
-    }
-
-    private var ranges: [Partition: ClosedRange<Int64>] = [:]
+    private var ranges: [TopicPartition: ClosedRange<Int64>] = [:]
 
     mutating func add(_ record: RecordEnvelope) {
-        let partition = Partition(topic: record.topic, number: record.partition)
+        let partition = TopicPartition(record.topic, record.partition)
         let known = ranges[partition] ?? record.offset...record.offset
         ranges[partition] = min(known.lowerBound, record.offset)...max(known.upperBound, record.offset)
     }
 
     func contains(_ place: OutputPlace) -> Bool {
-        ranges[Partition(topic: place.topic, number: place.partition)]?.contains(place.offset) ?? false
+        ranges[TopicPartition(place.topic, place.partition)]?.contains(place.offset) ?? false
     }
 }
 
