@@ -20,13 +20,8 @@ extension EngineSettings {
         if let embedded { (consumer["bootstrap.servers"], producer["bootstrap.servers"]) = (embedded, embedded) }
         let delivery = configuration.delivery
         cores = delivery.cores ?? Processors.usable
-        shard.isTransactional = delivery.guarantee == .exactlyOnce
-        shard.ordering = delivery.ordering
-        shard.maxInFlight = delivery.maximalInFlight
-        shard.maxInFlightBytes = delivery.maximalInFlightBytes
-        shard.checkpointInterval = delivery.checkpointInterval
-        shard.drain = delivery.drain
-        shard.shutdownGrace = delivery.shutdownGrace
+        shard = delivery.shard
+        shard.input = input
         shard.reset =
             switch consumer["auto.offset.reset"] {
             case "earliest", "smallest", "beginning": .earliest

@@ -105,7 +105,7 @@ extension Configuration {
     /// What keeps a stage of that name, which counts, from counting.
     func countingProblems(of stage: String) -> [(path: [String], message: String)] {
         var problems: [(path: [String], message: String)] = []
-        if delivery.ordering == .none {
+        if delivery.shard.ordering == .none {
             problems.append(
                 (
                     ["delivery", "ordering"],
@@ -125,7 +125,8 @@ extension Configuration {
     /// Brokers abort a transaction that lasts longer than its time-out, and fence its producer.
     private func checkTransactions(_ settings: inout SettingReader) {
         let limit = kafka.transactionTimeout
-        guard delivery.guarantee == .exactlyOnce, delivery.checkpointInterval > .milliseconds(limit / 2) else { return }
+        let shard = delivery.shard
+        guard shard.isTransactional, shard.checkpointInterval > .milliseconds(limit / 2) else { return }
         settings.report(
             at: ["delivery", "checkpoint-interval"],
             "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")

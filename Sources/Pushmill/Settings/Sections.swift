@@ -16,29 +16,30 @@ package struct DeliverySettings: Sendable {
     package enum Expired: String, CaseIterable, Sendable { case publish, drop }
 
     package let guarantee: Guarantee
-    package let ordering: ShardSettings.Ordering
     package let deadline: Duration
     package let expired: Expired
-    package let maximalInFlight: Int
-    package let maximalInFlightBytes: Int
-    package let checkpointInterval: Duration
-    package let drain: Duration
-    package let shutdownGrace: Duration
+    /// Of all shards together; they have no input yet.
+    package let shard: ShardSettings
     /// Nil for as many as this process may use.
     package let cores: Int?
 
     init(from settings: inout SettingReader) {
         guarantee = settings.value("guarantee", .choice(Guarantee.self), default: .atLeastOnce)
-        ordering = settings.value("ordering", .choice(ShardSettings.Ordering.self), default: .key)
+        var shard = ShardSettings(input: [])
+        shard.isTransactional = guarantee == .exactlyOnce
+        shard.ordering = settings.value("ordering", .choice(ShardSettings.Ordering.self), default: shard.ordering)
         deadline = settings.value("deadline", .duration(.milliseconds(1) ... .seconds(3600)), default: .seconds(30))
         expired = settings.value("expired", .choice(Expired.self), default: .publish)
-        maximalInFlight = settings.value("max-in-flight", .integer(1...10_000_000), default: 10_000)
-        maximalInFlightBytes = settings.value("max-in-flight-bytes", .byteSize(1 << 20...64 << 30), default: 64 << 20)
-        checkpointInterval = settings.value(
+        shard.maxInFlight = settings.value("max-in-flight", .integer(1...10_000_000), default: shard.maxInFlight)
+        shard.maxInFlightBytes = settings.value(
+            "max-in-flight-bytes", .byteSize(1 << 20...64 << 30), default: shard.maxInFlightBytes)
+        shard.checkpointInterval = settings.value(
             "checkpoint-interval", .duration(.milliseconds(1) ... .seconds(60)),
-            default: guarantee == .exactlyOnce ? .milliseconds(100) : .milliseconds(20))
-        drain = settings.value("drain", .duration(.zero ... .seconds(300)), default: .seconds(5))
-        shutdownGrace = settings.value("shutdown-grace", .duration(.zero ... .seconds(3600)), default: .seconds(25))
+            default: shard.isTransactional ? .milliseconds(100) : shard.checkpointInterval)
+        shard.drain = settings.value("drain", .duration(.zero ... .seconds(300)), default: shard.drain)
+        shard.shutdownGrace = settings.value(
+            "shutdown-grace", .duration(.zero ... .seconds(3600)), default: shard.shutdownGrace)
+        self.shard = shard
         cores = settings.value("cores", .cores, default: nil)
         settings.renamed("lanes", to: "cores")
     }

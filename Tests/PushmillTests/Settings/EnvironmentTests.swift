@@ -1,3 +1,4 @@
+import PushmillEngine
 import PushmillKafka
 import PushmillPayload
 import PushmillTestSupport
@@ -25,7 +26,7 @@ struct EnvironmentTests {
         #expect(configuration.kafka.consumer["group.instance.id"] == "pod-1")
         #expect(configuration.kafka.common["consumer.group.instance.id"] == nil)
         #expect(configuration.state.file == "/etc/pushmill/s.sqlite")
-        #expect(configuration.delivery.checkpointInterval == .seconds(1))
+        #expect(configuration.delivery.shard.checkpointInterval == .seconds(1))
         #expect(configuration.topics.input == ["x", "y"])
         #expect(configuration.stages.first?.condition.categories == ["A"])
         let shown = YAMLText.render(configuration.effective)
