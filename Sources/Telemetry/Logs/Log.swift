@@ -35,15 +35,7 @@ public final class Log: Sendable {
         if isEnabled(.info) { write(.info, message, fields()) }
     }
 
-    public func debug(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
-        if isEnabled(.debug) { write(.debug, message, fields()) }
-    }
-
-    public func trace(_ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
-        if isEnabled(.trace) { write(.trace, message, fields()) }
-    }
-
-    /// For a level that is known only while running.
+    /// For the other levels, and one that is known only while running.
     public func log(_ level: LogLevel, _ message: StaticString, _ fields: @autoclosure () -> [LogField] = []) {
         if isEnabled(level) { write(level, message, fields()) }
     }

@@ -32,7 +32,7 @@ import Testing
         let path = String(repeating: "x", count: 1_000)
         // A stream is refused for as long as the deaf one has the only place.
         while try test.ask("GET /logs?limit=0").hasPrefix("HTTP/1.1 503 ") {
-            for _ in 0..<1_000 { test.log.debug("Filling", [.path(path)]) }
+            for _ in 0..<1_000 { test.log.log(.debug, "Filling", [.path(path)]) }
         }
         #expect(try test.ask("GET /healthz").contains(" 200 OK"))
     }
@@ -54,7 +54,7 @@ import Testing
         }
         var answer = ""
         while !answer.contains(" 200 OK") {
-            test.log.debug("Notices who has left")
+            test.log.log(.debug, "Notices who has left")
             answer = try test.ask("GET /logs?limit=0")
         }
     }
@@ -67,7 +67,7 @@ import Testing
         for follower in followers { follower.send(follow) }
         for follower in followers[..<30] { _ = follower.read(through: "First") }
         for number in 0..<1_000 {
-            test.log.debug("Many", [.count(number)])
+            test.log.log(.debug, "Many", [.count(number)])
             if number.isMultiple(of: 50) {
                 #expect(try test.ask("GET /metrics").contains("test_total"))
             }

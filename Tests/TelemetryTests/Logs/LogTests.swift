@@ -27,8 +27,8 @@ import Testing
         log.error("Error", field(.error))
         log.warning("Warning", field(.warning))
         log.info("Info", field(.info))
-        log.debug("Debug", field(.debug))
-        log.trace("Trace", field(.trace))
+        log.log(.debug, "Debug", field(.debug))
+        log.log(.trace, "Trace", field(.trace))
         let expected = LogLevel.allCases.filter { $0 >= threshold }
         #expect(built.withLock { $0 } == expected)
         #expect(LogLevel.allCases.filter { log.counts.lines($0) == 1 } == expected)
@@ -67,8 +67,8 @@ import Testing
     @Test("What debug and trace were switched on for is not held back")
     func noLimitBelowInfo() {
         let log = Log(level: .trace, clock: time.clock)
-        for _ in 0..<100 { log.debug("Debug") }
-        for _ in 0..<100 { log.trace("Trace") }
+        for _ in 0..<100 { log.log(.debug, "Debug") }
+        for _ in 0..<100 { log.log(.trace, "Trace") }
         #expect(log.jsonLines.count == 200)
         #expect(log.counts.heldBack == 0)
     }

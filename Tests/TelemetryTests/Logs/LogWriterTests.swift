@@ -34,7 +34,7 @@ import Testing
         let pipe = try Pipe()
         pipe.fill()
         let writer = try LogWriter(log, output: pipe.writing)
-        for number in 0..<1_000 { log.debug("Line", [.count(number)]) }
+        for number in 0..<1_000 { log.log(.debug, "Line", [.count(number)]) }
         #expect(log.counts.lines(.debug) == 1_000)
         var lines: [String] = []
         while lines.last?.hasSuffix(#""count":999}"#) != true { lines += pipe.lines(1) }
@@ -88,7 +88,9 @@ import Testing
         await withTaskGroup { group in
             for shard in 0..<8 {
                 group.addTask {
-                    for _ in 0..<100 { log.debug("Whole", [.shard(shard), .path(String(repeating: "x", count: 900))]) }
+                    for _ in 0..<100 {
+                        log.log(.debug, "Whole", [.shard(shard), .path(String(repeating: "x", count: 900))])
+                    }
                 }
             }
         }
