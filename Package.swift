@@ -72,7 +72,8 @@ let package = Package(
 
         // Sample events, what a service for them has to know, and what came of them.
         library(
-            "PushmillDemo", in: "Demo", ["PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillKafka"],
+            "PushmillDemo", in: "Demo",
+            ["PushmillReplay", "PushmillStages", "PushmillCiphers", "PushmillPayload", "PushmillKafka"],
             embedding: ["keys.jwks.json", "contacts.jsonl", "Localizable.xcstrings"]),
         // What `pushmill bench` measures.
         library(

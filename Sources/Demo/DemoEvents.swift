@@ -1,5 +1,7 @@
 import PushmillCiphers
 import PushmillKafka
+import PushmillPayload
+import PushmillReplay
 import PushmillStages
 
 /// Events such as an app's backend would send, to people of several languages.
@@ -154,9 +156,8 @@ final class DemoFeed {
     func poll() { producer.poll(milliseconds: 0, into: &reports) }
 
     /// The event that the record came from; nil if it is not of this run.
-    func take(_ record: Record) -> (event: DemoEvents.Event, sent: ContinuousClock.Instant)? {
-        guard let identifier = record.headers?.last("apns-id") else { return nil }
-        return waiting.removeValue(forKey: String(decoding: identifier, as: UTF8.self))
+    func take(_ record: RecordEnvelope) -> (event: DemoEvents.Event, sent: ContinuousClock.Instant)? {
+        record.text("apns-id").flatMap { waiting.removeValue(forKey: $0) }
     }
 
     /// False where there is no room.

@@ -37,7 +37,6 @@ package struct DemoPlan: Sendable {
             }
             feed.poll()
             for record in results.poll() {
-                defer { record.destroy() }
                 guard let (event, sent) = feed.take(record) else { continue }
                 lastArrival = clock.now
                 let result = DemoResult(event, record)

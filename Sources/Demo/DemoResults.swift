@@ -1,36 +1,27 @@
 import FoundationEssentials
 import PushmillKafka
 package import PushmillPayload
+import PushmillReplay
 package import PushmillStages
 import Synchronization
 
 /// Reads what comes out from now on: notifications and dead letters.
-final class DemoResults {
-    private static let patience: Int32 = 10_000
-
-    private let reader: PartitionReader
-    private var batch = RecordBatch(capacity: 500)
+struct DemoResults {
+    private let notifications: TopicRecords
+    private let deadLetters: TopicRecords
 
     init(servers: String) throws {
         let properties = ClientProperties([
             ("bootstrap.servers", servers), ("group.id", "pushmill-demo"), ("fetch.wait.max.ms", "50"),
         ])
-        reader = try PartitionReader(properties, log: { _, _, _ in })
-        var positions: [Position] = []
-        for topic in ["push.notifications", "push.dead-letters"] {
-            for partition in 0..<(try reader.partitionCount(of: topic, milliseconds: Self.patience)) {
-                let place = TopicPartition(topic, Int32(partition))
-                positions.append(
-                    Position(place, offset: try reader.watermarks(of: place, milliseconds: Self.patience).high))
-            }
-        }
-        try reader.read(from: positions)
+        notifications = try TopicRecords(TopicRange(topic: "push.notifications"), properties)
+        deadLetters = try TopicRecords(TopicRange(topic: "push.dead-letters"), properties)
     }
 
-    /// To be destroyed by the caller.
-    func poll() -> [Record] {
-        _ = reader.poll(milliseconds: 20, into: &batch)
-        return batch.records
+    /// Waits a moment for notifications. Nothing comes while brokers are away.
+    func poll() -> [RecordEnvelope] {
+        let some = try? notifications.follow(milliseconds: 20)
+        return (some ?? []) + ((try? deadLetters.follow(milliseconds: 0)) ?? [])
     }
 }
 
@@ -45,14 +36,12 @@ struct DemoResult: Encodable, Sendable {
 }
 
 extension DemoResult {
-    init(_ event: DemoEvents.Event, _ record: Record) {
-        func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
-        let reason = text(record.headers?.last("pushmill.error.reason"))
+    init(_ event: DemoEvents.Event, _ record: RecordEnvelope) {
+        let reason = record.text("pushmill.error.reason")
         self.init(
-            recipient: event.recipient,
-            outcome: reason == nil ? text(record.headers?.last("pushmill-outcome")) ?? "" : "dead-letter",
-            stages: reason ?? text(record.headers?.last("pushmill-stages")) ?? "",
-            before: DemoNotification(event.payload), after: DemoNotification(text(record.value) ?? ""))
+            recipient: event.recipient, outcome: reason == nil ? record.text("pushmill-outcome") ?? "" : "dead-letter",
+            stages: reason ?? record.text("pushmill-stages") ?? "", before: DemoNotification(event.payload),
+            after: DemoNotification(String(decoding: record.payload ?? [], as: UTF8.self)))
     }
 
     var text: String {

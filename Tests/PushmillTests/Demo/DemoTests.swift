@@ -67,6 +67,25 @@ struct DemoTests {
         #expect(feed.waiting.count == 1)
     }
 
+    @Test("Results come again after brokers were away")
+    func back() throws {
+        let cluster = try MockCluster()
+        for topic in ["push.notifications", "push.dead-letters"] { try cluster.createTopic(topic, partitions: 1) }
+        let results = try DemoResults(servers: cluster.bootstrapServers)
+        #expect(results.poll().isEmpty)
+        cluster.setDown()
+        for _ in 0..<10 { #expect(results.poll().isEmpty) }
+        cluster.setUp()
+        let producer = try Producer(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
+        var headers = Headers()
+        let topic = try producer.topic("push.notifications")
+        _ = producer.publish(to: topic, key: nil, value: nil, headers: &headers, timestamp: 0, opaque: 0)
+        var found: [RecordEnvelope] = []
+        while found.isEmpty { found = results.poll() }
+        #expect(found.map(\.topic) == ["push.notifications"])
+    }
+
     @Test("However long it goes on, the summary has the number of events, the slowest, and a median of the latest")
     func summary() {
         var summary = DemoSummary()
