@@ -7,109 +7,126 @@ import Synchronization
 /// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
 /// of those that are followed where it is co-partitioned with the input. Everything but `stop` returns at once.
 package final class ContactFollower: PartitionContacts {
-    private struct Wanted {
-        /// Who needs it: an input partition of that number, of each topic.
-        var users: Set<TopicPartition> = []
-        /// Tells an answer from one to an earlier question.
-        var number: UInt64
-        var isWhole = false
-    }
-
-    private let isCoPartitioned: Bool
-    private let progress: ContactProgress
-    private let requests = ContactRequests()
+    private let demand: ContactDemand
     private let thread: Thread
-    private let wanted = Mutex<(partitions: [Int32: Wanted], last: UInt64)>(([:], 0))
 
     /// `properties` are a consumer's. Nothing else may change these contacts.
     package init(
         _ properties: ClientProperties, topic: String, of cluster: String, isCoPartitioned: Bool = false,
         into state: StateFile, log: Log
     ) throws(TelemetryError) {
-        // With nothing to follow there is nothing to wait for.
-        let progress = ContactProgress(topic: topic, isRestored: isCoPartitioned)
-        let requests = requests
+        let demand = ContactDemand(topic: topic, isCoPartitioned: isCoPartitioned)
         thread = try Thread(named: "contacts") {
             var reading = ContactReading(
-                properties, topic, of: cluster, isCoPartitioned: isCoPartitioned, state, progress, log, requests)
+                properties, topic, of: cluster, isCoPartitioned: isCoPartitioned, state, demand, log)
             reading.serve()
         }
-        self.isCoPartitioned = isCoPartitioned
-        self.progress = progress
+        self.demand = demand
     }
 
-    package func isReady(_ partition: TopicPartition) -> Bool {
-        guard isCoPartitioned else { return progress.isRestored }
-        return wanted.withLock { wanted in
-            if wanted.partitions[partition.partition] != nil {
-                wanted.partitions[partition.partition]?.users.insert(partition)
-                return wanted.partitions[partition.partition]?.isWhole ?? false
-            }
-            wanted.last += 1
-            let number = wanted.last
-            wanted.partitions[partition.partition] = Wanted(users: [partition], number: number)
-            // Within the lock, so that no release that another thread has decided on before comes after it.
-            requests.post(.follow([partition.partition]) { [weak self] in self?.complete($0, number) })
-            return false
-        }
-    }
-
-    private func complete(_ partition: Int32, _ number: UInt64) {
-        wanted.withLock { wanted in
-            if wanted.partitions[partition]?.number == number { wanted.partitions[partition]?.isWhole = true }
-        }
-    }
+    package func isReady(_ partition: TopicPartition) -> Bool { demand.isReady(partition) }
 
     /// What the store has of them stays, and is not found.
-    package func forget(_ partitions: [TopicPartition]) {
-        guard isCoPartitioned else { return }
-        wanted.withLock { wanted in
-            let released = partitions.filter { place in
-                wanted.partitions[place.partition]?.users.remove(place)
-                guard wanted.partitions[place.partition]?.users.isEmpty == true else { return false }
-                wanted.partitions[place.partition] = nil
-                return true
-            }
-            if !released.isEmpty { requests.post(.release(Set(released.map(\.partition)))) }
-        }
-    }
+    package func forget(_ partitions: [TopicPartition]) { demand.forget(partitions) }
 
-    package var reason: (word: String, sentence: String)? { progress.reason }
+    package var reason: (word: String, sentence: String)? { demand.reason }
 
     /// Returns when the thread has ended. Once.
     package func stop() {
-        requests.post(.stop)
+        demand.end()
         thread.join()
     }
 }
 
-/// What the follower's thread is asked for.
-enum ContactRequest: Sendable {
-    case follow(Set<Int32>, @Sendable (Int32) -> Void)
-    case release(Set<Int32>)
-    case stop
-}
+/// Which contacts are needed, and how many of them are there. Any thread asks; the follower's thread takes what it is to
+/// follow, and says what it has.
+final class ContactDemand: Sendable {
+    private struct State {
+        /// Who needs a partition: input partitions of its number, of each topic. Without partitions of their own, nobody.
+        var users: [Int32: Set<TopicPartition>] = [:]
+        /// Of those that are needed, the ones whose contacts are all found.
+        var served: Set<Int32> = []
+        /// All partitions of the topic are.
+        var areAllServed = false
+        var isEnding = false
+        var read = 0
+        var total = 0
+    }
 
-/// Hands requests from any thread to the one that waits for them.
-final class ContactRequests: Sendable {
-    private let asked = Mutex<[ContactRequest]>([])
+    private let topic: String
+    private let isCoPartitioned: Bool
     private let signal = WakeSignal()
+    private let state = Mutex(State())
 
-    func post(_ request: ContactRequest) {
-        asked.withLock { $0.append(request) }
+    init(topic: String, isCoPartitioned: Bool) {
+        self.topic = topic
+        self.isCoPartitioned = isCoPartitioned
+    }
+
+    /// The partition's contacts are needed from now on.
+    func isReady(_ partition: TopicPartition) -> Bool {
+        guard isCoPartitioned else { return isRestored }
+        let number = partition.partition
+        let (isNew, isServed) = state.withLock { state in
+            let isNew = state.users[number] == nil
+            state.users[number, default: []].insert(partition)
+            return (isNew, state.served.contains(number))
+        }
+        if isNew { signal.wake() }
+        return isServed
+    }
+
+    /// Who needs one again later waits until the follower has said once more that it is served: it may be letting go of it.
+    func forget(_ partitions: [TopicPartition]) {
+        state.withLock { state in
+            for partition in partitions {
+                state.users[partition.partition]?.remove(partition)
+                guard state.users[partition.partition]?.isEmpty == true else { continue }
+                state.users[partition.partition] = nil
+                state.served.remove(partition.partition)
+            }
+        }
         signal.wake()
     }
 
-    /// All that there are; waits for the first until that time.
-    func take(until limit: Instant) -> [ContactRequest] {
-        while true {
-            let taken = asked.withLock { asked in
-                defer { asked.removeAll() }
-                return asked
-            }
-            let now = TimeSource.system.now
-            guard taken.isEmpty, now < limit else { return taken }
-            signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
+    func end() {
+        state.withLock { $0.isEnding = true }
+        signal.wake()
+    }
+
+    /// The partitions to follow; nil when the follower is to end. Waits for news until that time.
+    func wanted(until limit: Instant) -> Set<Int32>? {
+        let left = limit.nanoseconds(since: TimeSource.system.now)
+        signal.wait(nanoseconds: Int64(min(left, 60_000_000_000)))
+        return state.withLock { $0.isEnding ? nil : Set($0.users.keys) }
+    }
+
+    /// The contacts of these are found, and go on to be until `wanted` is without them.
+    func serve(_ partitions: Set<Int32>, areAll: Bool) {
+        state.withLock { state in
+            state.served = partitions.intersection(state.users.keys)
+            state.areAllServed = areAll
         }
+    }
+
+    /// At most so many records are to be read, after which others are awaited.
+    func begin(total: Int) { state.withLock { ($0.read, $0.total) = (0, total) } }
+
+    func add(_ count: Int) { state.withLock { $0.read += count } }
+
+    /// What was read, and at most how much it will be: compaction leaves gaps.
+    var records: (read: Int, total: Int) { state.withLock { ($0.read, $0.total) } }
+
+    /// With nothing to follow there is nothing to wait for.
+    var isRestored: Bool {
+        state.withLock { isCoPartitioned ? $0.users.keys.allSatisfy($0.served.contains) : $0.areAllServed }
+    }
+
+    /// Why nobody should ask for contacts yet, or not for all of them.
+    var reason: (word: String, sentence: String)? {
+        if isRestored { return nil }
+        let (read, total) = records
+        let sentence = "contacts are read from the topic \(topic): \(read) of at most \(total) records"
+        return ("contacts-not-restored", sentence)
     }
 }

@@ -25,11 +25,9 @@ struct ContactReading {
     /// Only the partitions that are asked for are followed.
     private let isCoPartitioned: Bool
     private let state: StateFile
-    private let progress: ContactProgress
+    private let demand: ContactDemand
     private let log: Log
-    private let requests: ContactRequests
 
-    private var isEnding = false
     private var followed = FollowedPartitions()
     /// Others are to be read, or from elsewhere.
     private var isChanged = true
@@ -41,7 +39,7 @@ struct ContactReading {
 
     init(
         _ properties: ClientProperties, _ topic: String, of cluster: String, isCoPartitioned: Bool, _ state: StateFile,
-        _ progress: ContactProgress, _ log: Log, _ requests: ContactRequests
+        _ demand: ContactDemand, _ log: Log
     ) {
         var properties = properties
         // Nothing is skipped unnoticed.
@@ -55,14 +53,14 @@ struct ContactReading {
         self.cluster = cluster
         self.isCoPartitioned = isCoPartitioned
         self.state = state
-        self.progress = progress
+        self.demand = demand
         self.log = log
-        self.requests = requests
     }
 
     /// The thread's life: reads what it is asked for, again and again where that fails.
     mutating func serve() {
         while !hasEnded(until: isIdle ? .never : .past) {
+            if isIdle { continue }
             do {
                 try follow()
             } catch {
@@ -87,34 +85,22 @@ struct ContactReading {
         }
     }
 
-    /// Does what was asked for until that time.
+    /// Follows what is wanted from now on. Waits for news until that time.
     private mutating func hasEnded(until limit: Instant) -> Bool {
-        guard !isEnding else { return true }
-        for request in requests.take(until: limit) {
-            switch request {
-            case .follow(let partitions, let whenWhole): follow(partitions, whenWhole)
-            case .release(let partitions): release(partitions)
-            case .stop: isEnding = true
-            }
+        guard let wanted = demand.wanted(until: limit) else { return true }
+        guard isCoPartitioned else { return false }
+        if wanted != followed.all {
+            followed.become(wanted)
+            isChanged = true
         }
-        return isEnding
+        tellServed()
+        return false
     }
 
     /// There is nothing to follow.
     private var isIdle: Bool { isCoPartitioned && followed.isEmpty }
 
-    private mutating func follow(_ partitions: Set<Int32>, _ whenWhole: @escaping @Sendable (Int32) -> Void) {
-        for partition in partitions {
-            if followed.insert(partition) { isChanged = true }
-            followed.wait(for: partition, whenWhole)
-        }
-        if !followed.areServed { progress.awaitMore() }
-    }
-
-    private mutating func release(_ partitions: Set<Int32>) {
-        for partition in partitions where followed.remove(partition) { isChanged = true }
-        if followed.areServed { progress.end() }
-    }
+    private func tellServed() { demand.serve(followed.served, areAll: followed.areServed) }
 
     /// Reads a batch into the store.
     private mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
@@ -155,7 +141,8 @@ struct ContactReading {
         guard others.isEmpty else { throw OtherTopic(partitions: others) }
         try reader.read(from: positions)
         isChanged = false
-        progress.begin(total: Int(total), isRestored: followed.areServed)
+        demand.begin(total: Int(total))
+        tellServed()
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
         nextLook = begin + Self.looksEvery
@@ -201,7 +188,7 @@ struct ContactReading {
                     .reason(refused.what),
                 ])
         }
-        progress.add(records.count)
+        demand.add(records.count)
     }
 
     private mutating func compare(_ position: RecordPosition) throws {
@@ -231,25 +218,24 @@ struct ContactReading {
             try contacts.complete(followed.all)
         }
         try contacts.serve(only: followed.served.union(reached))
-        let waiting = followed.complete(reached)
+        followed.complete(reached)
+        tellServed()
         if followed.areWhole { tellEnd() }
-        for (partition, whenWhole) in waiting { whenWhole(partition) }
     }
 
     private func tellEnd() {
-        progress.end()
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
             "contacts are restored",
-            [.contacts, .topic(topic), .count(progress.records.read), .seconds(Double(took) / 1_000_000_000)])
+            [.contacts, .topic(topic), .count(demand.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
     /// What is due by the clock.
     private mutating func look(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         let now = TimeSource.system.now
-        if !progress.isRestored, now >= nextTelling {
+        if !demand.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
-            let (read, total) = progress.records
+            let (read, total) = demand.records
             log.info("contacts are being read", [.contacts, .topic(topic), .count(read), .total(total)])
         }
         guard now >= nextLook else { return }
