@@ -35,10 +35,11 @@ package struct CountMeasurements: Sendable {
     /// Writes into the folder, which is empty.
     package init(in path: String) throws {
         let folder = try CountFolder(path: path, cluster: "bench", changelog: "badges")
-        secret = folder.secret
+        let empty = Partition(in: folder)
+        secret = empty.counts.secret
         let clock = ContinuousClock()
         let begin = clock.now
-        guard restore(Partition(in: folder)) else { throw DiskFailure() }
+        guard restore(empty) else { throw DiskFailure() }
         restoreSeconds = (clock.now - begin) / .seconds(1)
         let partition = Partition(in: folder)
         guard partition.counts.beginRestore() != nil, measure(partition) else { throw DiskFailure() }

@@ -9,6 +9,7 @@ struct ChangelogRestore {
         let partition: Int32
         /// The changelog's partition, which is the input's.
         let number: Int32
+        let secret: AccountSecret
         /// What the log must still hold, or something newer, if it is the one that was read before.
         var expected: RecordPosition?
         var rows: [(account: AccountHash, state: CountState)] = []
@@ -32,7 +33,6 @@ struct ChangelogRestore {
     /// Partitions that are read at once; the others wait their turn.
     private static let width = 512
 
-    let secret: AccountSecret
     private var waiting: [Int32] = []
     var reading: [Reading] = []
     /// The last look at the changelog has brought something.
@@ -45,10 +45,6 @@ struct ChangelogRestore {
     private var keys: [UInt8] = []
     /// For values that are written.
     var value: [UInt8] = []
-
-    init(secret: AccountSecret) { self.secret = secret }
-
-    func hash(_ name: UnsafeRawBufferPointer) -> AccountHash { secret.hash(name) }
 
     var isIdle: Bool { waiting.isEmpty && reading.isEmpty }
 
@@ -76,10 +72,11 @@ struct ChangelogRestore {
         return Array(waiting[..<count])
     }
 
-    mutating func begin(_ partition: Int32, number: Int32, from last: RecordPosition?) {
+    /// The secret is that of the partition's counts.
+    mutating func begin(_ partition: Int32, number: Int32, _ secret: AccountSecret, from last: RecordPosition?) {
         reading.append(
             Reading(
-                partition: partition, number: number, expected: last, last: last,
+                partition: partition, number: number, secret: secret, expected: last, last: last,
                 next: last?.offset ?? Position.beginning))
         isChanged = true
     }
@@ -150,7 +147,7 @@ struct ChangelogRestore {
                 let start = keys.count
                 keys.append(contentsOf: key)
                 reading[index].keys.append(start..<keys.count)
-                reading[index].rows.append((secret.hash(key), state))
+                reading[index].rows.append((reading[index].secret.hash(key), state))
             }
         } catch .version(let version) {
             reading[index].isNewer = true

@@ -17,6 +17,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     let disk: Disk
+    /// What accounts are hashed with.
+    package let secret: AccountSecret
     /// Bytes of memory. What must stay in memory does so beyond it. May be changed as partitions come and go.
     package var budget: Int
     private let undoes: Bool
@@ -42,6 +44,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
+        secret = disk.secret
         self.budget = budget
         self.undoes = undoes
         highest = disk.highest

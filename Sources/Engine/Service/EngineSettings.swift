@@ -108,8 +108,6 @@ package struct ShardSettings: Sendable {
     package var sessionTimeout = Duration.seconds(45)
     /// Bytes for the accounts in memory.
     package var countBudget = 192 << 20
-    /// What accounts are hashed with; the state folder's own.
-    package var countSecret = AccountSecret(0, 0)
 
     /// In which commits and counts are written.
     package var formatVersion = FormatVersion.current

@@ -44,7 +44,8 @@ extension Shard where Ports: ~Copyable {
 
     /// Says again what is known, and is no event's.
     mutating func addRewrite(_ index: Int32, _ state: CountState, timestamp: Int64, key: [UInt8]) {
-        let account = key.withUnsafeBytes { restore.hash($0) }
+        guard let secret = partitions[index].counts?.secret else { return }
+        let account = key.withUnsafeBytes { secret.hash($0) }
         let now = now
         withChanges(of: index) { queue in
             queue.add(account, state, isRewrite: true, timestamp: timestamp, now: now) { $0.append(contentsOf: key) }

@@ -90,10 +90,11 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func noteAccount(of entry: UInt32) {
-        guard let message = messages[Int(entry)] else { return }
+        guard let message = messages[Int(entry)], let secret = partitions[entries[entry].partition].counts?.secret
+        else { return }
         let account = ports.withAccount(of: message) { name in
             entries.setName(name, of: entry)
-            return restore.hash(name)
+            return secret.hash(name)
         }
         guard let account else { return }
         entries[entry].hasAccount = true

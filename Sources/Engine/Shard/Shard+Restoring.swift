@@ -11,10 +11,11 @@ extension Shard where Ports: ~Copyable {
     mutating func readChangelog() {
         guard !restore.isIdle || restore.isChanged else { return }
         for index in restore.takeTurns() {
+            guard let secret = partitions[index].counts?.secret else { continue }
             let last = partitions[index].counts?.beginRestore()
             let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
             let number = partitions[index].place.partition
-            restore.begin(index, number: isWrong ? number ^ 1 : number, from: isWrong ? nil : last)
+            restore.begin(index, number: isWrong ? number ^ 1 : number, secret, from: isWrong ? nil : last)
         }
         if restore.isChanged {
             let starts = restore.takeStarts()

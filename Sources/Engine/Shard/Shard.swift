@@ -75,7 +75,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     // The group.
     var revocation: Revocation?
-    var restore: ChangelogRestore
+    var restore = ChangelogRestore()
     var ending: Ending
     var lastTurn: Instant
     /// The shard was away for so long that the group may have given its partitions to others: the commit that asks.
@@ -101,7 +101,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         messages = Array(repeating: nil, count: max(1, settings.maxInFlight) + 1)
         checkpoint = Checkpoint(isTransactional: settings.isTransactional, interval: settings.checkpointInterval)
         ending = Ending(grace: settings.shutdownGrace)
-        restore = ChangelogRestore(secret: settings.countSecret)
     }
 
     /// The group has been left, or the grace is over.

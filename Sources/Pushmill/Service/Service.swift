@@ -90,7 +90,6 @@ final class Service: Sendable {
         let counts = try wait.run { [settings, state] () throws(ProgramError) in
             try Self.counts(configuration, settings, state, cluster: cluster)
         }
-        if let counts { settings.shard.countSecret = counts.secret }
         let environment = EngineEnvironment(
             chain: chain, counts: counts, contacts: contacts, metrics: metrics, log: log)
         engine = try explaining("the service cannot start") { [settings] in try ShardThreads(settings, environment) }

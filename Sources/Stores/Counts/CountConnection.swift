@@ -1,6 +1,6 @@
 /// The connection of one owner to a file of counts, and what it says in SQL.
 struct CountConnection: ~Copyable {
-    private static let version = 1
+    private static let version = 2
 
     /// The hash is in the order of its bytes, so that rows sorted by it are next to each other.
     private static let schema = """
@@ -9,10 +9,10 @@ struct CountConnection: ~Copyable {
             WITHOUT ROWID;
         CREATE TABLE meta(
             id INTEGER PRIMARY KEY CHECK(id=1),
-            cluster TEXT NOT NULL, changelog TEXT NOT NULL, source TEXT NOT NULL, secret INTEGER NOT NULL,
-            owner INTEGER NOT NULL,
-            partition INTEGER, offset INTEGER, timestamp INTEGER,
-            highest_count INTEGER, highest_source INTEGER, highest_incarnation INTEGER);
+            identity TEXT NOT NULL, first_secret INTEGER NOT NULL, second_secret INTEGER NOT NULL,
+            owner INTEGER NOT NULL DEFAULT 1, partition INTEGER NOT NULL DEFAULT -1, offset INTEGER NOT NULL DEFAULT -1,
+            timestamp INTEGER NOT NULL DEFAULT -1, highest_count INTEGER NOT NULL DEFAULT 0,
+            highest_source INTEGER NOT NULL DEFAULT -1, highest_incarnation INTEGER NOT NULL DEFAULT -1);
         PRAGMA user_version=\(version)
         """
 
@@ -22,21 +22,24 @@ struct CountConnection: ~Copyable {
     private let note: Statement
     /// Grows with each opening: who opened the file earlier writes nothing any more.
     private let owner: Int64
+    let secret: AccountSecret
     /// As they were when it was opened.
     let position: RecordPosition?
     let highest: CountState?
 
-    /// Throws `damaged` where the file is not of this identity.
+    /// Throws `damaged` where the file is not of this identity. The secret is for one that is made.
     static func open(
-        path: String, identity: CountFile.Identity, cacheKilobytes: Int
+        path: String, identity: String, secret: AccountSecret
     ) throws(StoreError) -> CountConnection {
         let database = try Database.open(path: path)
         // The file is a copy: after a crash of the machine it may lack its last transactions, as long as it is whole.
         try database.execute(
-            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-\(cacheKilobytes); PRAGMA mmap_size=0; "
+            "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA mmap_size=0; "
                 + "PRAGMA journal_size_limit=4194304")
-        let owner = try database.transaction { () throws(StoreError) in try take(database, identity) }
-        let (position, highest) = try read(database)
+        let (owner, secret, position, highest) = try database.transaction { () throws(StoreError) in
+            try take(database, identity, secret)
+            return try read(database)
+        }
         let find = try database.prepare("SELECT count, source, incarnation FROM counts WHERE account=?")
         let put = try database.prepare(
             "INSERT INTO counts VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -45,60 +48,50 @@ struct CountConnection: ~Copyable {
             "UPDATE meta SET partition=?, offset=?, timestamp=?, "
                 + "highest_count=?, highest_source=?, highest_incarnation=? WHERE owner=?")
         return CountConnection(
-            database: database, find: find, put: put, note: note, owner: owner, position: position, highest: highest)
+            database: database, find: find, put: put, note: note, owner: owner, secret: secret, position: position,
+            highest: highest)
     }
 
     /// Makes the tables of an empty file.
     private static func take(
-        _ database: borrowing Database, _ identity: CountFile.Identity
-    ) throws(StoreError) -> Int64 {
+        _ database: borrowing Database, _ identity: String, _ secret: AccountSecret
+    ) throws(StoreError) {
         let version = try database.integer("PRAGMA user_version") ?? 0
         if version == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
             try database.execute(schema)
             let insert = try database.prepare(
-                "INSERT INTO meta(id, cluster, changelog, source, secret, owner) VALUES(1, ?, ?, ?, ?, 1)")
-            try insert.bind(1, identity.cluster)
-            try insert.bind(2, identity.changelog)
-            try insert.bind(3, identity.source)
-            try insert.bind(4, identity.secret)
-            try insert.run()
-            return 1
+                "INSERT INTO meta(id, first_secret, second_secret, identity) VALUES(1, ?, ?, ?)")
+            try insert.bind(3, identity)
+            return try insert.run(Int64(bitPattern: secret.first), Int64(bitPattern: secret.second))
         }
         guard version == Self.version else {
             throw .damaged(path: database.path, what: "of version \(version), not \(Self.version)")
         }
-        let query = try database.prepare("SELECT cluster, changelog, source, secret, owner FROM meta")
-        guard try query.step() else { throw .damaged(path: database.path, what: "does not say whose it is") }
-        let (cluster, changelog, source) = (query.text(0), query.text(1), query.text(2))
-        let (secret, owner) = (query.integer(3), query.integer(4))
+        let query = try database.prepare("SELECT identity FROM meta")
+        let found = try query.step() ? query.text(0) : "nothing"
         query.reset()
-        for (what, found, expected) in [
-            ("cluster", cluster, identity.cluster), ("changelog", changelog, identity.changelog),
-            ("partition", source, identity.source),
-        ] where found != expected {
-            throw .damaged(path: database.path, what: "of another \(what): \(found), not \(expected)")
-        }
-        guard secret == identity.secret else { throw .damaged(path: database.path, what: "of another secret") }
+        guard found == identity else { throw .damaged(path: database.path, what: "of \(found), not of \(identity)") }
         try database.execute("UPDATE meta SET owner=owner+1")
-        return owner + 1
     }
 
     private static func read(
         _ database: borrowing Database
-    ) throws(StoreError) -> (RecordPosition?, CountState?) {
+    ) throws(StoreError) -> (owner: Int64, AccountSecret, RecordPosition?, highest: CountState?) {
         let query = try database.prepare(
             """
-            SELECT partition, offset, timestamp, highest_count, highest_incarnation, highest_source,
-                partition IS NOT NULL, highest_count IS NOT NULL FROM meta
+            SELECT owner, first_secret, second_secret, partition, offset, timestamp,
+                highest_count, highest_incarnation, highest_source FROM meta
             """)
-        defer { query.reset() }
         guard try query.step() else { throw .damaged(path: database.path, what: "does not say where it stands") }
+        let secret = AccountSecret(UInt64(bitPattern: query.integer(1)), UInt64(bitPattern: query.integer(2)))
         let position = RecordPosition(
-            partition: Int32(clamping: query.integer(0)), offset: query.integer(1), timestamp: query.integer(2))
+            partition: Int32(clamping: query.integer(3)), offset: query.integer(4), timestamp: query.integer(5))
         let highest = CountState(
-            count: Int32(clamping: query.integer(3)), incarnation: UInt32(clamping: query.integer(4)),
-            offset: query.integer(5))
-        return (query.integer(6) == 1 ? position : nil, query.integer(7) == 1 ? highest : nil)
+            count: Int32(clamping: query.integer(6)), incarnation: UInt32(clamping: query.integer(7)),
+            offset: query.integer(8))
+        return (
+            query.integer(0), secret, position.partition < 0 ? nil : position, query.integer(7) < 0 ? nil : highest
+        )
     }
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) throws(StoreError) {
@@ -119,11 +112,10 @@ struct CountConnection: ~Copyable {
         _ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?, highest: CountState?
     ) throws(StoreError) {
         try database.transaction { () throws(StoreError) in
-            try note.bindNumbers(position.map { [Int64($0.partition), $0.offset, $0.timestamp] }, from: 1)
-            try note.bindNumbers(
-                highest.map { [Int64($0.count), $0.offset, Int64($0.incarnation)] }, from: 4)
-            try note.bind(7, owner)
-            try note.run()
+            let place = position ?? RecordPosition(partition: -1, offset: -1)
+            try note.run(
+                Int64(place.partition), place.offset, place.timestamp, Int64(highest?.count ?? 0),
+                highest?.offset ?? -1, highest.map { Int64($0.incarnation) } ?? -1, owner)
             guard database.changes == 1 else { throw .inUse(path: database.path) }
             for (account, state) in rows {
                 try bind(account, to: put)
@@ -141,16 +133,5 @@ struct CountConnection: ~Copyable {
         try withUnsafeBytes(of: bytes) { (bytes) throws(StoreError) in
             try statement.bind(1, bytes.bytes)
         }
-    }
-}
-
-extension Statement {
-    /// Three numbers, or nothing, one after the other.
-    fileprivate func bindNumbers(_ numbers: [Int64]?, from index: Int32) throws(StoreError) {
-        guard let numbers else {
-            for place in index..<index + 3 { try bindNothing(place) }
-            return
-        }
-        for (place, number) in zip(index..., numbers) { try bind(place, number) }
     }
 }

@@ -1,5 +1,8 @@
 /// The file behind the counts of one partition. A copy of the changelog: it may be lost at any time, but never wrong.
 package protocol CountDisk: AnyObject {
+    /// What accounts are hashed with: the same for as long as the file is there, or this is.
+    var secret: AccountSecret { get }
+
     /// The changelog's record up to which it has everything; nil where it has nothing.
     var position: RecordPosition? { get }
 
@@ -17,8 +20,8 @@ package protocol CountDisk: AnyObject {
     func clear() -> Bool
 }
 
-/// Who is counted: a hash of the changelog's key with a secret of the state folder's own. Tables rely on its bits being
-/// spread evenly.
+/// Who is counted: a hash of the changelog's key with a secret of the file's own. Tables rely on its bits being spread
+/// evenly.
 public struct AccountHash: Hashable, Sendable, Comparable {
     public var high: UInt64
     public var low: UInt64
@@ -78,8 +81,10 @@ package struct RecordPosition: Hashable, Sendable {
 
 /// What accounts are hashed with, so that nobody outside can choose keys that collide. SipHash-2-4 of 128 bits.
 public struct AccountSecret: Equatable, Sendable {
-    private let first: UInt64
-    private let second: UInt64
+    let first: UInt64
+    let second: UInt64
+
+    package static var random: AccountSecret { AccountSecret(.random(in: 0 ... .max), .random(in: 0 ... .max)) }
 
     public init(_ first: UInt64, _ second: UInt64) {
         self.first = first

@@ -2,19 +2,10 @@ import Glibc
 
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
-/// A file of another cluster, changelog, secret or version, or one that is damaged, is set aside and begun anew. A damaged
-/// one only by `clear`: until then it answers nothing, since what it had is missing. The file is made by the first write:
+/// A file of another cluster, changelog or version, or one that is damaged, is set aside and begun anew. A damaged one only
+/// by `clear`: until then it answers nothing, since what it had is missing. The file is made by the first write:
 /// of a thousand partitions that an instance is given most may never have one.
 package final class CountFile: CountDisk {
-    /// Of what the file is a copy.
-    package struct Identity: Equatable, Sendable {
-        let cluster: String
-        let changelog: String
-        /// The partition of the input.
-        let source: String
-        let secret: Int64
-    }
-
     /// For the log.
     package enum News: Equatable, Sendable {
         case setAside(path: String, reason: String)
@@ -22,8 +13,8 @@ package final class CountFile: CountDisk {
     }
 
     package let path: String
-    private let identity: Identity
-    private let cacheKilobytes: Int
+    /// Of what the file is a copy.
+    private let identity: String
     /// Nil where there is no file yet, or where it could not be opened, so that nobody knows what is there: when it can be,
     /// it is begun anew.
     private var connection: CountConnection?
@@ -31,13 +22,13 @@ package final class CountFile: CountDisk {
     private var isDamaged = false
     private var news: [News] = []
 
+    package private(set) var secret = AccountSecret.random
     package private(set) var position: RecordPosition?
     package private(set) var highest: CountState?
 
-    init(path: String, identity: Identity, cacheKilobytes: Int) {
+    init(path: String, identity: String) {
         self.path = path
         self.identity = identity
-        self.cacheKilobytes = cacheKilobytes
         isAbsent = access(path, F_OK) != 0 && errno == ENOENT
         if isAbsent { return }
         do throws(StoreError) {
@@ -47,6 +38,7 @@ package final class CountFile: CountDisk {
         } catch {
             report(error)
         }
+        secret = connection?.secret ?? secret
     }
 
     /// What happened since the last call: at most one failure of a kind.
@@ -90,6 +82,11 @@ package final class CountFile: CountDisk {
             if connection == nil {
                 try AsideFile.remove(path)
                 try connect()
+                // Another owner has made it meanwhile.
+                if connection?.secret != secret {
+                    connection = nil
+                    throw .inUse(path: path)
+                }
                 isAbsent = false
             }
             try body()
@@ -109,7 +106,7 @@ package final class CountFile: CountDisk {
     private func connect() throws(StoreError) {
         // A log that is left of another file would be taken for this one's.
         if access(path, F_OK) != 0 { try AsideFile.remove(path) }
-        let opened = try CountConnection.open(path: path, identity: identity, cacheKilobytes: cacheKilobytes)
+        let opened = try CountConnection.open(path: path, identity: identity, secret: secret)
         (position, highest) = (opened.position, opened.highest)
         connection = consume opened
     }
@@ -128,31 +125,26 @@ package final class CountFile: CountDisk {
     }
 }
 
-/// Where the files behind the counts are, one for each partition of the input, and the secret with which accounts are
-/// hashed in all of them.
+/// Where the files behind the counts are, one for each partition of the input.
 package struct CountFolder: Sendable {
     package let path: String
-    package let secret: AccountSecret
     let cluster: String
     let changelog: String
 
-    /// Makes the folder, and its secret, where there is none. The cluster's identifier and the changelog's topic are those
+    /// Makes the folder where there is none. The cluster's identifier and the changelog's topic are those
     /// of which files are a copy.
     package init(path: String, cluster: String, changelog: String) throws(StoreError) {
         self.path = path
         self.cluster = cluster
         self.changelog = changelog
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unopened(path) }
-        secret = try Self.secret(in: "\(path)/secret")
     }
 
     /// The file of a partition. Never fails: what cannot be opened is tried again when it is used.
-    package func open(topic: String, partition: Int32, cacheKilobytes: Int = 1024) -> CountFile {
+    package func open(topic: String, partition: Int32) -> CountFile {
         CountFile(
             path: "\(path)/\(Self.fileName(topic, partition))",
-            identity: CountFile.Identity(
-                cluster: cluster, changelog: changelog, source: "\(topic)-\(partition)", secret: Self.check(secret)),
-            cacheKilobytes: cacheKilobytes)
+            identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)")
     }
 
     /// Other bytes than those of which Kafka lets topics be named are escaped, and a long name is cut and told apart by its
@@ -174,53 +166,5 @@ package struct CountFolder: Sendable {
     private static func hexadecimal(_ number: UInt64, digits: Int) -> String {
         let text = String(number, radix: 16)
         return String(repeating: "0", count: digits - text.count) + text
-    }
-
-    /// What a file keeps to know whether its hashes are of this secret.
-    private static func check(_ secret: AccountSecret) -> Int64 {
-        let hash = Array("whose hashes are in this file".utf8).withUnsafeBytes { secret.hash($0) }
-        return Int64(bitPattern: hash.high ^ hash.low)
-    }
-
-    private static func secret(in path: String) throws(StoreError) -> AccountSecret {
-        for _ in 0..<3 {
-            if let secret = try read(path) { return secret }
-            try make(path)
-        }
-        throw .damaged(path: path, what: "not a secret, and cannot be replaced")
-    }
-
-    /// Nil where there is none, or none that is whole.
-    private static func read(_ path: String) throws(StoreError) -> AccountSecret? {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .unopened(path)
-        }
-        defer { close(descriptor) }
-        var words: [UInt64] = [0, 0, 0]
-        let count = words.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-        guard count >= 0 else { throw .unopened(path) }
-        if count == 16 { return AccountSecret(UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1])) }
-        unlink(path)
-        return nil
-    }
-
-    /// Another process may be making one too: the first wins.
-    private static func make(_ path: String) throws(StoreError) {
-        // For its owner's eyes only (0600).
-        var template = Array("\(path).XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw .unopened(path) }
-        defer {
-            close(descriptor)
-            unlink(template)
-        }
-        var random = SystemRandomNumberGenerator()
-        let words: [UInt64] = [random.next(), random.next()]
-        let count = words.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        guard count == 16, fsync(descriptor) == 0, link(template, path) == 0 || errno == EEXIST else {
-            throw .unopened(path)
-        }
     }
 }

@@ -109,9 +109,6 @@ package struct Statement: ~Copyable {
         try check(sqlite3_bind_int64(handle, index, number))
     }
 
-    /// NULL.
-    func bindNothing(_ index: Int32) throws(StoreError) { try check(sqlite3_bind_null(handle, index)) }
-
     /// Goes to the next row; false at the end, where the statement is ready to be run again.
     package func step() throws(StoreError) -> Bool {
         switch sqlite3_step(handle) {

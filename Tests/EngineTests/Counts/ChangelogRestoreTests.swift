@@ -28,22 +28,22 @@ struct ChangelogRestoreTests {
     }
 
     private static func reading(_ number: Int32, from last: RecordPosition? = nil) -> ChangelogRestore {
-        var restore = ChangelogRestore(secret: secret)
+        var restore = ChangelogRestore()
         restore.add(7)
         _ = restore.takeTurns()
-        restore.begin(7, number: number, from: last)
+        restore.begin(7, number: number, secret, from: last)
         return restore
     }
 
     @Test("Each partition has its turn once, not more than some at a time")
     func turns() {
-        var restore = ChangelogRestore(secret: Self.secret)
+        var restore = ChangelogRestore()
         #expect(restore.isIdle)
         for partition in Int32(0)..<600 { restore.add(partition) }
         restore.add(5)
         let first = restore.takeTurns()
         #expect(first.count == 512)
-        for partition in first { restore.begin(partition, number: partition, from: nil) }
+        for partition in first { restore.begin(partition, number: partition, Self.secret, from: nil) }
         #expect(restore.takeTurns() == [])
         #expect(restore.contains(599))
         restore.remove(first[0])
@@ -78,7 +78,7 @@ struct ChangelogRestoreTests {
     @Test("What is being read goes on where it is, while others come and go: nothing of it is fetched again")
     func goesOn() {
         var restore = Self.reading(3, from: RecordPosition(partition: 3, offset: 9, timestamp: 4))
-        restore.begin(8, number: 4, from: nil)
+        restore.begin(8, number: 4, Self.secret, from: nil)
         // Before its last record was seen it is not known whether the log is the same.
         #expect(restore.take(.end(partition: 3, offset: 12, isWhole: true)) == nil)
         #expect(restore.takeStarts().map(\.offset) == [9, Position.beginning])
@@ -97,7 +97,7 @@ struct ChangelogRestoreTests {
         #expect(Self.take(&restore, 3, 0, "anna", "2 17 1") == nil)
         #expect(Self.take(&restore, 4, 0, "bert", "9") == nil)
         #expect(Self.take(&restore, 3, 1, "carl", nil) == nil)
-        let hash = Self.key("anna").withUnsafeBytes { restore.hash($0) }
+        let hash = Self.key("anna").withUnsafeBytes { Self.secret.hash($0) }
         #expect(restore.reading[0].rows.map(\.state.count) == [2, 0])
         #expect(restore.reading[0].rows[0].account == hash)
         #expect(restore.reading[0].rows[0].state == CountState(count: 2, incarnation: 1, offset: 17))
@@ -146,9 +146,10 @@ struct ChangelogRestoreTests {
 
     @Test("Each log that is another one is told once, its counts are forgotten, and it is read from its beginning")
     func anewByEvents() {
-        var restore = ChangelogRestore(secret: Self.secret)
+        var restore = ChangelogRestore()
         for number in Int32(0)..<4 {
-            restore.begin(10 + number, number: number, from: RecordPosition(partition: number, offset: 9, timestamp: 4))
+            let last = RecordPosition(partition: number, offset: 9, timestamp: 4)
+            restore.begin(10 + number, number: number, Self.secret, from: last)
         }
         let other = RecordPosition(partition: 0, offset: 9, timestamp: 5)
         let told = Self.key("anna").withUnsafeBytes { restore.take(.record(other, key: $0, value: nil)) }

@@ -2,6 +2,7 @@ import PushmillStores
 
 /// A disk in memory that can be told to fail.
 final class MemoryDisk: CountDisk {
+    let secret = AccountSecret(1, 2)
     private(set) var rows: [AccountHash: CountState] = [:]
     private(set) var position: RecordPosition?
     private(set) var highest: CountState?

@@ -74,8 +74,9 @@ struct CountFileTests {
         func fill(_ file: CountFile) -> Bool { file.write(rows([(1, one)]), at: position(1)) }
         #expect(fill(try open()))
         for (cluster, changelog, what) in [
-            ("d", "badges", "cluster: c, not d"), ("d", "other", "changelog: badges, not other"),
-            ("e", "other", "cluster: d, not e"),
+            ("d", "badges", "badges at the cluster c, not of events-3 by badges at the cluster d"),
+            ("d", "other", "badges at the cluster d, not of events-3 by other at the cluster d"),
+            ("e", "other", "other at the cluster d, not of events-3 by other at the cluster e"),
         ] {
             let file = try open(cluster: cluster, changelog: changelog)
             let news = file.takeNews()
@@ -83,13 +84,9 @@ struct CountFileTests {
                 Issue.record("\(news)")
                 return
             }
-            #expect(reason.hasSuffix("of another \(what)") && access(aside, F_OK) == 0)
+            #expect(reason.hasSuffix("damaged: of events-3 by \(what)") && access(aside, F_OK) == 0)
             #expect(file.position == nil && read(file, 1...1) == [:] && fill(file))
         }
-        temporary.delete("counts/secret")
-        let file = try open(cluster: "e", changelog: "other")
-        guard case .setAside(_, let reason) = file.takeNews().first else { throw CancellationError() }
-        #expect(reason.hasSuffix("of another secret") && file.position == nil)
         #expect(try names(in: path).filter { $0.contains("aside") && !$0.contains("-wal") }.count == 2)
     }
 
@@ -139,13 +136,20 @@ struct CountFileTests {
         #expect(read(file, 1...1) == [:] && file.write(rows([(1, one)]), at: position(1)))
     }
 
-    @Test("The secret is its owner's alone, lasts, and is another for another folder")
+    @Test("A file has a secret of its own for as long as it is there, and who has opened it keeps that beyond")
     func secret() throws {
-        let secret = try folder().secret
-        #expect(try folder().secret == secret)
+        let file = try open()
+        #expect(try open().secret != file.secret)
+        #expect(file.write([], at: position(1)))
+        #expect(try open(partition: 4).secret != file.secret)
+        let later = try open()
+        #expect(later.secret == file.secret && later.position == position(1) && later.highest == nil)
+        #expect(later.clear() && later.write(rows([(1, one)]), at: nil))
+        let last = try open()
+        #expect(last.secret == file.secret && last.position == nil && last.highest == one)
+        #expect(try open(cluster: "d").secret != file.secret)
         var status = stat()
-        #expect(stat("\(path)/secret", &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_size == 16)
-        #expect(try CountFolder(path: temporary.path, cluster: "c", changelog: "b").secret != secret)
+        #expect(stat("\(path)/events-3.sqlite", &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
     @Test("Names of files fit whatever a topic is named")

@@ -2,16 +2,19 @@ package import PushmillStores
 
 /// What a state folder has of one partition's counts. It survives the process; what was written is there.
 package final class DiskFile {
+    let number: UInt64
+    package var secret = AccountSecret(0, 0)
     package var rows: [AccountHash: CountState] = [:]
     package var position: RecordPosition?
     package var highest: CountState?
     /// Grows with each opening: who opened it earlier writes nothing any more.
     package var owner = 0
+    package var openings: UInt64 = 0
     package var isThere = false
     /// How many writes fail from now on.
     package var failures = 0
 
-    package init() {}
+    package init(number: UInt64) { self.number = number }
 }
 
 /// As `CountFile`, which makes its file by the first write.
@@ -19,12 +22,15 @@ package final class MemoryDisk: CountDisk {
     private let file: DiskFile
     private let isAlive: () -> Bool
     private var owner = 0
+    package let secret: AccountSecret
     package private(set) var position: RecordPosition?
     package private(set) var highest: CountState?
 
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
         self.file = file
         self.isAlive = isAlive
+        file.openings += 1
+        secret = file.isThere ? file.secret : AccountSecret(file.number, file.openings)
         if file.isThere { own() }
         (position, highest) = (file.position, file.highest)
     }
@@ -32,6 +38,7 @@ package final class MemoryDisk: CountDisk {
     private func own() {
         file.owner += 1
         file.isThere = true
+        file.secret = secret
         owner = file.owner
     }
 

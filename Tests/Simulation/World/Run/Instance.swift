@@ -54,7 +54,9 @@ final class Instance {
     }
 
     private static func emptyFiles(_ cluster: Cluster) -> [[DiskFile]] {
-        cluster.logs.prefix(Place.inputs).map { $0.map { _ in DiskFile() } }
+        cluster.logs.prefix(Place.inputs).enumerated().map { topic, logs in
+            logs.indices.map { DiskFile(number: UInt64(topic << 16 + $0)) }
+        }
     }
 
     func loseDisk(_ cluster: Cluster) { files = Self.emptyFiles(cluster) }

@@ -230,7 +230,6 @@ package final class Run {
         let identity = "\(instance.identity)-\(number)"
         var settings = scenario.settings
         if scenario.mixesReleases { settings.formatVersion = instance.formatVersion }
-        settings.countSecret = AccountSecret(UInt64(instance.index) + 1, 7)
         let ports = SimulatedPorts(
             node, number: node.number + number, settings: settings, events: scenario.events,
             switches: scenario.switches, instance: scenario.isStatic ? "i" + identity : nil,
