@@ -73,8 +73,10 @@ struct KeyIndex: ~Copyable, Sendable {
         place(UInt64(hash) << 32 | UInt64(truncatingIfNeeded: entry + 1))
     }
 
+    /// The entry must be there.
     mutating func remove(_ hash: UInt32, _ entry: Int) {
-        guard var hole = cell(of: entry, hash) else { return }
+        var hole = Int(hash) & mask
+        while Self.entry(cells[hole]) != entry { hole = (hole + 1) & mask }
         count -= 1
         // What probing had pushed beyond the hole moves back into it.
         var at = hole
@@ -88,15 +90,6 @@ struct KeyIndex: ~Copyable, Sendable {
             }
         }
         cells[hole] = 0
-    }
-
-    private func cell(of entry: Int, _ hash: UInt32) -> Int? {
-        var at = Int(hash) & mask
-        while cells[at] != 0 {
-            if Self.entry(cells[at]) == entry { return at }
-            at = (at + 1) & mask
-        }
-        return nil
     }
 
     private mutating func grow() {
