@@ -58,6 +58,15 @@ struct SealedFormTests {
         try await opens(sealed.text, members: ",\"k\":\"\(draft.point)\",\"s\":\"\(draft.salt)\"")
     }
 
+    @Test("Web push of more than a usual record", arguments: [4_070, 4_096, 5_000])
+    func longWebPush(count: Int) async throws {
+        let text = String(repeating: "x", count: count)
+        let fixture = try DecryptFixture(keys: DecryptKeys.text)
+        let result = try await fixture.publish(try DecryptKeys.seal(text, .webPush, "push"))
+        // The payload is shortened afterwards.
+        #expect(result.stages == "decrypt=ok" && result.body?.hasPrefix("xxx") == true)
+    }
+
     @Test("Text of every length from none to some blocks")
     func lengths() async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text)
