@@ -69,14 +69,6 @@ extension JSONDocument {
 
     private func escapedName(of member: JSONNode) -> String {
         let name = withName(of: member) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-        var escaped = ""
-        for scalar in (name ?? "").unicodeScalars {
-            switch scalar {
-            case "~": escaped += "~0"
-            case "/": escaped += "~1"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
+        return JSONPointer.escaped(name ?? "")
     }
 }

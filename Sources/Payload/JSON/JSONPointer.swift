@@ -43,7 +43,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 
     /// A member of the root, whose name is not escaped.
     public init(member name: String) {
-        description = "/" + name.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+        description = "/\(Self.escaped(name))"
         alertText = nil
         names = Array(name.utf8)
         endToken(0)
@@ -57,6 +57,12 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
             names += Array(name.utf8)
             endToken(start)
         }
+    }
+
+    /// By scalars: a mark after a slash makes one character with it.
+    static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { "~/".utf8.contains($0) }) else { return name }
+        return name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
     }
 
     private mutating func endToken(_ start: Int) {

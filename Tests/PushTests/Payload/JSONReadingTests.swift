@@ -61,6 +61,14 @@ struct JSONReadingTests {
         #expect(JSONPointer(text) == nil)
     }
 
+    @Test(
+        "escapes a member's name scalar by scalar: a mark may follow a slash",
+        arguments: ["/\u{301}", "~\u{301}", "/~"])
+    func escapedPointer(_ name: String) throws {
+        let pointer = JSONPointer(member: name)
+        #expect(try #require(JSONPointer(pointer.description)) == pointer)
+    }
+
     @Test("refuses a pointer that is longer than any document is deep")
     func longPointer() {
         #expect(JSONPointer(String(repeating: "/a", count: 128)) != nil)

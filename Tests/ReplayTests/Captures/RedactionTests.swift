@@ -39,7 +39,7 @@ struct RedactionTests {
         arguments: [
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
             #"{"aps":{"alert":{"summary-arg":"secret words","other":"words"}}}"#, #"{"phone":-491701234567.5}"#,
-            #"{"a":"٤٧١١ ४७११"}"#,
+            #"{"a":"٤٧١١ ४७११"}"#, "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
         ])
     func unread(_ payload: String) throws {
         let redacted = redact(payload)
