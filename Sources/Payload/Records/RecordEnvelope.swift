@@ -151,14 +151,8 @@ private struct EnvelopeReader {
     }
 
     private func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
-        guard document.kind(of: node) == .string else { return nil }
-        var bytes: [UInt8] = []
-        guard isEncoded else {
-            document.withText(of: node) { text in text.withUnsafeBytes { bytes.append(contentsOf: $0) } }
-            return isLatin ? latin(bytes) : bytes
-        }
-        let isSound = document.withText(of: node) { Base64.decode($0, into: &bytes) }
-        return isSound == true ? bytes : nil
+        let bytes = document.bytes(of: node, isEncoded: isEncoded)
+        return isLatin && !isEncoded ? bytes.flatMap(latin) : bytes
     }
 
     private func latin(_ bytes: [UInt8]) -> [UInt8]? {
@@ -168,6 +162,19 @@ private struct EnvelopeReader {
             latin.append(byte)
         }
         return latin
+    }
+}
+
+extension JSONDocument {
+    /// The bytes of a text, or those that it has in base64; nil of what is no text.
+    package func bytes(of node: JSONNode, isEncoded: Bool) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        let isSound = withText(of: node) { text in
+            if isEncoded { return Base64.decode(text, into: &bytes) }
+            text.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            return true
+        }
+        return isSound == true ? bytes : nil
     }
 }
 

@@ -31,7 +31,8 @@ package struct BadgeCounts: Sendable {
 // MARK: - As text
 
 extension BadgeCounts {
-    /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`.
+    /// Reads counts as `pushmill badges export` writes them: on each line an object with `recipient`, `app` and `count`;
+    /// a name is in base64, and so in a member with `_b64`, where it is no UTF-8.
     package init(lines: [UInt8]) throws(BadgeCountsError) {
         self.init()
         for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -43,12 +44,18 @@ extension BadgeCounts {
 
     private static func entry(_ line: ArraySlice<UInt8>) -> (Key, Int32)? {
         guard let document = try? JSONDocument(String(decoding: line, as: UTF8.self)),
-            let recipient = document.member("recipient", of: document.root).flatMap(document.string),
+            let recipient = document.bytes("recipient", "recipient_b64"),
             let count = document.member("count", of: document.root).flatMap(document.integer),
             let number = Int32(exactly: count), number >= 0
         else { return nil }
-        let app = document.member("app", of: document.root).flatMap(document.string) ?? ""
-        return (Key(recipient: Array(recipient.utf8), app: Array(app.utf8)), number)
+        return (Key(recipient: recipient, app: document.bytes("app", "app_b64") ?? []), number)
+    }
+}
+
+extension JSONDocument {
+    fileprivate func bytes(_ name: StaticString, _ encodedName: StaticString) -> [UInt8]? {
+        let encoded = member(encodedName, of: root)
+        return (encoded ?? member(name, of: root)).flatMap { bytes(of: $0, isEncoded: encoded != nil) }
     }
 }
 

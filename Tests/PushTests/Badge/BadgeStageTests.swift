@@ -146,4 +146,21 @@ struct BadgeStageTests {
             #expect(error?.line == 2)
         }
     }
+
+    @Test("Counts are read of recipients and apps whose names are no UTF-8, as they are exported")
+    func encoded() throws {
+        let line = #"{"recipient_b64":"/2E=","app_b64":"/w==","count":3}"#
+        let counts = try BadgeCounts(lines: Array(line.utf8))
+        func count(key: [UInt8], app: [UInt8]) -> Int32 {
+            var envelope = RecordEnvelope()
+            envelope.key = key
+            envelope.headers = [RecordEnvelope.Header(name: Array("apns-topic".utf8), value: app)]
+            let record = InputRecord()
+            record.fill(envelope, topic: SourceTopic("t"))
+            return counts[record]
+        }
+        #expect(count(key: [0xFF, 0x61], app: [0xFF]) == 3)
+        #expect(count(key: [0xFF, 0x61], app: []) == 0)
+        #expect(count(key: Array("/2E=".utf8), app: [0xFF]) == 0)
+    }
 }
