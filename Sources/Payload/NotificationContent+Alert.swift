@@ -119,11 +119,6 @@ public enum AlertText: Sendable, CaseIterable {
     /// The member of the alert that holds the text itself.
     public var member: StaticString { name.text }
 
-    /// The member that names the text in the app's own catalogue instead.
-    public var keyMember: StaticString { keyName.text }
-
-    public var argumentsMember: StaticString { argumentsName.text }
-
     var name: MemberName {
         switch self {
         case .title: .title

@@ -63,32 +63,29 @@ extension NotificationContent {
     /// Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way.
     @discardableResult
     public mutating func set(_ text: String, at pointer: JSONPointer) -> Bool {
-        guard let alertText = pointer.alertText else { return document.set(text, at: pointer) }
+        guard let alertText = pointer.alertText else { return document.set(at: pointer) { $0.append(text) } }
         setText(alertText, to: text)
         return true
     }
 
     @discardableResult
     public mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
-        guard let alertText = pointer.alertText else { return document.set(text, at: pointer) }
+        guard let alertText = pointer.alertText else {
+            return text.withUnsafeBufferPointer { text in document.set(at: pointer) { $0.append(text) } }
+        }
         setText(alertText, to: text)
         return true
     }
 
     @discardableResult
-    public mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool { document.set(number, at: pointer) }
+    public mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool {
+        document.set(at: pointer) { $0.append(number) }
+    }
 
     /// False also if the bytes are not JSON or would make the payload too deep.
     @discardableResult
     public mutating func set(json: Span<UInt8>, at pointer: JSONPointer) -> Bool {
         document.set(json: json, at: pointer)
-    }
-
-    /// Sets the top-level member of the same name to a member of another document, as it is spelled there. False if it
-    /// would make the payload too deep.
-    @discardableResult
-    public mutating func copyMember(_ member: JSONNode, of other: JSONDocument) -> Bool {
-        document.copyMember(member, of: other)
     }
 
     /// Removes the member, each time that it comes, or the element. False if there is none.
@@ -160,11 +157,10 @@ extension NotificationContent {
         put(node, as: text)
     }
 
-    /// Marks the top-level member of the same name.
-    package mutating func markDecrypted(_ member: JSONNode, of other: JSONDocument) {
-        let own = other.withName(of: member) { name in
-            name.withUnsafeBufferPointer { document.member($0, of: document.root) }
-        }
-        if let own = own ?? nil { markDecrypted(own) }
+    /// Sets the top-level member of the same name to a member of another document, as it is spelled there, marked. False if
+    /// it would make the payload too deep.
+    @discardableResult
+    package mutating func copyDecrypted(_ member: JSONNode, of other: JSONDocument) -> Bool {
+        document.copyMember(member, of: other, marked: .decrypted)
     }
 }

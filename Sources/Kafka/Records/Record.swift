@@ -81,8 +81,6 @@ public struct Position: Hashable, Sendable {
     public static let none: Int64 = -1001
     public static let beginning: Int64 = -2
     public static let end: Int64 = -1
-    /// Where the group's commit says, else where `auto.offset.reset` says.
-    public static let stored: Int64 = -1000
 
     public let partition: TopicPartition
     public let offset: Int64

@@ -35,36 +35,21 @@ extension JSONDocument {
     // Missing objects on the way are made. False, and nothing changed, where a value without members stands in the way,
     // and for the root, which stays.
 
-    @discardableResult
-    public mutating func set(_ text: String, at pointer: JSONPointer) -> Bool {
-        set(at: pointer) { $0.append(text) }
-    }
-
-    @discardableResult
-    public mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
-        text.withUnsafeBufferPointer { text in set(at: pointer) { $0.append(text) } }
-    }
-
-    @discardableResult
-    public mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool {
-        set(at: pointer) { $0.append(number) }
-    }
-
     /// False also if the bytes are not JSON or would make the document too deep.
     @discardableResult
     public mutating func set(json: Span<UInt8>, at pointer: JSONPointer) -> Bool {
         json.withUnsafeBytes { json in set(at: pointer) { $0.append(json: json, depth: pointer.tokens.count) } }
     }
 
-    /// Sets the root's member of the same name to a member of another document, as it is spelled there. False if it would
-    /// make the document too deep.
-    @discardableResult
-    public mutating func copyMember(_ member: JSONNode, of other: JSONDocument) -> Bool {
+    /// Sets the root's member of the same name to a member of another document, as it is spelled there, and marks it. False
+    /// if it would make the document too deep.
+    mutating func copyMember(_ member: JSONNode, of other: JSONDocument, marked flags: JSONRecord.Flags) -> Bool {
         let mark = mark()
         guard let value = append(copyOf: member, in: other) else {
             rollback(to: mark)
             return false
         }
+        markAppended(value, flags)
         _ = other.withName(of: member) { name in
             name.withUnsafeBufferPointer { put(value, named: $0, into: root) }
         }
@@ -89,9 +74,7 @@ extension JSONDocument {
         return storage.journal.count > edits
     }
 
-    private mutating func set(
-        at pointer: JSONPointer, _ append: (inout JSONDocument) -> JSONNode?
-    ) -> Bool {
+    mutating func set(at pointer: JSONPointer, _ append: (inout JSONDocument) -> JSONNode?) -> Bool {
         let mark = mark()
         guard !pointer.tokens.isEmpty, let value = append(&self), place(value, at: pointer) else {
             rollback(to: mark)

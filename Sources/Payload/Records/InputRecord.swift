@@ -141,11 +141,6 @@ public final class InputRecord: @unchecked Sendable {
         recipient = self.value(of: .recipient) ?? key
     }
 
-    /// The `recipient` header, else the key.
-    public static func recipient(key: UnsafeRawBufferPointer?, headers: [RecordHeader]) -> UnsafeRawBufferPointer? {
-        headers.last { $0.name.hasBytes("recipient") }?.value ?? key
-    }
-
     /// Room for the record's own bytes, which it is going to have.
     private func storage(of count: Int) -> UnsafeMutableRawBufferPointer {
         isOwned = true

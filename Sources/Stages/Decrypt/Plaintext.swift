@@ -69,8 +69,7 @@ extension DecryptOptions.Field {
             }
             guard isSet != nil else { throw .malformed }
         } else {
-            guard content.copyMember(member, of: object) else { throw .malformed }
-            content.markDecrypted(member, of: object)
+            guard content.copyDecrypted(member, of: object) else { throw .malformed }
         }
     }
 }

@@ -39,12 +39,6 @@ extension SettingFormat where Value == String {
     }
 }
 
-extension SettingFormat where Value == Secret {
-    public static var secret: Self {
-        Self(parse: { text throws(SettingMismatch) in Secret(text) }, render: \.revealed).hidden
-    }
-}
-
 extension SettingFormat where Value == Bool {
     public static var bool: Self {
         Self(expected: "true or false", { Bool($0) }, render: \.description)
@@ -178,7 +172,7 @@ public struct SettingFormat<Value: Sendable>: Sendable {
     }
 
     /// The same for a secret: problems do not quote it, and it is not shown.
-    public var hidden: Self { Self(isSecret: true, parse: parse, render: { _ in Secret.hidden }) }
+    public var hidden: Self { Self(isSecret: true, parse: parse, render: { _ in "(hidden)" }) }
 }
 
 extension SettingFormat {

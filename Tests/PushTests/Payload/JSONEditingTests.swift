@@ -1,5 +1,6 @@
-import PushmillPayload
 import Testing
+
+@testable import PushmillPayload
 
 @Suite("Editing a document")
 struct JSONEditingTests {
@@ -161,7 +162,7 @@ struct JSONEditingTests {
         var other = try JSONDocument(#"{ "chat" : 7, "\u0061": {"x": [1, 2]} }"#)
         other.set("y", at: try #require(JSONPointer("/a/x/0")))
         var document = try JSONDocument(#"{"chat":1, "aps":{}}"#)
-        other.forEachChild(of: other.root) { #expect(document.copyMember($0, of: other) == true) }
+        other.forEachChild(of: other.root) { #expect(document.copyMember($0, of: other, marked: []) == true) }
         #expect(document.text == #"{"chat":7, "aps":{},"a":{"x": ["y", 2]}}"#)
     }
 

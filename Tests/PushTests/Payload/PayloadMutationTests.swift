@@ -77,7 +77,7 @@ struct PayloadMutationTests {
         case 7: _ = content.shorten(toFit: Int.random(in: 0...bytes.count, using: &random))
         default:
             let document = content.document
-            document.forEachChild(of: document.root) { content.copyMember($0, of: document) }
+            document.forEachChild(of: document.root) { content.copyDecrypted($0, of: document) }
         }
     }
 

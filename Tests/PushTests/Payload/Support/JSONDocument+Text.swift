@@ -1,4 +1,4 @@
-import PushmillPayload
+@testable import PushmillPayload
 
 extension JSONDocument {
     var text: String {
@@ -13,6 +13,17 @@ extension JSONDocument {
         render(node, into: &output)
         return String(decoding: output, as: UTF8.self)
     }
+
+    @discardableResult
+    mutating func set(_ text: String, at pointer: JSONPointer) -> Bool { set(at: pointer) { $0.append(text) } }
+
+    @discardableResult
+    mutating func set(_ text: Span<UInt8>, at pointer: JSONPointer) -> Bool {
+        text.withUnsafeBufferPointer { text in set(at: pointer) { $0.append(text) } }
+    }
+
+    @discardableResult
+    mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool { set(at: pointer) { $0.append(number) } }
 
     mutating func read(_ text: String) throws(PayloadError) { try read(Array(text.utf8)) }
 
