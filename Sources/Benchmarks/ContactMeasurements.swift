@@ -69,9 +69,9 @@ enum ContactSample {
             var lines = LineBatch()
             for contact in 0..<count {
                 lines.add(handOver: write) { line in
-                    line.add("owner", owner(of: contact).utf8Span.span.bytes)
-                    line.add("id", id(of: contact).utf8Span.span.bytes)
-                    line.add("name", "Zoë Martin \(contact)".utf8Span.span.bytes)
+                    line.append(owner(of: contact), as: "owner")
+                    line.append(id(of: contact), as: "id")
+                    line.append("Zoë Martin \(contact)", as: "name")
                 }
             }
             _ = lines.finish(handOver: write)

@@ -6,27 +6,26 @@ package enum KeyGenerator {
     package static func generate(
         _ use: KeyUse, name: String?, count: Int? = nil
     ) throws(DecryptFailure) -> [UInt8] {
-        var members = name.map { [(name: "kid", value: $0)] } ?? []
+        var text = room(for: 4096)
+        text.append("{")
         var secrets: [(name: StaticString, value: SecretBytes)]
         if use.isElliptic {
             let (pair, secret) = try EllipticKey.generate()
-            members = pair.publicMembers + members
+            text.append(publicMembersOf: pair)
             secrets = [("d", secret)]
-            if use == .webPush {
-                secrets.append(("auth", try SecretBytes.random(WebPushForm.saltCount)))
-            } else {
-                members.append(("alg", use.name))
-            }
         } else {
-            members = [("kty", "oct")] + members + [("alg", use.name)]
+            text.append("oct", as: "kty")
             secrets = [("k", try octets(use, count))]
         }
-        var text = room(for: 4096)
-        text += "{\(JSONText.members(members))".utf8
+        if let name { text.append(name, as: "kid") }
+        if use == .webPush {
+            secrets.append(("auth", try SecretBytes.random(WebPushForm.saltCount)))
+        } else {
+            text.append(use.name, as: "alg")
+        }
         for secret in secrets {
-            text.append(",\"")
-            text.append(secret.name)
-            text.append("\":\"")
+            text.begin(secret.name)
+            text.append("\"")
             withExtendedLifetime(secret.value) { Base64.encodeURL(secret.value.bytes, into: &text) }
             text.append("\"")
         }
@@ -80,39 +79,25 @@ extension DecryptionKey {
     /// key that both sides have.
     package var published: String? {
         guard let pair else { return nil }
-        guard use == .webPush else {
-            let name = name.map { [(name: "kid", value: $0)] } ?? []
-            return "{" + JSONText.members(pair.publicMembers + name + [("alg", use.name)]) + "}"
+        var text = Array("{".utf8)
+        if use == .webPush {
+            text.append(Base64.urlText(pair.point), as: "p256dh")
+            text.append(Base64.urlText(Array(secret.bytes)), as: "auth")
+        } else {
+            text.append(publicMembersOf: pair)
+            if let name { text.append(name, as: "kid") }
+            text.append(use.name, as: "alg")
         }
-        let members = [
-            (name: "p256dh", value: Base64.urlText(pair.point)),
-            (name: "auth", value: Base64.urlText(Array(secret.bytes))),
-        ]
-        return "{" + JSONText.members(members) + "}"
+        return String(decoding: text, as: UTF8.self) + "}"
     }
 }
 
-extension JSONText {
-    /// Members with strings for values, without the braces around them.
-    static func members(_ members: [(name: String, value: String)]) -> String {
-        var text: [UInt8] = []
-        for (name, value) in members {
-            if !text.isEmpty { text.append(UInt8(ascii: ",")) }
-            for (part, end) in [(name, ":"), (value, "")] {
-                Array(part.utf8).withUnsafeBufferPointer { appendQuoted($0, to: &text) }
-                text += Array(end.utf8)
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
-extension EllipticKey {
+extension [UInt8] {
     /// The members of a JWK that say which point it is.
-    var publicMembers: [(name: String, value: String)] {
-        [
-            ("kty", "EC"), ("crv", "P-256"), ("x", Base64.urlText(Array(point[1...32]))),
-            ("y", Base64.urlText(Array(point[33...]))),
-        ]
+    mutating func append(publicMembersOf key: EllipticKey) {
+        append("EC", as: "kty")
+        append("P-256", as: "crv")
+        append(Base64.urlText(Array(key.point[1...32])), as: "x")
+        append(Base64.urlText(Array(key.point[33...])), as: "y")
     }
 }

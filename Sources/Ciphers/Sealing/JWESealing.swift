@@ -21,9 +21,10 @@ struct JWESealing {
     }
 
     func seal(_ text: [UInt8]) throws(DecryptFailure) -> SealedText {
-        var members = [("alg", algorithmName), ("enc", encryption.rawValue)]
-        if let name = key.name { members.append(("kid", name)) }
-        var ephemeral = ""
+        var members = Array("{".utf8)
+        members.append(algorithmName, as: "alg")
+        members.append(encryption.rawValue, as: "enc")
+        if let name = key.name { members.append(name, as: "kid") }
         var contentKey = try context.random(encryption.keyCount)
         var wrapped: [UInt8] = []
         switch algorithm {
@@ -33,17 +34,22 @@ struct JWESealing {
             let nonce = try context.random(Cipher.nonceCount)
             let sealed = try context.seal(.aes256GCM, key: Array(key.secret.bytes), nonce: nonce, contentKey)
             wrapped = sealed.text
-            members += [("iv", Base64.urlText(nonce)), ("tag", Base64.urlText(sealed.tag))]
+            members.append(Base64.urlText(nonce), as: "iv")
+            members.append(Base64.urlText(sealed.tag), as: "tag")
         case .agreement(let cipher):
             guard let receiver = key.pair else { throw .noKey }
             let pair = try EllipticKey.generate().key
-            ephemeral = ",\"epk\":{" + JSONText.members(pair.publicMembers) + "}"
+            members.begin("epk")
+            members.append("{")
+            members.append(publicMembersOf: pair)
+            members.append("}")
             let agreement = JWEHeader.Agreement(point: receiver.point, partyU: [], partyV: [])
             let agreed = Array(
                 try agreement.key(pair, for: encryption, algorithmName, cipher, &context.scratch).bytes)
             if let cipher { wrapped = try context.wrap(cipher, key: agreed, contentKey) } else { contentKey = agreed }
         }
-        let header = Base64.urlText(Array(("{" + JSONText.members(members) + ephemeral + "}").utf8))
+        members.append("}")
+        let header = Base64.urlText(members)
         let content = try sealContent(text, contentKey, Array(header.utf8))
         let parts = [wrapped, content.nonce, content.text, content.tag].map(Base64.urlText)
         return SealedText(([header] + parts).joined(separator: "."))

@@ -207,9 +207,9 @@ package struct ChangelogView {
             key.withUnsafeBytes { bytes in
                 guard let account = try? ChangelogRecord.account(bytes), let state = states[key] else { return }
                 lines.add(handOver: body) { line in
-                    line.add("recipient", account.recipient.bytes)
-                    line.add("app", account.app.bytes)
-                    line.add("count", state.count)
+                    line.append(account.recipient, as: "recipient")
+                    line.append(account.app, as: "app")
+                    line.append(state.count, as: "count")
                 }
             }
         }

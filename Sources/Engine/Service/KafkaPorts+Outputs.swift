@@ -288,10 +288,3 @@ extension OutputReport<HeldOutput>.Failure {
             }
     }
 }
-
-extension [UInt8]? {
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-        guard let self else { return body(nil) }
-        return self.withUnsafeBytes { body($0) }
-    }
-}

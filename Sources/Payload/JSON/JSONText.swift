@@ -127,6 +127,45 @@ extension [UInt8] {
         var text = text
         text.withUTF8 { JSONText.appendQuoted($0, to: &self) }
     }
+
+    /// In base64, if it is to be encoded.
+    mutating func append(quoted text: UnsafeRawBufferPointer, isEncoded: Bool) {
+        guard isEncoded else { return JSONText.appendQuoted(text.bindMemory(to: UInt8.self), to: &self) }
+        append(UInt8(ascii: "\""))
+        Base64.encode(text, into: &self)
+        append(UInt8(ascii: "\""))
+    }
+
+    // MARK: - Members
+
+    /// Appends a member up to its value: after a comma, unless its object has just begun.
+    package mutating func begin(_ name: StaticString, _ ending: StaticString = "") {
+        append(last == UInt8(ascii: "{") ? "\"" : ",\"")
+        append(name)
+        append(ending)
+        append("\":")
+    }
+
+    /// Null for nothing. What is no UTF-8 goes, in base64, into a member whose name ends in `_b64`.
+    package mutating func append(_ text: UnsafeRawBufferPointer?, as name: StaticString) {
+        let isEncoded = text.map { !isUTF8($0) } ?? false
+        begin(name, isEncoded ? "_b64" : "")
+        if let text { append(quoted: text, isEncoded: isEncoded) } else { append("null") }
+    }
+
+    package mutating func append(_ text: String, as name: StaticString) {
+        begin(name)
+        append(quoted: text)
+    }
+
+    package mutating func append(_ number: some BinaryInteger, as name: StaticString) {
+        begin(name)
+        append(decimal: number)
+    }
+}
+
+func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    (try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span)) != nil
 }
 
 extension JSONText {

@@ -77,19 +77,14 @@ package final class RecordSender {
     ) -> PublishResult {
         var headers = Headers()
         for header in record.headers {
-            header.name.withUnsafeBytes { name in lend(header.value) { headers.add(name, $0) } }
+            header.name.withUnsafeBytes { name in header.value.withBytes { headers.add(name, $0) } }
         }
-        return lend(record.key) { key in
-            lend(record.payload) { value in
+        return record.key.withBytes { key in
+            record.payload.withBytes { value in
                 producer.publish(
                     to: topic, partition: partition, key: key, value: value, headers: &headers,
                     timestamp: record.timestamp, opaque: number)
             }
         }
     }
-}
-
-private func lend<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-    guard let bytes else { return body(nil) }
-    return bytes.withUnsafeBytes { body($0) }
 }

@@ -1,4 +1,4 @@
-package import PushmillPayload
+import PushmillPayload
 
 /// The contacts in a state file, for those who change them or list them. May be used beside a running service.
 package struct ContactStore: ~Copyable {
@@ -95,9 +95,9 @@ extension ContactStore {
         var lines = LineBatch()
         try forEach(owner: owner) { owner, id, name in
             lines.add(handOver: body) { line in
-                line.add("owner", owner)
-                line.add("id", id)
-                line.add("name", name)
+                owner.withUnsafeBytes { line.append($0, as: "owner") }
+                id.withUnsafeBytes { line.append($0, as: "id") }
+                name.withUnsafeBytes { line.append($0, as: "name") }
             }
         }
         return lines.finish(handOver: body)
@@ -127,24 +127,24 @@ extension Statement {
 package struct LineBatch {
     private static let size = 64 << 10
 
-    private var lines = JSONLines()
+    private var lines: [UInt8] = []
     private var count = 0
 
     package init() {}
 
-    package mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout JSONLines) -> Void) {
-        lines.begin()
+    package mutating func add(handOver: ([UInt8]) -> Void, _ members: (inout [UInt8]) -> Void) {
+        lines.append("{")
         members(&lines)
-        lines.end()
+        lines.append("}\n")
         count += 1
-        guard lines.bytes.count >= Self.size else { return }
-        handOver(lines.bytes)
-        lines.clear()
+        guard lines.count >= Self.size else { return }
+        handOver(lines)
+        lines.removeAll(keepingCapacity: true)
     }
 
     /// Hands over the rest; gives the number of all lines.
     package mutating func finish(handOver: ([UInt8]) -> Void) -> Int {
-        if !lines.bytes.isEmpty { handOver(lines.bytes) }
+        if !lines.isEmpty { handOver(lines) }
         return count
     }
 }

@@ -5,20 +5,19 @@ import Testing
 struct JSONLinesTests {
     @Test("Members are parted by commas, and what is no text says so")
     func members() {
-        var lines = JSONLines()
-        lines.begin()
-        lines.add("text", #"a"é"#.utf8Span.span.bytes)
-        lines.add("raw", ([0xFF] as [UInt8]).span.bytes)
-        lines.add("number", -3)
-        lines.end()
-        lines.begin()
-        lines.add("number", .max)
-        lines.end()
+        var lines = Array("{".utf8)
+        lines.append(#"a"é"#, as: "text")
+        ([0xFF] as [UInt8]).withUnsafeBytes { lines.append($0, as: "raw") }
+        lines.append(nil, as: "nothing")
+        lines.append(-3, as: "number")
+        lines.append("}\n{")
+        lines.append(Int32.max, as: "number")
+        lines.append("}\n")
         let text = """
-            {"text":"a\\"é","raw_b64":"/w==","number":-3}
+            {"text":"a\\"é","raw_b64":"/w==","nothing":null,"number":-3}
             {"number":2147483647}
 
             """
-        #expect(String(decoding: lines.bytes, as: UTF8.self) == text)
+        #expect(String(decoding: lines, as: UTF8.self) == text)
     }
 }
