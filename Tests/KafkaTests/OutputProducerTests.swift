@@ -8,11 +8,9 @@ struct OutputProducerTests {
         let reader = try PartitionReader(
             ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
         try reader.read(from: [Position(TopicPartition("t", partition), offset: 0)])
-        var batch = RecordBatch(capacity: 1000)
         var all: [String] = []
         while all.count < count {
-            _ = reader.poll(milliseconds: 100, into: &batch)
-            for record in batch.records {
+            for record in reader.poll(milliseconds: 100).records {
                 all.append(text(record.value) ?? "")
                 record.destroy()
             }

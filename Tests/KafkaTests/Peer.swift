@@ -69,11 +69,9 @@ extension PartitionReader {
     /// The first records of a topic's partition 0.
     func read(_ count: Int, of topic: String) throws -> [Copied] {
         try read(from: [Position(TopicPartition(topic, 0), offset: 0)])
-        var batch = RecordBatch(capacity: 100)
         var copies: [Copied] = []
         while copies.count < count {
-            _ = poll(milliseconds: 100, into: &batch)
-            for record in batch.records {
+            for record in poll(milliseconds: 100).records {
                 var headers: [[String?]] = []
                 if let view = record.headers {
                     for index in 0..<view.count {

@@ -45,9 +45,7 @@ struct RecordTests {
         _ = peer.reports(1)
         let reader = try peer.reader()
         try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
-        var batch = RecordBatch(capacity: 10)
-        while batch.records.isEmpty { _ = reader.poll(milliseconds: 100, into: &batch) }
-        let record = try #require(batch.records.first)
+        let record = reader.first()
         var headers = record.detachHeaders()
         #expect(text(headers.view?.last("drop")) == "3")
         withBytes("drop\0") { if let name = $0 { headers.remove(zeroTerminated: name) } }
@@ -87,18 +85,51 @@ struct RecordTests {
         _ = peer.reports(1)
         let properties = ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)])
         let positions = [Position(TopicPartition("t", 0), offset: 0)]
-        var batch = RecordBatch(capacity: 1)
         for _ in 0..<10 {
             let reader = try PartitionReader(properties, log: { _, _, _ in })
             try reader.read(from: positions)
-            while batch.records.isEmpty { _ = reader.poll(milliseconds: 100, into: &batch) }
-            #expect(batch.records.map(\.offset) == [0])
-            for record in batch.records { record.destroy() }
+            let record = reader.first()
+            #expect(record.offset == 0)
+            record.destroy()
             // librdkafka would end the process.
             for _ in 0..<3 { try reader.read(from: positions) }
-            _ = reader.poll(milliseconds: 0, into: &batch)
-            for record in batch.records { record.destroy() }
-            batch = RecordBatch(capacity: 1)
+            for record in reader.poll(milliseconds: 0).records { record.destroy() }
+        }
+    }
+
+    @Test("A reader takes each record once, wherever it goes, and no more at once than it is asked for")
+    func everyRecord() throws {
+        let peer = try Peer()
+        let partitions: Int32 = 50
+        try peer.cluster.createTopic("t", partitions: Int(partitions))
+        for partition in 0..<partitions {
+            for value in 0..<3 { _ = try peer.publish("\(value)", to: "t", partition: partition) }
+        }
+        _ = peer.reports(3 * Int(partitions))
+        let reader = try peer.reader()
+        for round in 0..<30 {
+            let begin = Int64(round % 3)
+            try reader.read(from: (0..<partitions).map { Position(TopicPartition("t", $0), offset: begin) })
+            var next = [Int64](repeating: begin, count: Int(partitions))
+            while next.contains(where: { $0 < 3 }) {
+                let records = reader.poll(milliseconds: 5000, limit: 20).records
+                try #require((1...20).contains(records.count), "round \(round): \(next)")
+                for record in records {
+                    #expect(record.offset == next[Int(record.partition)])
+                    next[Int(record.partition)] = record.offset + 1
+                    record.destroy()
+                }
+                // It goes on from the midst of another place, too.
+                if round % 3 == 1 { break }
+            }
+        }
+    }
+}
+
+extension PartitionReader {
+    fileprivate func first() -> Record {
+        while true {
+            if let record = poll(milliseconds: 100, limit: 1).records.first { return record }
         }
     }
 }

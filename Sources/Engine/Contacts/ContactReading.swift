@@ -162,13 +162,13 @@ struct ContactReading {
     }
 
     private mutating func read(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
-        var batch = RecordBatch(capacity: Self.batchSize)
-        let errors = reader.poll(milliseconds: 100, into: &batch)
-        let records = batch.records
-        defer { for record in records { record.destroy() } }
-        try apply(records, &contacts)
+        let batch = reader.poll(milliseconds: 100, limit: Self.batchSize)
+        defer { for record in batch.records { record.destroy() } }
+        try apply(batch.records, &contacts)
         try reach(batch.ends, &contacts)
-        if let error = errors.first { throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error }
+        if let error = batch.errors.first {
+            throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error
+        }
         try look(reader, &contacts)
     }
 

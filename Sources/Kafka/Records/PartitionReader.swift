@@ -13,7 +13,7 @@ public final class PartitionReader {
         ("isolation.level", "read_committed"), ("enable.partition.eof", "false"),
     ]
 
-    /// `properties` are a consumer's. A batch has `ends` if they are told.
+    /// `properties` are a consumer's. Batches have `ends` if they are told.
     public init(
         _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
@@ -52,11 +52,25 @@ public final class PartitionReader {
         try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
     }
 
-    /// Takes what is there, or waits for the first record up to the time-out. Every record of the batch must be destroyed
-    /// by the caller.
-    public func poll(milliseconds: Int32, into batch: inout RecordBatch) -> [KafkaError] {
-        batch.fill(from: queue, milliseconds: milliseconds, topics)
-        return batch.errors
+    /// Takes what is there, or waits for the first of it up to the time-out: full batches under load, no delay when idle.
+    /// Every record must be destroyed by the caller. One call of librdkafka for each: see `GroupConsumer.nextRecord`.
+    public func poll(milliseconds: Int32, limit: Int = 1000) -> RecordBatch {
+        var batch = RecordBatch()
+        for count in 0..<limit {
+            guard let message = rd_kafka_consume_queue(queue, count == 0 ? milliseconds : 0) else { break }
+            switch message.pointee.err {
+            case RD_KAFKA_RESP_ERR_NO_ERROR:
+                batch.records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
+                continue
+            case RD_KAFKA_RESP_ERR__PARTITION_EOF:
+                batch.ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
+            case let code:
+                let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
+                batch.errors.append(KafkaError(code, message: text))
+            }
+            rd_kafka_message_destroy(message)
+        }
+        return batch
     }
 
     /// The record at a position; nil when the log does not hold it. Polls that often for one that nobody lends, each
@@ -65,10 +79,8 @@ public final class PartitionReader {
         try read(from: [position])
         // Nothing beyond it is wanted.
         defer { _ = try? read(from: []) }
-        var batch = RecordBatch(capacity: 1)
         for _ in 0..<attempts {
-            _ = poll(milliseconds: milliseconds, into: &batch)
-            guard let record = batch.records.first else { continue }
+            guard let record = poll(milliseconds: milliseconds, limit: 1).records.first else { continue }
             if record.offset == position.offset { return record }
             record.destroy()
             return nil
@@ -87,48 +99,12 @@ extension PartitionReader {
     }
 }
 
-/// The records of one poll, in a buffer that is used again for the next.
-public struct RecordBatch: ~Copyable {
-    public private(set) var records: [Record] = []
-    private let slots: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+/// What one poll has taken.
+public struct RecordBatch {
+    public fileprivate(set) var records: [Record] = []
     /// Where partitions were read to their ends, of a reader that is told of it.
-    public private(set) var ends: [PartitionEnd] = []
-    private(set) var errors: [KafkaError] = []
-
-    public init(capacity: Int) {
-        slots = .allocate(capacity: max(1, capacity))
-        slots.initialize(repeating: nil)
-        records.reserveCapacity(slots.count)
-    }
-
-    deinit { slots.deallocate() }
-
-    /// Takes what is in the queue, or waits for the first record up to the time-out: full batches under load, no delay
-    /// when idle.
-    mutating func fill(from queue: OpaquePointer, milliseconds: Int32, _ topics: TopicNumbers) {
-        records.removeAll(keepingCapacity: true)
-        errors.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
-        // The waiting call comes first: one that does not wait would take the wake-up that is meant for it.
-        guard let first = rd_kafka_consume_queue(queue, milliseconds) else { return }
-        slots[0] = first
-        let rest = slots.baseAddress.map { rd_kafka_consume_batch_queue(queue, 0, $0 + 1, slots.count - 1) }
-        let count = 1 + max(0, rest ?? 0)
-        for index in 0..<count {
-            guard let message = slots[index] else { continue }
-            switch message.pointee.err {
-            case RD_KAFKA_RESP_ERR_NO_ERROR:
-                records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
-                continue
-            case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-                ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
-            case let code:
-                let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-                errors.append(KafkaError(code, message: text))
-            }
-            rd_kafka_message_destroy(message)
-        }
-    }
+    public fileprivate(set) var ends: [PartitionEnd] = []
+    public fileprivate(set) var errors: [KafkaError] = []
 }
 
 /// Everything before the offset was read, and nothing is there beyond it yet.

@@ -83,7 +83,7 @@ struct TopicPlaces {
 }
 
 /// Reads the records of a part of one partition.
-struct PartitionReading: ~Copyable {
+struct PartitionReading {
     /// Without a word from a broker for so long, something is wrong.
     private static let attempts = 60
     private static let milliseconds: Int32 = 500
@@ -91,7 +91,6 @@ struct PartitionReading: ~Copyable {
     private let reader: PartitionReader
     private let partition: TopicPartition
     private let offsets: Range<Int64>
-    private var batch = RecordBatch(capacity: 1000)
     private var isOver: Bool
 
     init(_ reader: PartitionReader, _ partition: TopicPartition, _ offsets: Range<Int64>) throws(ReplayError) {
@@ -109,7 +108,8 @@ struct PartitionReading: ~Copyable {
     mutating func next(_ body: (Record) -> Void) throws(ReplayError) -> Bool {
         var lastError: KafkaError?
         for _ in 0..<Self.attempts where !isOver {
-            lastError = reader.poll(milliseconds: Self.milliseconds, into: &batch).last ?? lastError
+            let batch = reader.poll(milliseconds: Self.milliseconds)
+            lastError = batch.errors.last ?? lastError
             for record in batch.records {
                 if offsets.contains(record.offset) { body(record) }
                 if record.offset >= offsets.upperBound - 1 { isOver = true }

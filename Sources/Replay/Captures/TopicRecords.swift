@@ -81,14 +81,13 @@ package final class TopicRecords: RecordSource {
             try asked("reading the \(name)") { () throws(KafkaError) in try reader.read(from: ends) }
             isFollowing = true
         }
-        let errors = reader.poll(milliseconds: milliseconds, into: &batch)
+        let batch = reader.poll(milliseconds: milliseconds)
         defer { for record in batch.records { record.destroy() } }
-        if batch.records.isEmpty, let error = errors.first(where: { !$0.isTimeOut }) {
+        if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.isTimeOut }) {
             throw .kafka(doing: "reading the \(name)", error)
         }
         return batch.records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
     }
 
     private var isFollowing = false
-    private var batch = RecordBatch(capacity: 1000)
 }

@@ -17,12 +17,11 @@ final class TopicReader<Element: Sendable>: Sendable {
             guard let reader = try? PartitionReader(properties, log: { _, _, _ in }),
                 (try? reader.read(from: places)) != nil
             else { return }
-            var batch = RecordBatch(capacity: 1000)
             while !isStopping.value {
-                _ = reader.poll(milliseconds: 50, into: &batch)
-                guard !batch.records.isEmpty else { continue }
-                let new = batch.records.map(read)
-                for record in batch.records { record.destroy() }
+                let records = reader.poll(milliseconds: 50).records
+                guard !records.isEmpty else { continue }
+                let new = records.map(read)
+                for record in records { record.destroy() }
                 elements.change { $0 += new }
             }
         }
