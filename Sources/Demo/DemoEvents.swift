@@ -119,20 +119,21 @@ struct DemoEvents {
 
 /// Sends sample events, and knows them again by their `apns-id`, which comes out as it went in.
 final class DemoFeed {
-    private let producer: Producer
-    private let topic: ProducerTopic
+    private let signal = WakeSignal()
+    private let producer: OutputProducer
+    private let topic: OutputTopic
     private let capacity: Int
     private var events: DemoEvents
     /// Those whose results have not come yet, the latest `capacity` at most.
     private(set) var waiting: [String: (event: DemoEvents.Event, sent: ContinuousClock.Instant)] = [:]
     private let run = UInt32.random(in: 0 ... .max)
     private var count: UInt64 = 0
-    private var reports: [DeliveryReport] = []
 
     init(servers: String, capacity: Int = 100_000) throws {
         self.capacity = capacity
         let properties = [("bootstrap.servers", servers), ("queue.buffering.max.messages", "\(capacity)")]
-        producer = try Producer(ClientProperties(properties), log: { _, _, _ in })
+        producer = try OutputProducer(
+            ClientProperties(properties), signal: signal, stopsAtRefusal: false, log: { _, _, _ in })
         topic = try producer.topic("push.events")
         events = try DemoEvents()
     }
@@ -144,7 +145,8 @@ final class DemoFeed {
         let sent = ContinuousClock.now
         while !publish(event, identifier(count)) {
             if isOver() { return false }
-            producer.poll(milliseconds: 100, into: &reports)
+            signal.wait(nanoseconds: 100_000_000)
+            poll()
         }
         waiting[identifier(count)] = (event, sent)
         if count > capacity { waiting[identifier(count - UInt64(capacity))] = nil }
@@ -153,7 +155,7 @@ final class DemoFeed {
 
     private func identifier(_ number: UInt64) -> String { "\(hex(run, 8))-0000-4000-8000-\(hex(number, 12))" }
 
-    func poll() { producer.poll(milliseconds: 0, into: &reports) }
+    func poll() { producer.takeReports { _ in } }
 
     /// The event that the record came from; nil if it is not of this run.
     func take(_ record: RecordEnvelope) -> (event: DemoEvents.Event, sent: ContinuousClock.Instant)? {
@@ -173,7 +175,7 @@ final class DemoFeed {
             payload.withUTF8 { payload in
                 producer.publish(
                     to: topic, key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(payload),
-                    headers: &headers, timestamp: 0, opaque: 0)
+                    headers: &headers, timestamp: 0, tag: 0)
             }
         }
         if case .full = result { return false }

@@ -66,12 +66,15 @@ struct ClientTests {
         }
         #expect(error.isTooLarge)
         peer.cluster.failRequests(.produce, with: [10])
-        _ = try peer.publish("v", key: "k", to: "t", headers: [("h", "1")], opaque: 42)
+        _ = try peer.publish("v", key: "k", to: "t", headers: [("h", "1")], tag: 42)
         let report = try #require(peer.reports(1).first)
-        #expect(report.opaque == 42)
+        #expect(report.tag == 42)
         #expect(report.error?.isTooLarge == true)
         #expect(report.returned?.value == Array("v".utf8))
         #expect(text(report.returned?.headers.view?.last("h")) == "1")
+        // It does not stop at a refusal.
+        _ = try peer.publish("w", to: "t")
+        #expect(peer.reports(1).map(\.offset) == [0] && peer.producer.fatalError == nil)
     }
 
     @Test("Properties are judged by librdkafka")
@@ -87,10 +90,10 @@ struct ClientTests {
     @Test("A cluster that cannot create topics says so")
     func createTopic() throws {
         let peer = try Peer()
-        #expect(throws: KafkaError.self) {
-            try peer.producer.createTopic("new", partitions: 1, milliseconds: 2000)
-        }
-        #expect(try peer.producer.partitionCount(of: "asked", milliseconds: 5000) == 4)
-        #expect(peer.producer.reach(milliseconds: 5000) == nil)
+        let client = try Producer(
+            ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]), log: { _, _, _ in })
+        #expect(throws: KafkaError.self) { try client.createTopic("new", partitions: 1, milliseconds: 2000) }
+        #expect(try client.partitionCount(of: "asked", milliseconds: 5000) == 4)
+        #expect(client.reach(milliseconds: 5000) == nil)
     }
 }

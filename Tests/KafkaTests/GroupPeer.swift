@@ -121,7 +121,6 @@ extension Peer {
     /// Publishes numbered records and waits until they are stored.
     func fill(_ topic: String, partitions: Int32, each count: Int) throws {
         let handle = try producer.topic(topic)
-        var reports: [DeliveryReport] = []
         var stored = 0
         for number in 0..<count {
             for partition in 0..<partitions {
@@ -130,17 +129,13 @@ extension Peer {
                     let result = withBytes("\(number)") { value in
                         producer.publish(
                             to: handle, partition: partition, key: nil, value: value, headers: &headers, timestamp: 0,
-                            opaque: 0)
+                            tag: 0)
                     }
                     if case .queued = result { break }
-                    producer.poll(milliseconds: 10, into: &reports)
-                    stored += reports.count
+                    stored += reports(1).count
                 }
             }
         }
-        while stored < count * Int(partitions) {
-            producer.poll(milliseconds: 100, into: &reports)
-            stored += reports.count
-        }
+        _ = reports(count * Int(partitions) - stored)
     }
 }

@@ -3,12 +3,14 @@ import PushmillKafka
 /// A broker with a producer on it.
 struct Peer {
     let cluster: MockCluster
-    let producer: Producer
+    let signal = WakeSignal()
+    let producer: OutputProducer
 
     init(brokers: Int = 1, producer properties: [(name: String, value: String)] = []) throws {
         cluster = try MockCluster(brokers: brokers)
-        producer = try Producer(
-            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)] + properties), log: { _, _, _ in })
+        producer = try OutputProducer(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)] + properties), signal: signal,
+            stopsAtRefusal: false, log: { _, _, _ in })
     }
 
     func reader() throws -> PartitionReader {
@@ -19,7 +21,7 @@ struct Peer {
 
     func publish(
         _ value: String?, key: String? = nil, to topic: String, partition: Int32? = 0,
-        headers: [(String, String?)] = [], timestamp: Int64 = 0, opaque: UInt64 = 0
+        headers: [(String, String?)] = [], timestamp: Int64 = 0, tag: UInt64 = 0
     ) throws -> PublishResult {
         var list = Headers()
         for (name, value) in headers {
@@ -32,18 +34,17 @@ struct Peer {
             withBytes(value) { value in
                 producer.publish(
                     to: topic, partition: partition, key: key, value: value, headers: &list, timestamp: timestamp,
-                    opaque: opaque)
+                    tag: tag)
             }
         }
     }
 
     /// Polls until that many reports are in.
-    func reports(_ count: Int) -> [DeliveryReport] {
-        var all: [DeliveryReport] = []
-        var some: [DeliveryReport] = []
+    func reports(_ count: Int) -> [OutputDelivery] {
+        var all: [OutputDelivery] = []
         while all.count < count {
-            producer.poll(milliseconds: 1000, into: &some)
-            all += some
+            signal.wait(nanoseconds: 1_000_000_000)
+            producer.takeReports { all.append($0) }
         }
         return all
     }

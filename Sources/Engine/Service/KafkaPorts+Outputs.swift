@@ -23,36 +23,18 @@ struct OutputTopics {
     }
 }
 
-/// An output that waits, with bytes of its own.
-final class HeldOutput: Sendable {
+/// An output that waits.
+struct HeldOutput: Sendable {
     let isLetter: Bool
-    let key: [UInt8]?
-    let value: [UInt8]?
-    let timestamp: Int64
-    /// Never changed, so that any thread may copy them.
-    nonisolated(unsafe) private let list: Headers
+    let record: OwnedRecord
+}
 
-    var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
-
-    init(isLetter: Bool, key: [UInt8]?, value: [UInt8]?, headers: consuming Headers, timestamp: Int64) {
-        self.isLetter = isLetter
-        self.key = key
-        self.value = value
-        list = headers
-        self.timestamp = timestamp
-    }
-
+extension OwnedRecord {
     /// What the chain has made of a message.
-    convenience init(_ delivery: Delivery, isLetter: Bool, headers: consuming Headers, timestamp: Int64) {
+    convenience init(_ delivery: Delivery, headers: consuming Headers, timestamp: Int64) {
         self.init(
-            isLetter: isLetter, key: delivery.record.key.map(Array.init),
-            value: delivery.output.withValue { $0.map(Array.init) }, headers: headers, timestamp: timestamp)
-    }
-
-    convenience init(_ returned: ReturnedRecord, isLetter: Bool) {
-        self.init(
-            isLetter: isLetter, key: returned.key, value: returned.value, headers: returned.headers,
-            timestamp: returned.timestamp)
+            key: delivery.record.key.map(Array.init), value: delivery.output.withValue { $0.map(Array.init) },
+            headers: headers, timestamp: timestamp)
     }
 }
 
@@ -150,20 +132,23 @@ extension KafkaPorts {
     mutating func holdCurrent() -> HeldOutput {
         let list = takeHeaders()
         let isLetter = verdict?.destination == .deadLetters
+        let timestamp = current.record.timestamp
         guard isNameOnly else {
-            return HeldOutput(current, isLetter: isLetter, headers: list, timestamp: current.record.timestamp)
+            return HeldOutput(
+                isLetter: isLetter, record: OwnedRecord(current, headers: list, timestamp: timestamp))
         }
         return HeldOutput(
-            isLetter: isLetter, key: nil, value: nil, headers: list, timestamp: current.record.timestamp)
+            isLetter: isLetter, record: OwnedRecord(key: nil, value: nil, headers: list, timestamp: timestamp))
     }
 
     mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
-        var list = output.headers
+        let record = output.record
+        var list = record.headers
         let topic = output.isLetter ? topics.deadLetters : topics.output
-        let result = output.key.withBytes { key in
-            output.value.withBytes { value in
+        let result = record.key.withBytes { key in
+            record.value.withBytes { value in
                 producer.publish(
-                    to: topic, key: key, value: value, headers: &list, timestamp: output.timestamp, tag: tag)
+                    to: topic, key: key, value: value, headers: &list, timestamp: record.timestamp, tag: tag)
             }
         }
         return step(result, output.isLetter ? .deadLetters : .output)
@@ -220,7 +205,7 @@ extension KafkaPorts {
             reports.append(
                 OutputReport(
                     tag: delivery.tag, failure: OutputReport.Failure(failure),
-                    returned: HeldOutput(returned, isLetter: isLetter)))
+                    returned: HeldOutput(isLetter: isLetter, record: returned)))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
         if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }

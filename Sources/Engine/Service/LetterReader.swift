@@ -87,9 +87,9 @@ final class LetterReader: Sendable {
         _ = environment.chain.deadLetter(delivery, .publishFailed, message: question.reason, counted: true)
         var headers = record?.detachHeaders() ?? Headers()
         headers.change(by: delivery.output)
-        let letter = HeldOutput(delivery, isLetter: true, headers: headers, timestamp: timestamp)
+        let letter = OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
-        inbox.postLetter(letter, tag: question.tag)
+        inbox.postLetter(HeldOutput(isLetter: true, record: letter), tag: question.tag)
     }
 
     private func fetch(_ source: Position, of timestamp: Int64, by reader: PartitionReader) -> Record? {

@@ -73,7 +73,6 @@ final class Client: Sendable {
 final class ClientSinks: Sendable {
     let log: KafkaLogSink
     /// Filled and emptied only by the thread that polls the client, which has ended when the client goes.
-    nonisolated(unsafe) let deliveries = DeliveryInbox()
     nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()

@@ -7,6 +7,7 @@ internal import Dispatch
 /// once `message.timeout.ms` is to be 0.
 package final class OutputProducer {
     private let client: Client
+    private let signal: WakeSignal
     private let sinks: ClientSinks
     private let queue: OpaquePointer
     @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
@@ -18,13 +19,14 @@ package final class OutputProducer {
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
 
-    /// `signal` is woken by reports.
+    /// `signal` is woken by reports. One that does not stop at a refusal stores what comes after a refused record.
     package init(
-        _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
+        _ properties: ClientProperties, signal: WakeSignal, stopsAtRefusal: Bool = true, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         var properties = properties
         for (name, value) in Self.fixed { properties[name] = value }
-        properties["enable.gapless.guarantee"] = properties["transactional.id"] == nil ? "true" : nil
+        properties["enable.gapless.guarantee"] = stopsAtRefusal && properties["transactional.id"] == nil ? "true" : nil
+        self.signal = signal
         sinks = ClientSinks(log: log)
         // As events: librdkafka then calls nobody back within the calls that end a transaction.
         client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
@@ -47,6 +49,11 @@ package final class OutputProducer {
         guard let handle = rd_kafka_topic_new(client.handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
         topics.append((name, handle))
         return OutputTopic(index: topics.count - 1)
+    }
+
+    /// Blocks.
+    package func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
+        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
     /// Queues one record; key and value are copied, the headers taken over. `partition` nil leaves the choice to the key.
@@ -100,7 +107,7 @@ package final class OutputProducer {
         let topic = error.flatMap { _ in topics.firstIndex { $0.handle == message.pointee.rkt } }
         return OutputDelivery(
             tag: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
-            returned: error.map { ReturnedRecord(message, $0) }, topic: topic.map(OutputTopic.init))
+            returned: error.map { OwnedRecord(message, $0) }, topic: topic.map(OutputTopic.init))
     }
 
     /// Takes back what is not on its way yet; with `all` also what is, of which it is then not known whether it is
@@ -124,6 +131,11 @@ package final class OutputProducer {
     package var statistics: ClientStatistics? { sinks.statistics.latest }
 }
 
+public enum PublishResult: Sendable {
+    case queued, full
+    case refused(KafkaError)
+}
+
 /// A topic of the producer that has named it.
 package struct OutputTopic: Sendable, Equatable {
     fileprivate let index: Int
@@ -144,12 +156,15 @@ package struct OutputDelivery {
     /// Where it was stored; negative where the brokers have not said.
     package let offset: Int64
     /// With its bytes, where it is not known to be stored.
-    package let returned: ReturnedRecord?
+    package let returned: OwnedRecord?
     /// Where it was to go; told where it is not known to be stored.
     package let topic: OutputTopic?
 
+    /// Why it is not known to be stored.
+    package var error: KafkaError? { returned?.error }
+
     package var failure: Failure? {
-        guard let error = returned?.error else { return nil }
+        guard let error else { return nil }
         if error.blamesRecord { return .refused(error) }
         return error.isOfTopic || error.isTimeOut ? .unavailable(error) : .purged(error)
     }
@@ -241,4 +256,25 @@ private final class Remains: Sendable {
         for topic in topics { rd_kafka_topic_destroy(topic) }
         rd_kafka_queue_destroy(queue)
     }
+}
+
+extension UnsafeRawBufferPointer? {
+    /// librdkafka tells null from empty by the pointer alone.
+    var start: UnsafeRawPointer? {
+        guard let self else { return nil }
+        return self.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+    }
+}
+
+/// Who a consumer is in its group at one moment. To be asked for anew for each transaction: a stale one is how brokers
+/// know that a member is no longer one.
+public final class GroupMetadata: Sendable {
+    nonisolated(unsafe) let handle: OpaquePointer
+
+    init?(_ handle: OpaquePointer?) {
+        guard let handle else { return nil }
+        self.handle = handle
+    }
+
+    deinit { rd_kafka_consumer_group_metadata_destroy(handle) }
 }

@@ -40,6 +40,41 @@ public struct Record: @unchecked Sendable {
     }
 }
 
+/// A record with bytes of its own.
+package final class OwnedRecord: Sendable {
+    package let key: [UInt8]?
+    package let value: [UInt8]?
+    /// Milliseconds since 1970.
+    package let timestamp: Int64
+    /// Why it was not stored, if it was published.
+    package let error: KafkaError?
+    /// Never changed, so that any thread may copy them.
+    nonisolated(unsafe) private let list: Headers
+
+    package var headers: Headers { list.view.map { Headers(copying: $0) } ?? Headers() }
+
+    package init(
+        key: [UInt8]?, value: [UInt8]?, headers: consuming Headers, timestamp: Int64, error: KafkaError? = nil
+    ) {
+        self.key = key
+        self.value = value
+        list = headers
+        self.timestamp = timestamp
+        self.error = error
+    }
+
+    convenience init(_ message: UnsafePointer<rd_kafka_message_t>, _ error: KafkaError) {
+        let (key, value) = (message.pointee.key, message.pointee.payload)
+        var found: OpaquePointer?
+        rd_kafka_message_headers(message, &found)
+        self.init(
+            key: key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) },
+            value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) },
+            headers: found.map { Headers(copying: HeaderView($0)) } ?? Headers(),
+            timestamp: rd_kafka_message_timestamp(message, nil), error: error)
+    }
+}
+
 public enum TimestampKind: UInt8, Sendable {
     case none, create, logAppend
 }
@@ -95,7 +130,7 @@ public struct Position: Hashable, Sendable {
 }
 
 extension TopicPartition {
-    /// Where records of this key are published, as by `Producer` and by Java clients: murmur2.
+    /// Where records of this key are published, as by `OutputProducer` and by Java clients: murmur2.
     public init(of key: UnsafeRawBufferPointer, in topic: String, partitions: Int) {
         let count = Int32(clamping: max(1, partitions))
         // The topic's handle is for partitioners that look at the topic.

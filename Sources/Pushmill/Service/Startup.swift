@@ -50,7 +50,7 @@ enum Startup {
         var properties = properties
         properties["transactional.id"] = nil
         do throws(KafkaError) {
-            return try Producer(properties, onlyAsks: true, log: { _, _, _ in })
+            return try Producer(properties, log: { _, _, _ in })
         } catch {
             throw refusal(error, of: "producer", properties)
         }

@@ -4,16 +4,18 @@ package import PushmillPayload
 /// Publishes records where they say: to the partition, as long as the topic has it, so that a recipient's events stay in
 /// one.
 package final class RecordSender {
-    private let producer: Producer
-    private var topics: [String: (topic: ProducerTopic, partitions: Int)] = [:]
+    private let signal = WakeSignal()
+    private let producer: OutputProducer
+    private var topics: [String: (topic: OutputTopic, partitions: Int)] = [:]
     /// For each record that is sent and not settled yet.
     private var isAcknowledged: [Bool] = []
-    private var reports: [DeliveryReport] = []
     private var answers = 0
     private var failure: KafkaError?
 
     package init(_ properties: ClientProperties) throws(ReplayError) {
-        producer = try asked("sending") { () throws(KafkaError) in try Producer(properties, log: { _, _, _ in }) }
+        producer = try asked("sending") { [signal] () throws(KafkaError) in
+            try OutputProducer(properties, signal: signal, stopsAtRefusal: false, log: { _, _, _ in })
+        }
     }
 
     /// `name` is what errors call the record.
@@ -52,18 +54,18 @@ package final class RecordSender {
     }
 
     private func poll() {
-        producer.poll(milliseconds: 100, into: &reports)
-        for report in reports {
+        signal.wait(nanoseconds: 100_000_000)
+        producer.takeReports { report in
             answers += 1
             if let error = report.error {
                 failure = error
-            } else if let index = Int(exactly: report.opaque), isAcknowledged.indices.contains(index) {
+            } else if let index = Int(exactly: report.tag), isAcknowledged.indices.contains(index) {
                 isAcknowledged[index] = true
             }
         }
     }
 
-    private func topic(_ name: String) throws(ReplayError) -> (ProducerTopic, Int) {
+    private func topic(_ name: String) throws(ReplayError) -> (OutputTopic, Int) {
         if let known = topics[name] { return known }
         let found = try asked("asking for the topic \(name)") { () throws(KafkaError) in
             (try producer.topic(name), try producer.partitionCount(of: name, milliseconds: TopicPlaces.patience))
@@ -73,7 +75,7 @@ package final class RecordSender {
     }
 
     private func publish(
-        _ record: RecordEnvelope, to topic: ProducerTopic, _ partition: Int32?, number: UInt64
+        _ record: RecordEnvelope, to topic: OutputTopic, _ partition: Int32?, number: UInt64
     ) -> PublishResult {
         var headers = Headers()
         for header in record.headers {
@@ -83,7 +85,7 @@ package final class RecordSender {
             record.payload.withBytes { value in
                 producer.publish(
                     to: topic, partition: partition, key: key, value: value, headers: &headers,
-                    timestamp: record.timestamp, opaque: number)
+                    timestamp: record.timestamp, tag: number)
             }
         }
     }

@@ -1,15 +1,18 @@
 import Glibc
 import PushmillKafka
+import Synchronization
 
 /// Publishes events to the input, and tells when they are stored.
 final class Feeder: Sendable {
-    private let producer: Producer
-    private let topic: ProducerTopic
+    private let properties: ClientProperties
+    private let topic: String
+    /// For one publication at a time each.
+    private let idle = Mutex<[Publisher]>([])
 
     init(_ brokers: Brokers, topic: String) throws {
-        let properties = brokers.properties([("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")])
-        producer = try Producer(properties, log: { _, _, _ in })
-        self.topic = try producer.topic(topic)
+        properties = brokers.properties([("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")])
+        self.topic = topic
+        idle.withLock { [first = try Publisher(properties, topic)] in $0.append(first) }
     }
 
     /// Returns when the brokers have stored them all. `rate` is in events a second, nil for as fast as can be.
@@ -30,26 +33,44 @@ final class Feeder: Sendable {
         headers: [(name: String, value: String)] = [], rate: Int?
     ) throws {
         let begin = ContinuousClock.now
-        var reports: [DeliveryReport] = []
+        let publisher = try idle.withLock { $0.popLast() } ?? Publisher(properties, topic)
+        defer { idle.withLock { $0.append(publisher) } }
         var awaited = 0
-        func poll(_ milliseconds: Int32) throws {
-            producer.poll(milliseconds: milliseconds, into: &reports)
-            if let error = reports.lazy.compactMap(\.error).first { throw error }
-            awaited -= reports.count
+        func poll(_ milliseconds: Int64) throws {
+            publisher.signal.wait(nanoseconds: milliseconds * 1_000_000)
+            var failure: KafkaError?
+            publisher.producer.takeReports { report in
+                failure = failure ?? report.error
+                awaited -= 1
+            }
+            if let failure { throw failure }
         }
         for (index, record) in records.enumerated() {
             if let rate {
                 let due = begin + .nanoseconds(index * 1_000_000_000 / rate)
                 while due > .now { try poll(1) }
             }
-            while try !queue(record, partition, headers) { try poll(100) }
+            while try !publisher.queue(record, partition, headers) { try poll(100) }
             awaited += 1
             if index % 64 == 0 { try poll(0) }
         }
         while awaited > 0 { try poll(100) }
     }
 
-    private func queue(
+}
+
+/// Unchecked because one publication at a time has it.
+private final class Publisher: @unchecked Sendable {
+    let signal = WakeSignal()
+    let producer: OutputProducer
+    private let topic: OutputTopic
+
+    init(_ properties: ClientProperties, _ name: String) throws {
+        producer = try OutputProducer(properties, signal: signal, stopsAtRefusal: false, log: { _, _, _ in })
+        topic = try producer.topic(name)
+    }
+
+    func queue(
         _ record: (key: String, value: [UInt8]?), _ partition: Int32?, _ named: [(name: String, value: String)]
     ) throws -> Bool {
         var headers = Headers()
@@ -63,7 +84,7 @@ final class Feeder: Sendable {
             func publish(_ value: UnsafeRawBufferPointer?) -> PublishResult {
                 producer.publish(
                     to: topic, partition: partition, key: UnsafeRawBufferPointer(key), value: value,
-                    headers: &headers, timestamp: 0, opaque: 0)
+                    headers: &headers, timestamp: 0, tag: 0)
             }
             return record.value?.withUnsafeBytes(publish) ?? publish(nil)
         }

@@ -139,7 +139,7 @@ struct ShardFiguresTests {
 @Suite("What other threads leave for a shard")
 struct ShardInboxTests {
     private func letter() -> HeldOutput {
-        HeldOutput(isLetter: true, key: nil, value: nil, headers: Headers(), timestamp: 0)
+        HeldOutput(isLetter: true, record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0))
     }
 
     @Test("Everything is taken once, in whatever order the shard looks", arguments: 0..<3)

@@ -1,5 +1,7 @@
 import Glibc
 import PushmillKafka
+import PushmillPayload
+import PushmillReplay
 import PushmillStages
 import Testing
 
@@ -20,18 +22,12 @@ struct TopicCommandTests {
     }
 
     private func publish(_ value: String, to topic: String, _ headers: [(String, String)] = []) throws {
-        let producer = try Producer(
-            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
-        var list = Headers()
-        for (name, value) in headers { list.add(name, value) }
-        var value = value
-        let target = try producer.topic(topic)
-        _ = value.withUTF8 { value in
-            producer.publish(
-                to: target, key: nil, value: UnsafeRawBufferPointer(value), headers: &list, timestamp: 1000, opaque: 0)
-        }
-        var reports: [DeliveryReport] = []
-        while reports.isEmpty { producer.poll(milliseconds: 100, into: &reports) }
+        var record = RecordEnvelope()
+        record.topic = topic
+        record.timestamp = 1000
+        record.payload = Array(value.utf8)
+        record.headers = headers.map { RecordEnvelope.Header(name: Array($0.0.utf8), value: Array($0.1.utf8)) }
+        try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])).write([record])
     }
 
     private func run(_ line: String, isTerminal: Bool = false) async -> (Terminal, ExitCode) {

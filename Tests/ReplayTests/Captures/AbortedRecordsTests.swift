@@ -17,7 +17,7 @@ struct AbortedRecordsTests {
     func aborted() async throws {
         let properties = ClientProperties([("bootstrap.servers", Self.brokers ?? "")])
         let name = "aborted-\(UInt64.random(in: 0 ... .max))"
-        try Producer(properties, onlyAsks: true, log: { _, _, _ in })
+        try Producer(properties, log: { _, _, _ in })
             .createTopic(name, partitions: 1, settings: [], milliseconds: 30_000)
         let producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", Self.brokers ?? ""), ("transactional.id", name)]),
@@ -49,6 +49,6 @@ struct AbortedRecordsTests {
             producer.flush()
             producer.takeReports { reports.append($0) }
         }
-        if let error = reports[0].returned?.error { throw error }
+        if let error = reports[0].error { throw error }
     }
 }
