@@ -26,13 +26,11 @@ final class Client: Sendable {
         rd_kafka_conf_set_stats_cb(configuration, onStatistics)
         rd_kafka_conf_set_error_cb(configuration, onError)
         prepare(configuration)
-        var reason = [CChar](repeating: 0, count: 512)
-        guard let handle = rd_kafka_new(type, configuration, &reason, reason.count) else {
+        let (made, reason) = withReason { rd_kafka_new(type, configuration, $0, $1) }
+        guard let handle = made else {
             // On failure the configuration is still ours.
             rd_kafka_conf_destroy(configuration)
-            throw KafkaError(
-                RD_KAFKA_RESP_ERR__INVALID_ARG,
-                message: reason.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } })
+            throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
         }
         self.handle = handle
         self.sinks = sinks
@@ -61,11 +59,8 @@ final class Client: Sendable {
 
     /// The error that made the client unusable, once there is one.
     var fatalError: KafkaError? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
-            let code = rd_kafka_fatal_error(handle, reason.baseAddress, reason.count)
-            guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-            return KafkaError(code, message: reason.baseAddress.map { String(cString: $0) })
-        }
+        let (code, reason) = withReason { rd_kafka_fatal_error(handle, $0, $1) }
+        return KafkaError(ifAny: code, message: reason)
     }
 }
 

@@ -27,11 +27,8 @@ public struct ClientProperties: Sendable, Equatable {
     }
 
     static func set(_ name: String, _ value: String, in configuration: OpaquePointer?) -> KafkaError? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
-            guard rd_kafka_conf_set(configuration, name, value, reason.baseAddress, reason.count) != RD_KAFKA_CONF_OK
-            else { return nil }
-            return KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason.baseAddress.map { String(cString: $0) })
-        }
+        let (result, reason) = withReason { rd_kafka_conf_set(configuration, name, value, $0, $1) }
+        return result == RD_KAFKA_CONF_OK ? nil : KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
     }
 }
 

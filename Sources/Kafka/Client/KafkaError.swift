@@ -51,9 +51,14 @@ extension KafkaError {
     }
 
     /// nil for success.
-    init?(ifAny code: rd_kafka_resp_err_t) {
+    init?(ifAny code: rd_kafka_resp_err_t, message: String? = nil) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-        self.init(code)
+        self.init(code, message: message)
+    }
+
+    /// What came in the place of a record.
+    init(of message: UnsafePointer<rd_kafka_message_t>) {
+        self.init(message.pointee.err, message: rd_kafka_message_errstr(message).map { String(cString: $0) })
     }
 
     private func isAny(of codes: rd_kafka_resp_err_t...) -> Bool { codes.contains { $0.rawValue == code } }
@@ -141,5 +146,14 @@ extension KafkaError {
         isAny(
             of: RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
             RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    }
+}
+
+/// Calls what may write a reason into a buffer; gives its answer and that.
+func withReason<Answer>(_ call: (UnsafeMutablePointer<CChar>?, Int) -> Answer) -> (answer: Answer, reason: String) {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
+        buffer.initialize(repeating: 0)
+        let answer = call(buffer.baseAddress, buffer.count)
+        return (answer, buffer.baseAddress.map { String(cString: $0) } ?? "")
     }
 }

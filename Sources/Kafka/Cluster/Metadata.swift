@@ -133,13 +133,9 @@ extension Producer {
         if Metadata.lacksController(client, milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
         }
-        var reason = [CChar](repeating: 0, count: 512)
         // As many replicas as the brokers give by themselves.
-        guard let topic = rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, &reason, reason.count) else {
-            throw KafkaError(
-                RD_KAFKA_RESP_ERR__INVALID_ARG,
-                message: reason.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } })
-        }
+        let (made, reason) = withReason { rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, $0, $1) }
+        guard let topic = made else { throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason) }
         defer { rd_kafka_NewTopic_destroy(topic) }
         for (name, value) in settings { rd_kafka_NewTopic_set_config(topic, name, value) }
         let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_CREATETOPICS)
@@ -148,9 +144,7 @@ extension Producer {
         defer { rd_kafka_queue_destroy(queue) }
         var topics: [OpaquePointer?] = [topic]
         rd_kafka_CreateTopics(client.handle, &topics, 1, options, queue)
-        guard let event = rd_kafka_queue_poll(queue, milliseconds) else {
-            throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT)
-        }
+        guard let event = rd_kafka_queue_poll(queue, milliseconds) else { throw .unanswered }
         defer { rd_kafka_event_destroy(event) }
         if let error = KafkaError(ifAny: rd_kafka_event_error(event)) { throw error }
         var count = 0

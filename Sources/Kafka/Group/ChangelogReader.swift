@@ -93,9 +93,7 @@ package final class ChangelogReader {
             guard next[partition] != nil else { return nil }
             next[partition] = Position.none
             return .outOfLog(partition: partition)
-        case let code:
-            let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-            return .failed(KafkaError(code, message: text))
+        default: return .failed(KafkaError(of: message))
         }
     }
 

@@ -157,8 +157,7 @@ package final class GroupConsumer {
             let partition = TopicPartition(name, message.pointee.partition)
             if reading.contains(partition) { sinks.group.events.append(.outOfLog(partition)) }
         } else if code != RD_KAFKA_RESP_ERR_NO_ERROR {
-            let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-            sinks.group.events.append(.failed(KafkaError(code, message: text)))
+            sinks.group.events.append(.failed(KafkaError(of: message)))
         }
     }
 

@@ -64,9 +64,7 @@ public final class PartitionReader {
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
                 batch.ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
-            case let code:
-                let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-                batch.errors.append(KafkaError(code, message: text))
+            default: batch.errors.append(KafkaError(of: message))
             }
             rd_kafka_message_destroy(message)
         }
