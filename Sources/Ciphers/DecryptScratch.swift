@@ -24,11 +24,8 @@ package struct DecryptScratch: ~Copyable {
     private var ringVersion: Int?
 
     init() throws(DecryptFailure) {
-        self.init(ciphers: try CipherContexts(), digests: try DigestContexts(), inflater: try Self.newInflater())
-    }
-
-    private static func newInflater() throws(DecryptFailure) -> Inflater {
-        do throws(InflateFailure) { return try Inflater() } catch { throw DecryptFailure(error) }
+        guard let inflater = Inflater() else { throw .unsupported }
+        self.init(ciphers: try CipherContexts(), digests: try DigestContexts(), inflater: inflater)
     }
 
     private init(ciphers: consuming CipherContexts, digests: DigestContexts, inflater: Inflater) {

@@ -213,15 +213,6 @@ package enum DecryptFailure: Error, CaseIterable {
     case notObject
     case protectedMember
 
-    init(_ failure: InflateFailure) {
-        self =
-            switch failure {
-            case .unavailable: .unsupported
-            case .tooLarge: .tooLarge
-            case .malformed: .malformed
-            }
-    }
-
     /// True where another key might do better.
     var mayBeOfTheKey: Bool { self == .noKey || self == .authentication }
 

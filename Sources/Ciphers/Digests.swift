@@ -5,31 +5,23 @@ package import PushmillPayload
 package final class ContentHash {
     private let context: DigestContext
 
-    /// Fails only where no memory is left.
+    /// Fails only where no memory is left; what has begun does not fail.
     package init() throws(FileFailure) {
         do throws(DecryptFailure) {
             context = try DigestContext(.sha256)
             try context.begin()
         } catch {
-            throw Self.failure
+            throw FileFailure(path: "SHA-256", what: "no hash can be computed")
         }
     }
 
-    package func add(_ bytes: UnsafeRawBufferPointer) throws(FileFailure) {
-        do throws(DecryptFailure) { try context.add(bytes) } catch { throw Self.failure }
-    }
+    package func add(_ bytes: UnsafeRawBufferPointer) { try? context.add(bytes) }
 
-    /// As hex. What is added later begins another one.
-    package func end() throws(FileFailure) -> String {
+    /// As hex. Nothing is added afterwards.
+    package func end() -> String {
         var bytes = [UInt8](repeating: 0, count: context.count)
-        do throws(DecryptFailure) {
-            var span = bytes.mutableSpan
-            try span.withUnsafeMutableBytes { (bytes) throws(DecryptFailure) in
-                if let base = bytes.baseAddress { try context.end(into: base) }
-            }
-            try context.begin()
-        } catch {
-            throw Self.failure
+        bytes.withUnsafeMutableBytes { bytes in
+            if let base = bytes.baseAddress { try? context.end(into: base) }
         }
         return bytes.reduce(into: "") { text, byte in
             text += String(byte >> 4, radix: 16)
@@ -41,8 +33,6 @@ package final class ContentHash {
     package static func hash(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>?) {
         EVP_Digest(bytes.baseAddress, bytes.count, output, nil, EVP_sha256(), nil)
     }
-
-    private static var failure: FileFailure { FileFailure(path: "SHA-256", what: "no hash can be computed") }
 }
 
 /// A hash that is computed again and again.

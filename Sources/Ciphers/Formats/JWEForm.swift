@@ -90,11 +90,10 @@ struct JWEForm: ~Copyable {
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
         scratch.inflated.reserve(DecryptScratch.plaintextLimit)
         let output = scratch.inflated[0..<DecryptScratch.plaintextLimit]
-        do throws(InflateFailure) {
-            let count = try scratch.inflater.inflate(content, into: output)
-            return UnsafeMutableRawBufferPointer(rebasing: output[..<count])
-        } catch {
-            throw DecryptFailure(error)
+        switch scratch.inflater.inflate(content, into: output) {
+        case .bytes(let count): return UnsafeMutableRawBufferPointer(rebasing: output[..<count])
+        case .tooLarge: throw .tooLarge
+        case .malformed: throw .malformed
         }
     }
 }

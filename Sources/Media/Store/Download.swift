@@ -51,20 +51,16 @@ final class Download {
         do throws(FileFailure) {
             if file == nil { file = try folder?.begin() }
             try file?.write(bytes)
-            try hash.add(bytes)
         } catch {
             throw .unwritable(error)
         }
+        hash.add(bytes)
     }
 
     func finish() throws(Problem) -> Finished {
         if type == nil { try recognise(nil) }
         guard let type else { throw .refused(.unsupportedType) }
-        do throws(FileFailure) {
-            return Finished(media: Media(hash: try hash.end(), type: type, size: count), file: file.take())
-        } catch {
-            throw .unwritable(error)
-        }
+        return Finished(media: Media(hash: hash.end(), type: type, size: count), file: file.take())
     }
 }
 

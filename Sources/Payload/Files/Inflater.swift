@@ -4,13 +4,14 @@ import CPushmillZlib
 package final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    package init() throws(InflateFailure) {
+    /// Nil where there is no memory, or no such library as this was built for.
+    package init?() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         // Negative: no header, the largest window.
         guard inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             stream.deallocate()
-            throw .unavailable
+            return nil
         }
     }
 
@@ -19,26 +20,28 @@ package final class Inflater {
         stream.deallocate()
     }
 
-    /// Inflates all at once; what does not fit into the output is too large. Returns how much was written.
+    /// Inflates all at once; what does not fit into the output is too large.
     package func inflate(
         _ input: UnsafeMutableRawBufferPointer, into output: UnsafeMutableRawBufferPointer
-    ) throws(InflateFailure) -> Int {
-        guard inflateReset(stream) == Z_OK else { throw .unavailable }
+    ) -> Inflated {
+        inflateReset(stream)
         stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_in = UInt32(input.count)
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_out = UInt32(output.count)
-        switch CPushmillZlib.inflate(stream, Z_FINISH) {
-        case Z_STREAM_END where stream.pointee.avail_in == 0: return output.count - Int(stream.pointee.avail_out)
-        case Z_BUF_ERROR where stream.pointee.avail_out == 0: throw .tooLarge
-        default: throw .malformed
+        let result = CPushmillZlib.inflate(stream, Z_FINISH)
+        let room = Int(stream.pointee.avail_out)
+        switch result {
+        case Z_STREAM_END where stream.pointee.avail_in == 0: return .bytes(output.count - room)
+        case Z_BUF_ERROR where room == 0: return .tooLarge
+        default: return .malformed
         }
     }
 }
 
-package enum InflateFailure: Error {
-    /// No memory, or no such library as this was built for.
-    case unavailable
+package enum Inflated {
+    /// So many were written.
+    case bytes(Int)
     case tooLarge
     case malformed
 }
