@@ -90,7 +90,7 @@ public final class ChainLink: Sendable {
     public let stage: any Stage
     /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
     let budget: UInt64?
-    let condition: LinkCondition?
+    let condition: StageCondition?
     private let isConditional: Bool
     /// Whether it may run without a look at the clock.
     let isImmediate: Bool
@@ -103,8 +103,8 @@ public final class ChainLink: Sendable {
     public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
         self.stage = stage
         self.budget = budget?.wholeNanoseconds
-        self.condition = condition.flatMap(LinkCondition.init)
-        isConditional = self.condition != nil
+        self.condition = condition
+        isConditional = (condition ?? StageCondition()) != StageCondition()
         isImmediate = stage.isImmediate
         counting = stage as? any CountingStage
         label = Array("\(stage.name)=".utf8)
@@ -137,22 +137,7 @@ extension [UInt8] {
     }
 }
 
-/// A stage's `when:`, made ready for many messages.
-struct LinkCondition: Sendable {
-    private let categories: [[UInt8]]
-    private let topics: [[UInt8]]
-    private let pushTypes: [[UInt8]]
-    private let member: JSONPointer?
-
-    /// Nil if it asks for nothing.
-    init?(_ condition: StageCondition) {
-        categories = condition.categories.map { Array($0.utf8) }
-        topics = condition.topics.map { Array($0.utf8) }
-        pushTypes = condition.pushTypes.map { Array($0.utf8) }
-        member = condition.member
-        if categories.isEmpty, topics.isEmpty, pushTypes.isEmpty, member == nil { return nil }
-    }
-
+extension StageCondition {
     func holds(for content: NotificationContent, _ record: InputRecord) -> Bool {
         if let member, content.node(at: member) == nil { return false }
         if !topics.isEmpty, !names(topics, record.value(of: .apnsTopic)) { return false }
@@ -160,9 +145,12 @@ struct LinkCondition: Sendable {
         return categories.isEmpty || namesCategory(of: content)
     }
 
-    private func names(_ values: [[UInt8]], _ value: UnsafeRawBufferPointer?) -> Bool {
+    private func names(_ values: [String], _ value: UnsafeRawBufferPointer?) -> Bool {
         guard let value else { return false }
-        return values.contains { $0.withUnsafeBytes(value.hasBytes) }
+        return values.contains { text in
+            text.utf8.withContiguousStorageIfAvailable { value.hasBytes(UnsafeRawBufferPointer($0)) }
+                ?? value.elementsEqual(text.utf8)
+        }
     }
 
     private func namesCategory(of content: NotificationContent) -> Bool {

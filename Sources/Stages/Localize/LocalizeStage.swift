@@ -83,7 +83,7 @@ package final class LocalizeStage: ImmediateStage {
     }
 }
 
-extension LocalizeStage: LocalizedTexts {
+extension LocalizeStage {
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
@@ -119,7 +119,7 @@ extension StageEntry {
             }
             resources.watch(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
-            resources.texts.offer(stage)
+            resources.texts.offer(stage.withText)
             return stage
         }
     }

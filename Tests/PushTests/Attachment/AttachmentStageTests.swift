@@ -90,20 +90,12 @@ struct AttachmentStageTests {
 
     @Test("The note is the catalog's where that has one")
     func translated() async throws {
-        struct Texts: LocalizedTexts {
-            func withText(
-                of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext,
-                _ body: (Span<UInt8>) -> Void
-            ) -> Bool {
-                guard String(decoding: key.withUnsafeBufferPointer { Array($0) }, as: UTF8.self) == "PHOTO" else {
-                    return false
-                }
-                body(Array("(Foto)".utf8).span)
-                return true
-            }
-        }
         let texts = SharedTexts()
-        texts.offer(Texts())
+        texts.offer { key, _, _, body in
+            guard key.withUnsafeBufferPointer({ Array($0) }) == Array("PHOTO".utf8) else { return false }
+            body(Array("(Foto)".utf8).span)
+            return true
+        }
         let published = try await publish(payload(#""u""#), texts: texts) { $0.note = "PHOTO" }
         #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
         let plain = try await publish(payload(#""u""#), texts: texts) { $0.note = "[photo]" }
