@@ -12,16 +12,15 @@ package struct Decryptor: Sendable {
     let derivation: PassphraseDerivation
     /// A ciphertext that names a key is not asked.
     private let bindsKeys: Bool
-    private let derivedKeys = DerivedKeys()
+    let derivedKeys = DerivedKeys()
 
     package enum Opened {
         /// In the scratch, good until that is used again; always UTF-8.
         case text(UnsafeMutableRawBufferPointer, isAuthenticated: Bool)
-        /// A key must be derived first; then open again with it.
+        /// A key must be derived first; then open again.
         case underived(Derivation)
     }
 
-    package typealias DerivedKey = (identity: Derivation.Identity, key: SecretBytes)
     package typealias DraftSource = () -> WebPushForm.Draft?
 
     package init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation, bindsKeys: Bool = false) {
@@ -40,21 +39,20 @@ package struct Decryptor: Sendable {
         if case .iterated = derivation { allowsOpenSSL } else { false }
     }
 
-    package func derive(_ derivation: Derivation) async throws -> DerivedKey {
-        (derivation.identity, try await derivedKeys.derive(derivation))
-    }
+    /// It is known then, for as long as it is among the latest.
+    package func derive(_ derivation: Derivation) async throws { _ = try await derivedKeys.derive(derivation) }
 
     /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. A set
     /// that was replaced a short while ago gets its turn where the one in force does not help.
     package func open(
         _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding = .auto, _ scratch: inout DecryptScratch,
-        _ ring: KeyRing, _ derived: [DerivedKey], choose: KeyChoice, draft: DraftSource
+        _ ring: KeyRing, choose: KeyChoice, draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         do throws(DecryptFailure) {
-            return try openText(text, encoding, &scratch, ring, derived, choose, draft)
+            return try openText(text, encoding, &scratch, ring, choose, draft)
         } catch {
             guard error.mayBeOfTheKey, let former = ring.former, former.until > .now,
-                let opened = try? openText(text, encoding, &scratch, former.ring, derived, choose, draft)
+                let opened = try? openText(text, encoding, &scratch, former.ring, choose, draft)
             else { throw error }
             return opened
         }
@@ -62,7 +60,7 @@ package struct Decryptor: Sendable {
 
     private func openText(
         _ text: UnsafeRawBufferPointer, _ encoding: BinaryEncoding, _ scratch: inout DecryptScratch, _ ring: KeyRing,
-        _ derived: [DerivedKey], _ choose: KeyChoice, _ draft: DraftSource
+        _ choose: KeyChoice, _ draft: DraftSource
     ) throws(DecryptFailure) -> Opened {
         guard text.count <= DecryptScratch.textLimit else { throw .tooLarge }
         if isRot13 { return try turn(text, &scratch) }
@@ -77,7 +75,7 @@ package struct Decryptor: Sendable {
             scratch.buffer.reserve(text.count)
             let count = try BinaryText.decode(text, as: encoding, into: scratch.buffer.base)
             let data = scratch.buffer[0..<count]
-            if OpenSSLForm.isLike(data) { return try openSSL(data, &scratch, ring, derived, choose) }
+            if OpenSSLForm.isLike(data) { return try openSSL(data, &scratch, ring, choose) }
             plain = try openBinary(data, &scratch, ring, choose, draft)
         }
         guard plain.count <= DecryptScratch.plaintextLimit else { throw .tooLarge }
@@ -96,8 +94,7 @@ package struct Decryptor: Sendable {
     }
 
     private func openSSL(
-        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing,
-        _ derived: [DerivedKey], _ choose: KeyChoice
+        _ data: UnsafeMutableRawBufferPointer, _ scratch: inout DecryptScratch, _ ring: KeyRing, _ choose: KeyChoice
     ) throws(DecryptFailure) -> Opened {
         guard allowsOpenSSL else { throw .unsupported }
         let form = try OpenSSLForm(data)
@@ -106,8 +103,7 @@ package struct Decryptor: Sendable {
             return .text(try form.open(key.secret, derivation, &scratch), isAuthenticated: false)
         }
         let wanted = Derivation(passphrase: key, salt: form.salt, iterations: iterations)
-        let known = derived.first { $0.identity == wanted.identity }?.key ?? derivedKeys.known(wanted)
-        guard let known else { return .underived(wanted) }
+        guard let known = derivedKeys.known(wanted) else { return .underived(wanted) }
         return .text(try form.open(known, &scratch), isAuthenticated: false)
     }
 

@@ -37,6 +37,11 @@ final class DerivedKeys: Sendable {
 
     private func compute(_ derivation: Derivation, _ isCancelled: Flag) throws -> SecretBytes {
         if isCancelled.value.load(ordering: .relaxed) { throw CancellationError() }
+        return try compute(derivation)
+    }
+
+    /// On the caller's thread.
+    func compute(_ derivation: Derivation) throws(DecryptFailure) -> SecretBytes {
         if let key = known(derivation) { return key }
         let key = try derivation.compute()
         known.withLock { $0.insert(key, for: derivation.identity) }

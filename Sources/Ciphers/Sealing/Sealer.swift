@@ -219,10 +219,9 @@ package struct Opener: Sendable {
     ) throws(DecryptFailure) -> [UInt8] {
         let name = keyName.map { Array($0.utf8) }
         var scratch = try DecryptScratch()
-        var derived: [Decryptor.DerivedKey] = []
         while true {
             let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, as: encoding, &scratch, ring, derived) { (need, ring) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring) { (need, ring) throws(DecryptFailure) in
                     let key = name.map { $0.withUnsafeBytes { ring.key(named: $0, for: need) } } ?? ring.key(for: need)
                     guard let key else { throw .noKey }
                     return key
@@ -232,7 +231,7 @@ package struct Opener: Sendable {
             }
             switch opened {
             case .text(let plaintext, _): return Array(plaintext)
-            case .underived(let derivation): derived.append((derivation.identity, try derivation.compute()))
+            case .underived(let derivation): _ = try decryptor.derivedKeys.compute(derivation)
             }
         }
     }

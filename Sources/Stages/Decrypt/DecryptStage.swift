@@ -29,18 +29,15 @@ package final class DecryptStage: Stage {
         _ content: inout NotificationContent, context: StageContext
     ) -> StageResult? {
         var turn = DecryptTurn()
-        return advance(&turn, [], &content, context) == nil ? turn.result : nil
+        return advance(&turn, &content, context) == nil ? turn.result : nil
     }
 
     package func didReceive(
         _ content: inout NotificationContent, context: StageContext
     ) async throws -> StageResult {
         var turn = DecryptTurn()
-        // What was waited for.
-        var derived: [Decryptor.DerivedKey] = []
-        while let derivation = advance(&turn, derived, &content, context) {
-            derived.append(try await decryptor.derive(derivation))
-        }
+        // Asked again where so many others came meanwhile that it is forgotten. The deadline ends that: it cancels.
+        while let derivation = advance(&turn, &content, context) { try await decryptor.derive(derivation) }
         return turn.result
     }
 
@@ -53,11 +50,10 @@ package final class DecryptStage: Stage {
 
     /// Goes on with the fields until all are done, or until a key must be derived.
     func advance(
-        _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey], _ content: inout NotificationContent,
-        _ context: StageContext
+        _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
         while turn.position < options.fields.count {
-            if let derivation = open(options.fields[turn.position], &turn, derived, &content, context) {
+            if let derivation = open(options.fields[turn.position], &turn, &content, context) {
                 return derivation
             }
             turn.position += 1
@@ -82,8 +78,8 @@ package final class DecryptStage: Stage {
     }
 
     private func open(
-        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ derived: [Decryptor.DerivedKey],
-        _ content: inout NotificationContent, _ context: StageContext
+        _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
+        _ context: StageContext
     ) -> Derivation? {
         guard let node = content.node(at: field.from) else {
             if options.isRequired { turn.failed(field, .malformed) }
@@ -91,7 +87,7 @@ package final class DecryptStage: Stage {
         }
         do throws(DecryptFailure) {
             return try pool.with { (scratch) throws(DecryptFailure) in
-                switch try open(node, as: field.encoding, &scratch, derived, content, context) {
+                switch try open(node, as: field.encoding, &scratch, content, context) {
                 case .underived(let derivation): return derivation
                 case .text(let plaintext, let isAuthenticated):
                     do throws(DecryptFailure) {
@@ -111,13 +107,12 @@ package final class DecryptStage: Stage {
 
     private func open(
         _ node: JSONNode, as encoding: BinaryEncoding, _ scratch: inout DecryptScratch,
-        _ derived: [Decryptor.DerivedKey], _ content: borrowing NotificationContent, _ context: StageContext
+        _ content: borrowing NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> Decryptor.Opened {
         let ring = if let keys { try scratch.ring(keys.version, keys.value) } else { KeyRing.empty }
         let opened = try content.document.withText(of: node) { (text) throws(DecryptFailure) in
             try text.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, as: encoding, &scratch, ring, derived) {
-                    (need, ring) throws(DecryptFailure) in
+                try decryptor.open(text, as: encoding, &scratch, ring) { (need, ring) throws(DecryptFailure) in
                     try key(for: need, in: ring, content, context)
                 } draft: {
                     draft(content, context)

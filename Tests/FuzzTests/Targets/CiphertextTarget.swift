@@ -51,7 +51,7 @@ final class CiphertextTarget: FuzzTarget {
         try bytes.withUnsafeBytes { text in
             let opened: Decryptor.Opened
             do throws(DecryptFailure) {
-                opened = try decryptor.open(text, &scratch, SampleKeys.ring, []) {
+                opened = try decryptor.open(text, &scratch, SampleKeys.ring) {
                     (need, ring) throws(DecryptFailure) in
                     guard let key = ring.keys.filter({ need.fits($0) }).dropFirst(number).first else { throw .noKey }
                     return key

@@ -33,7 +33,7 @@ final class SealingTarget: FuzzTarget {
 
     private func open(_ text: [UInt8], _ key: DecryptionKey, _ draft: WebPushForm.Draft?) throws -> [UInt8] {
         let opened = try text.withUnsafeBytes { text in
-            try decryptor.open(text, &scratch, SampleKeys.ring, []) { (need, _) throws(DecryptFailure) in
+            try decryptor.open(text, &scratch, SampleKeys.ring) { (need, _) throws(DecryptFailure) in
                 guard need.fits(key) else { throw .noKey }
                 return key
             } draft: {

@@ -25,7 +25,7 @@ struct CiphertextMutationTests {
             var text = Array(sealed.text.utf8)
             if !random.chance(2) { random.mutate(&text) }
             let result = try? text.withUnsafeBytes { text in
-                try decryptor.open(text, &scratch, DecryptKeys.ring, []) { (need, ring) throws(DecryptFailure) in
+                try decryptor.open(text, &scratch, DecryptKeys.ring) { (need, ring) throws(DecryptFailure) in
                     guard let key = ring.keys.first(where: { $0.name == name && need.fits($0) }) else { throw .noKey }
                     return key
                 } draft: {

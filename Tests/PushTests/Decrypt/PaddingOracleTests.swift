@@ -15,7 +15,7 @@ struct PaddingOracleTests {
         let text = Array(SealedText(data).text.utf8)
         do throws(DecryptFailure) {
             let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, &scratch, DecryptKeys.ring, []) { (need, ring) throws(DecryptFailure) in
+                try decryptor.open(text, &scratch, DecryptKeys.ring) { (need, ring) throws(DecryptFailure) in
                     guard let key = ring.key(for: need) else { throw .noKey }
                     return key
                 } draft: {
