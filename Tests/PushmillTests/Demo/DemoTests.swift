@@ -76,13 +76,15 @@ struct DemoTests {
         cluster.setDown()
         for _ in 0..<10 { #expect(results.poll().isEmpty) }
         cluster.setUp()
-        let producer = try Producer(
-            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), log: { _, _, _ in })
+        let producer = try OutputProducer(
+            ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]), signal: WakeSignal(),
+            log: { _, _, _ in })
         var headers = Headers()
         let topic = try producer.topic("push.notifications")
-        _ = producer.publish(to: topic, key: nil, value: nil, headers: &headers, timestamp: 0, opaque: 0)
+        _ = producer.publish(to: topic, key: nil, value: nil, headers: &headers, timestamp: 0, tag: 0)
         var found: [RecordEnvelope] = []
-        while found.isEmpty { found = results.poll() }
+        // Half a minute.
+        for _ in 0..<1500 where found.isEmpty { found = results.poll() }
         #expect(found.map(\.topic) == ["push.notifications"])
     }
 
