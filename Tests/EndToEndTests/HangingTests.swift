@@ -135,10 +135,12 @@ extension EndToEnd {
         @Test("A stage that holds its thread keeps neither its message nor the end of the process")
         func block() async throws {
             try await Scene.play { scene in
-                let service = try scene.start(
-                    ServiceConfiguration(
-                        delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
-                        stages: ["block: { marker: slow, time: 3600s }"]))
+                var configuration = ServiceConfiguration(
+                    delivery: [("deadline", "500ms"), ("shutdown-grace", "2s")],
+                    stages: ["block: { marker: slow, time: 3600s }"])
+                // While a second member joins the group takes no commit, for longer than the grace.
+                configuration.cores = 1
+                let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
                 try await scene.feeder.publish(Event.series(1, keys: 1, marking: 1))
                 let arrivals = try await scene.outputs.wait(count: 1)
