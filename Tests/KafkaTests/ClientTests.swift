@@ -83,14 +83,14 @@ struct ClientTests {
         #expect(ClientProperties.problem(with: "linger.ms", value: "soon") != nil)
         #expect(ClientProperties.problem(with: "lingr.ms", value: "5")?.contains("lingr.ms") == true)
         #expect(throws: KafkaError.self) {
-            try Producer(ClientProperties([("linger.ms", "soon")]), log: { _, _, _ in })
+            try ClusterClient(ClientProperties([("linger.ms", "soon")]), log: { _, _, _ in })
         }
     }
 
     @Test("A cluster that cannot create topics says so")
     func createTopic() throws {
         let peer = try Peer()
-        let client = try Producer(
+        let client = try ClusterClient(
             ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]), log: { _, _, _ in })
         #expect(throws: KafkaError.self) { try client.createTopic("new", partitions: 1, milliseconds: 2000) }
         #expect(try client.partitionCount(of: "asked", milliseconds: 5000) == 4)

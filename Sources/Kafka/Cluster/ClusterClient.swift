@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 
 /// Asks the cluster, and creates topics. It publishes nothing, and takes no producer's number from the brokers.
-public final class Producer: Sendable {
+public final class ClusterClient: Sendable {
     let client: Client
     private let sinks: ClientSinks
 

@@ -92,7 +92,7 @@ enum Metadata {
     }
 }
 
-extension Producer {
+extension ClusterClient {
     /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
     public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
         if Metadata.lacksController(client, milliseconds: milliseconds) { return [:] }

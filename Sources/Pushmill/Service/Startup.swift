@@ -46,11 +46,11 @@ enum Startup {
     }
 
     /// One that only asks: the name of the transactions is no matter of its.
-    private static func client(_ properties: ClientProperties) throws(ProgramError) -> Producer {
+    private static func client(_ properties: ClientProperties) throws(ProgramError) -> ClusterClient {
         var properties = properties
         properties["transactional.id"] = nil
         do throws(KafkaError) {
-            return try Producer(properties, log: { _, _, _ in })
+            return try ClusterClient(properties, log: { _, _, _ in })
         } catch {
             throw refusal(error, of: "producer", properties)
         }
@@ -68,7 +68,7 @@ enum Startup {
 
     /// A batch that is refused for its size fails a whole transaction: no batch is larger than the topics take, as far as
     /// brokers tell.
-    private static func limitBatches(_ settings: inout EngineSettings, _ client: Producer) {
+    private static func limitBatches(_ settings: inout EngineSettings, _ client: ClusterClient) {
         guard settings.shard.isTransactional else { return }
         let limits = client.setting(
             "max.message.bytes",
@@ -80,7 +80,7 @@ enum Startup {
     }
 
     /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again.
-    private static func reach(_ client: Producer, _ servers: String) throws(ProgramError) {
+    private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
         guard let error = client.reach(milliseconds: reachPatience) else { return }
         let reason =
             if error.isLogin {
@@ -107,7 +107,7 @@ enum Startup {
     }
 
     private static func find(
-        _ name: String, _ client: Producer, setting: String
+        _ name: String, _ client: ClusterClient, setting: String
     ) throws(ProgramError) -> TopicPartitions {
         try goOn()
         do throws(KafkaError) {

@@ -52,7 +52,7 @@ struct ChangelogTopic {
     }
 
     /// Creates it where it is missing.
-    func prepare(_ client: Producer, _ log: Log) throws(ProgramError) {
+    func prepare(_ client: ClusterClient, _ log: Log) throws(ProgramError) {
         if try find() == nil {
             try create(input.count, client)
             log.info("the changelog of badge counts is created", [.topic(name), .count(input.count)])
@@ -81,7 +81,7 @@ struct ChangelogTopic {
         }
     }
 
-    private func checkCompaction(_ client: Producer) throws(ProgramError) {
+    private func checkCompaction(_ client: ClusterClient) throws(ProgramError) {
         let policies = client.setting("cleanup.policy", ofTopics: [name], milliseconds: Self.settingPatience)
         // Not every broker tells it, nor everyone.
         guard let policy = policies[name], policy != "compact" else { return }
@@ -91,7 +91,7 @@ struct ChangelogTopic {
                 "the topic \(name) has cleanup.policy=\(policy), which would lose counts: it has to be compact"))
     }
 
-    private func create(_ partitions: Int, _ client: Producer) throws(ProgramError) {
+    private func create(_ partitions: Int, _ client: ClusterClient) throws(ProgramError) {
         do throws(KafkaError) {
             try client.createTopic(
                 name, partitions: partitions, settings: Self.settings, milliseconds: Self.patience)

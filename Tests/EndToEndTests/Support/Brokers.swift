@@ -34,7 +34,7 @@ struct Brokers: Sendable {
         if let mock {
             try mock.createTopic(name, partitions: partitions)
         } else {
-            try Producer(properties(), log: { _, _, _ in }).createTopic(
+            try ClusterClient(properties(), log: { _, _, _ in }).createTopic(
                 name, partitions: partitions, settings: settings, milliseconds: 30_000)
         }
     }
