@@ -144,8 +144,10 @@ package final class ShardThreads: Sendable {
         var pressure = Pressure()
         while !shard.hasEnded {
             box.begin(shard.ports.now)
+            let hadJoined = shard.ports.hasJoined
             let next = shard.turn()
-            if box.end(TimeSource.system.now) {
+            // Readiness does not wait for the next time to show anything.
+            if box.end(TimeSource.system.now) || hadJoined != shard.ports.hasJoined {
                 var figures = shard.figures
                 shard.ports.addClients(to: &figures)
                 pressure.tell(figures, shard.ports.now, environment.log)
