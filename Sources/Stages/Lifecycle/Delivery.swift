@@ -64,7 +64,6 @@ public final class Delivery {
         self.deadline = deadline
         self.wallClock = wallClock
         self.count = count
-        nextWakeUp = deadline
         stageIndex = 0
         isStructured = false
         badgeOperation = nil

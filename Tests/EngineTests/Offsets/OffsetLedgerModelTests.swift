@@ -37,10 +37,15 @@ struct OffsetLedgerModelTests {
             let gap = random.once(in: gapOdds) ? Int64.random(in: 1..<300, using: &random) : 0
             let isLeap = gap > 0 && random.once(in: 50)
             let offset = nextOffset + (isLeap ? 3_000 : gap)
+            let bound = ledger.metadataSizeBound(taking: offset)
             let taking = ledger.take(offset)
             try requireEqual(taking, reference.take(offset))
             switch taking {
-            case .taken: inFlight.append(offset)
+            case .taken:
+                inFlight.append(offset)
+                if random.once(in: 32) {
+                    try #require(ledger.snapshot(limit: 1 << 22).metadata.utf8.count <= bound)
+                }
             case .completed: skippedCount += 1
             case .full: fullCount += 1
             case .duplicate, .rewound: Issue.record("offset \(offset) is above all others")
