@@ -85,7 +85,7 @@ struct ChangelogRestore {
     mutating func takeStarts() -> [RecordPosition] {
         isChanged = false
         for index in reading.indices { reading[index].isAnew = false }
-        return reading.map { RecordPosition(partition: $0.number, offset: $0.next) }
+        return reading.filter { !$0.isNewer }.map { RecordPosition(partition: $0.number, offset: $0.next) }
     }
 
     /// The log is another one than that which was read before.

@@ -25,7 +25,8 @@ extension Command {
         let console = invocation.surroundings.console
         let redrive = try redrive(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
-        let path = try invocation.text(.journal) ?? journal(in: configuration.state)
+        let path = invocation.text(.journal) ?? configuration.state.journal
+        if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
         let tally = try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer()
         ) { console.output(line($0, $1)) }
@@ -33,10 +34,9 @@ extension Command {
         return .success
     }
 
-    private static func journal(in state: StateSettings) throws(ProgramError) -> String {
+    private static func makeFolder(_ state: StateSettings) throws(ProgramError) {
         do throws(StoreError) {
             try state.makeFolder()
-            return "\(state.file).redriven"
         } catch {
             throw Service.unusable(error)
         }

@@ -82,7 +82,9 @@ package struct StateSettings: Sendable {
     package let path: String
 
     init(from settings: inout SettingReader) {
-        path = settings.value("path", .file, default: "/var/lib/pushmill/state")
+        let path = settings.value("path", .file, default: "/var/lib/pushmill/state")
+        let end = path.lastIndex { $0 != "/" }
+        self.path = end.map { String(path[...$0]) } ?? path
     }
 
     /// Earlier releases had this file where the path says, by default beside the folder of today: they keep it.
@@ -98,6 +100,11 @@ package struct StateSettings: Sendable {
     package var counts: String {
         guard let slash = file.lastIndex(of: "/") else { return "counts" }
         return "\(file[...slash])counts"
+    }
+
+    /// What a redrive remembers is beside the file, or where an earlier release has left it.
+    package var journal: String {
+        ["\(path).redriven", "\(path).sqlite.redriven"].first { access($0, F_OK) == 0 } ?? "\(file).redriven"
     }
 
     /// For what may create the file.

@@ -26,7 +26,7 @@ package final class RecordSender {
             switch publish(record, to: topic, partition, number: UInt64(isAcknowledged.count)) {
             case .queued: return isAcknowledged.append(false)
             case .full: poll()
-            case .refused(let error): throw .kafka(doing: "sending \(name)", error)
+            case .refused(let error): throw .kafka(doing: "sending \(name)", producer.fatalError ?? error)
             }
         }
     }

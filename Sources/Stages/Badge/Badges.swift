@@ -45,17 +45,22 @@ extension BadgeCounts {
     private static func entry(_ line: ArraySlice<UInt8>) -> (Key, Int32)? {
         guard let document = try? JSONDocument(String(decoding: line, as: UTF8.self)),
             let recipient = document.bytes("recipient", "recipient_b64"),
+            let app = document.bytes("app", "app_b64", orElse: []),
             let count = document.member("count", of: document.root).flatMap(document.integer),
             let number = Int32(exactly: count), number >= 0
         else { return nil }
-        return (Key(recipient: recipient, app: document.bytes("app", "app_b64") ?? []), number)
+        return (Key(recipient: recipient, app: app), number)
     }
 }
 
 extension JSONDocument {
-    fileprivate func bytes(_ name: StaticString, _ encodedName: StaticString) -> [UInt8]? {
+    /// Nil for what is neither text nor base64, and for nothing where nothing else is meant by that.
+    fileprivate func bytes(
+        _ name: StaticString, _ encodedName: StaticString, orElse missing: [UInt8]? = nil
+    ) -> [UInt8]? {
         let encoded = member(encodedName, of: root)
-        return (encoded ?? member(name, of: root)).flatMap { bytes(of: $0, isEncoded: encoded != nil) }
+        guard let member = encoded ?? member(name, of: root) else { return missing }
+        return bytes(of: member, isEncoded: encoded != nil)
     }
 }
 

@@ -85,6 +85,7 @@ package final class CountFile: CountDisk {
                 // Another owner has made it meanwhile.
                 if connection?.secret != secret {
                     connection = nil
+                    (position, highest) = (nil, nil)
                     throw .inUse(path: path)
                 }
                 isAbsent = false

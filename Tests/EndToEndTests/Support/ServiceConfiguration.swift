@@ -13,7 +13,7 @@ struct ServiceConfiguration: Sendable {
     var listen = "127.0.0.1:0"
     var logLevel = "info"
     /// Beside the configuration unless it begins with a slash.
-    var state = "state.sqlite"
+    var state = "state"
     /// Variables as `NAME=VALUE`, beside the tests' own.
     var environment: [String] = []
 

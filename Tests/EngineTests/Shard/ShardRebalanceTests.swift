@@ -160,6 +160,24 @@ struct ShardRebalanceTests {
         #expect(shard.published() == [1])
     }
 
+    @Test("What has come back of a partition that is lost is not sent again, and holds up no other")
+    func lostWhenReturned() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.fail(.refused(reason: "bad"))
+        shard.ports.events = [.lost(places)]
+        let sent = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(100)) }
+            .compactMap { if case .publish(let output) = $0 { output.partition } else { nil } }
+        #expect(sent == [1])
+        shard.acknowledge()
+        shard.turn()
+        shard.deliver(of: 1)
+        #expect(shard.published() == [1])
+    }
+
     @Test("When all are lost nobody needs to be asked who was away")
     func lostWhileUnconfirmed() {
         let shard = Shard()

@@ -145,6 +145,11 @@ struct BadgeStageTests {
             let error = #expect(throws: BadgeCountsError.self) { try read(["1", count]) }
             #expect(error?.line == 2)
         }
+        // What cannot be read names no other account.
+        for app in [#""app":7"#, #""app_b64":"?""#] {
+            let line = #"{"recipient":"anna",\#(app),"count":1}"#
+            #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array(line.utf8)) }
+        }
     }
 
     @Test("Counts are read of recipients and apps whose names are no UTF-8, as they are exported")

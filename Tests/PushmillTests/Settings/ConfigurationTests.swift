@@ -44,9 +44,22 @@ struct ConfigurationTests {
         try expect("left", "left", "counts")
         try folder.write("", to: "beside.sqlite")
         try expect("beside", "beside.sqlite", "counts")
+        // A path may end as those of folders do.
+        try expect("beside/", "beside.sqlite", "counts")
         #expect(folder.names == ["beside.sqlite", "left", "state"])
         #expect(throws: StoreError.unopened(path: "\(folder.path)/a/b", error: ENOENT)) {
             try state("a/b").makeFolder()
+        }
+    }
+
+    @Test("What a redrive remembers is in the folder, or where an earlier release has left it")
+    func journal() throws {
+        let folder = try TemporaryFolder()
+        let state = try #require(Reading("state: { path: \(folder.path)/state }").configuration).state
+        #expect(state.journal == "\(folder.path)/state/state.sqlite.redriven")
+        for left in ["state.sqlite.redriven", "state.redriven"] {
+            let path = try folder.write("", to: left)
+            #expect(state.journal == path)
         }
     }
 
