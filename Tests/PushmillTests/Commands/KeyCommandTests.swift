@@ -89,7 +89,7 @@ struct KeyCommandTests {
         let copy = Array(try #require(secrets.first))
         #expect(
             try withExtendedLifetime(copy) { try OwnMemory.contains(secrets[0]) },
-            "it is at \(copy.withUnsafeBytes { "\($0)" }), among \(try OwnMemory.maps)")
+            "it is at \(copy.withUnsafeBytes { "\($0)" }), among \(OwnMemory.maps)")
     }
 
     @Test("A link to a key set stays one")
@@ -205,14 +205,14 @@ private final class ReadOnlyText {
 
 /// What this process can write to, also where it has let go of it.
 private enum OwnMemory {
-    static var maps: String { get throws { try String(contentsOfFile: "/proc/self/maps", encoding: .utf8) } }
+    static var maps: String { (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "" }
 
     static func contains(_ text: UnsafeRawBufferPointer) throws -> Bool {
         let memory = open("/proc/self/mem", O_RDONLY)
         try #require(memory >= 0)
         defer { close(memory) }
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        for line in try maps.split(separator: "\n") {
+        for line in maps.split(separator: "\n") {
             let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
             // The address sanitizer's notes on memory are far larger than it.
             guard line.contains(" rw-p "), ends.count == 2, ends[1] - ends[0] < 1 << 32 else { continue }
