@@ -148,7 +148,7 @@ extension [UInt8] {
 
     /// Null for nothing. What is no UTF-8 goes, in base64, into a member whose name ends in `_b64`.
     package mutating func append(_ text: UnsafeRawBufferPointer?, as name: StaticString) {
-        let isEncoded = text.map { !isUTF8($0) } ?? false
+        let isEncoded = text.map { !UTF8Scalar.isText($0) } ?? false
         begin(name, isEncoded ? "_b64" : "")
         if let text { append(quoted: text, isEncoded: isEncoded) } else { append("null") }
     }
@@ -162,10 +162,6 @@ extension [UInt8] {
         begin(name)
         append(decimal: number)
     }
-}
-
-func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    (try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span)) != nil
 }
 
 extension JSONText {

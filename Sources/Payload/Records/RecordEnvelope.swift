@@ -216,4 +216,4 @@ extension [UInt8]? {
     }
 }
 
-private func isUTF8(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isUTF8($0) } }
+private func isUTF8(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(UTF8Scalar.isText) }
