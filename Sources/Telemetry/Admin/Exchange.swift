@@ -86,9 +86,12 @@ extension AdminLoop {
     func send(_ response: AdminResponse, to connection: OpaquePointer) -> MHD_Result {
         let body: OpaquePointer?
         switch response.body {
-        case .bytes(var bytes):
+        case .bytes(let bytes):
             answering(connection, isStream: false)
-            body = MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
+            body = bytes.withUnsafeBytes { bytes in
+                MHD_create_response_from_buffer(
+                    bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+            }
         case .stream(let stream):
             guard openStream() else {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
