@@ -1,0 +1,153 @@
+import Glibc
+import PushmillTestSupport
+import Testing
+
+@testable import PushmillPayload
+
+@Suite("Files that are written at once, and read again")
+struct OutputFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+
+    private func write(_ texts: String..., to name: String) throws {
+        let file = try OutputFile(path: path(name))
+        for text in texts { try file.write(Array(text.utf8)) }
+        try file.close()
+    }
+
+    private func read(_ name: String) throws -> String {
+        let file = try InputFile(path: path(name))
+        var bytes: [UInt8] = []
+        while true {
+            let piece = try file.next()
+            if piece.isEmpty { return String(decoding: bytes, as: UTF8.self) }
+            bytes += piece
+        }
+    }
+
+    @Test("What was written comes back, plain or compressed as the name says", arguments: ["lines", "lines.gz"])
+    func roundTrip(name: String) throws {
+        let long = String(repeating: "0123456789", count: 60_000)
+        try write("a\n", "", long, to: name)
+        #expect(try read(name) == "a\n" + long)
+        #expect(folder.names == [name])
+        let bytes = try FileBytes(path: path(name)).bytes
+        #expect(bytes.starts(with: [0x1F, 0x8B]) == name.hasSuffix(".gz"))
+        #expect((bytes.count < 60_000) == name.hasSuffix(".gz"))
+    }
+
+    @Test("Until it is closed the file before stays, and nobody sees a part; not closed, it leaves nothing")
+    func appears() throws {
+        try write("old", to: "a")
+        do {
+            let file = try OutputFile(path: path("a"))
+            try file.write(Array("new".utf8))
+            #expect(try read("a") == "old")
+            #expect(folder.names == ["a", "a.partial"])
+        }
+        #expect(folder.names == ["a"])
+        #expect(try read("a") == "old")
+        try write("new", to: "a")
+        #expect(try read("a") == "new")
+    }
+
+    @Test("It is its owner's alone to read, and nothing that stood under the name of its beginning is written to")
+    func leftovers() throws {
+        try folder.write("mine", to: "other", mode: 0o644)
+        try #require(symlink(path("other"), path("a.partial")) == 0)
+        try withoutFileMask { try write("new", to: "a") }
+        #expect(try read("a") == "new" && read("other") == "mine")
+        #expect(try folder.mode(of: "a") == 0o600)
+        #expect(folder.names == ["a", "other"])
+    }
+
+    @Test("A pipe is written at once, and stays one")
+    func pipe() throws {
+        try #require(mkfifo(path("pipe"), 0o600) == 0)
+        let reading = open(path("pipe"), O_RDONLY | O_NONBLOCK)
+        try #require(reading >= 0)
+        defer { close(reading) }
+        try write("through", to: "pipe")
+        var bytes = [UInt8](repeating: 0, count: 100)
+        #expect(Glibc.read(reading, &bytes, bytes.count) == 7)
+        #expect(bytes.prefix(7).elementsEqual("through".utf8))
+        #expect(folder.names == ["pipe"])
+    }
+
+    @Test("Where nothing can be written the system's reason is told, and nothing is left")
+    func unwritable() throws {
+        #expect(throws: FileFailure(path: path("none/a"), ENOENT)) { try write("x", to: "none/a") }
+        #expect(throws: FileFailure(path: path("none"), ENOENT)) { try read("none") }
+        #expect(throws: FileFailure(path: path(""), EISDIR)) { try read("") }
+        // A folder comes to stand in its place.
+        func replace() throws {
+            let file = try OutputFile(path: path("b"))
+            try folder.makeFolder("b")
+            try file.close()
+        }
+        #expect(throws: FileFailure(path: path("b"), EISDIR)) { try replace() }
+        #expect(folder.names == ["b"])
+    }
+
+    @Test("A device that takes nothing more is told of")
+    func full() throws {
+        func fill(_ count: Int) throws {
+            let file = try OutputFile(path: "/dev/full")
+            try file.write([UInt8](repeating: 1, count: count))
+            try file.close()
+        }
+        // The first is told of when it is closed.
+        for count in [1, 4 << 20] { #expect(throws: FileFailure(path: "/dev/full", ENOSPC)) { try fill(count) } }
+    }
+
+    @Test("Compressed data that ends too early, or is damaged, says so")
+    func damaged() throws {
+        var generator = SeededGenerator(seed: 3)
+        let text = String((0..<5000).map { _ in generator.pick(Array("abcdefghijklmnop")) })
+        try write(text, to: "a.gz")
+        let bytes = try FileBytes(path: path("a.gz")).bytes
+        func failure(_ bytes: [UInt8]) throws -> String {
+            try folder.write(bytes, to: "b.gz")
+            let failure = #expect(throws: FileFailure.self) { try read("b.gz") }
+            return failure?.what ?? ""
+        }
+        #expect(try failure(Array(bytes.dropLast(1000))) == "the compressed data ends too early")
+        var damaged = bytes
+        damaged[bytes.count - 6] ^= 1
+        #expect(try failure(damaged).hasPrefix("the compressed data is damaged: "))
+    }
+
+    @Test("A failure names the file and the reason")
+    func failures() throws {
+        #expect(FileFailure(path: "/a", EACCES).description == "/a: Permission denied")
+        let unreadable = #expect(throws: FileUnreadable.self) { try FileBytes(path: path("none")) }
+        #expect(unreadable?.description == "cannot read \(path("none")): No such file or directory")
+    }
+
+    @Test("All of it is written, in as many goes as the system takes; what it refuses is told")
+    func writesAll() async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(Glibc.pipe(&ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        let text = [UInt8](repeating: 7, count: 300_000)
+        let read = Task.detached {
+            var count = 0
+            var chunk = [UInt8](repeating: 0, count: 10_000)
+            while true {
+                let more = Glibc.read(reading, &chunk, chunk.count)
+                guard more > 0 else { return count }
+                count += more
+            }
+        }
+        #expect(text.withUnsafeBytes { writeAll($0, to: writing) })
+        close(writing)
+        #expect(await read.value == text.count)
+        // This end is for reading.
+        #expect(text.withUnsafeBytes { !writeAll($0, to: reading) })
+        #expect([].withUnsafeBytes { writeAll($0, to: -1) })
+        close(reading)
+    }
+}
