@@ -92,4 +92,55 @@ struct CloudEventTests {
         #expect(published?["ce_id"] == nil)
         #expect(published?["content-type"] == nil)
     }
+
+    @Test("A delivery that had another event before has none of its data and attributes")
+    func another() async {
+        let delivery = Delivery()
+        let silent = #"{"aps":{"x":1}}"#
+        for (event, id, value) in [
+            (#"{"id":"1","a":"b","data":\#(data)}"#, "1", data.replacing("Hi", with: "Hia")),
+            (#"{"id":"2","data":\#(silent)}"#, "2", silent),
+            (#"{"id":"3","data":null,"data_base64":"eyJhcHMiOnt9fQ=="}"#, "3", #"{"aps":{}}"#),
+        ] {
+            let verdict = await chain.finish(Message(event, type).begin(chain, delivery), delivery)
+            let published = verdict.map { Published($0, delivery) }
+            #expect(published?.value == value)
+            #expect(published?["ce_id"] == id)
+            #expect(published?["ce_a"] == (id == "1" ? "b" : nil))
+        }
+    }
+
+    @Test("An event has 256 members at most", arguments: [(256, nil), (257, DeadLetterReason.tooLarge)])
+    func most(_ count: Int, _ reason: DeadLetterReason?) async {
+        let attributes = (1..<count).map { #""a\#($0)":1"# }.joined(separator: ",")
+        let published = await Message(#"{"data":{"aps":{}},\#(attributes)}"#, type).publish(chain)
+        #expect(published?.reason == reason)
+        #expect(reason != nil || published?["ce_a255"] == "1")
+    }
+
+    @Test(
+        "The content type is known by its beginning, whatever its case",
+        arguments: [
+            ("application/cloudevents", true), ("APPLICATION/CLOUDEVENTS+JSON", true),
+            ("application/cloudevent", false),
+            ("application/cloudeventz", false), ("Xpplication/cloudevents", false), ("", false),
+        ])
+    func types(_ contentType: String, _ isEvent: Bool) async {
+        let event = #"{"id":"e","data":{"aps":{}}}"#
+        let published = await Message(event, ["content-type": contentType]).publish(chain)
+        #expect(published?.outcome == (isEvent ? .passed : .deadLetter))
+    }
+
+    @Test("Attributes have names of lower-case letters and digits; data's type is a text")
+    func attributes() async {
+        let names = ["a", "z", "0", "9", "az09", "`a", "{a", "/a", ":a", "A", "a-b", ""]
+        let members = names.map { #""\#($0)":"v""# }.joined(separator: ",")
+        let event = #"{\#(members),"datacontenttype":7,"q":"a\"b","data":{"aps":{}}}"#
+        let published = await Message(event, type).publish(chain)
+        for (index, name) in names.enumerated() {
+            #expect(published?["ce_\(name)"] == (index < 5 ? "v" : nil), "\(name)")
+        }
+        #expect(published?["content-type"] == "application/json")
+        #expect(published?["ce_q"] == #"a"b"#)
+    }
 }

@@ -40,3 +40,70 @@ struct InputRecordTests {
         }
     }
 }
+
+/// What outlasts a record, and what does not.
+@Suite("Records that are used again")
+struct ClearedRecordTests {
+    private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    @Test("A record that was cleared has nothing, and its next headers are found where they are")
+    func cleared() {
+        let record = InputRecord()
+        let known = KnownHeader.allCases
+        record.fill(
+            .nowhere, timestamp: 7, key: Self.bytes("key"), value: Self.bytes("value"), headers: known.count
+        ) { RecordHeader(name: Self.bytes(known[$0].name), value: Self.bytes("old")) }
+        for header in known { #expect(record.has(header) && record.value(of: header)?.hasBytes("old") == true) }
+        record.clear()
+        #expect(record.timestamp == 0 && record.key == nil && record.value == nil && record.recipient == nil)
+        #expect(record.headers.isEmpty)
+        for header in known { #expect(!record.has(header) && record.value(of: header) == nil) }
+        #expect(record.value(of: Self.bytes("recipient")) == nil)
+
+        record.fill(.nowhere, timestamp: 8, key: Self.bytes("key"), value: nil, headers: 2) {
+            RecordHeader(name: Self.bytes("locale"), value: $0 == 0 ? Self.bytes("de") : Self.bytes("fr"))
+        }
+        #expect(record.value(of: .locale)?.hasBytes("fr") == true)
+        #expect(record.recipient?.hasBytes("key") == true)
+        #expect(known.filter { record.has($0) } == [.locale])
+    }
+
+    @Test("A record that is filled twice has the second's headers alone, of a line as of a lender")
+    func filledAgain() {
+        let record = InputRecord()
+        var envelope = RecordEnvelope()
+        for name in ["recipient", "x", "locale"] {
+            envelope.headers = [RecordEnvelope.Header(name: Array(name.utf8), value: Array(name.utf8))]
+            record.fill(envelope, topic: SourceTopic("t"))
+            #expect(record.headers.map { Array($0.name) } == [Array(name.utf8)])
+            #expect(record.has(.recipient) == (name == "recipient"))
+            #expect(record.recipient.map(Array.init) == (name == "recipient" ? Array(name.utf8) : nil))
+            #expect(record.has(.locale) == (name == "locale"))
+        }
+    }
+
+    @Test("Headers end where the lender gives no more")
+    func fewer() {
+        let record = InputRecord()
+        record.fill(.nowhere, timestamp: 0, key: nil, value: nil, headers: 3) {
+            $0 == 0 ? RecordHeader(name: Self.bytes("recipient"), value: Self.bytes("anna")) : nil
+        }
+        #expect(record.headers.count == 1)
+        #expect(record.recipient?.hasBytes("anna") == true)
+    }
+
+    @Test("A name is a known one only as a whole")
+    func names() {
+        func known(_ name: [UInt8]) -> KnownHeader? { name.withUnsafeBytes { KnownHeader($0) } }
+        for header in KnownHeader.allCases {
+            let name = Array(Self.bytes(header.name))
+            #expect(known(name) == header)
+            #expect(known(name.dropLast() + [UInt8(ascii: "_")]) == nil)
+            #expect(known(name.dropLast()) == nil && known(name + [UInt8(ascii: "s")]) == nil)
+            #expect(known([name[0] ^ 0x20] + name.dropFirst()) == nil)
+        }
+        #expect(known([]) == nil)
+    }
+}

@@ -1,0 +1,80 @@
+import PushmillPayload
+import Testing
+
+@testable import PushmillStages
+
+/// A delivery serves one message after another: nothing of one may be in the next.
+@Suite("Deliveries that are used again")
+struct ReuseTests {
+    private static let large = String(repeating: "x", count: 5000)
+    private static let event: KeyValuePairs = ["content-type": "application/cloudevents+json"]
+
+    /// Each of its own kind, with what others must not get.
+    private static let messages = [
+        Message(),
+        Message(
+            #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#,
+            ["pushmill-outcome": "x", "pushmill-source": "x", "pushmill-stages": "x", "apns-id": "", "locale": "de"]),
+        Message(#"{"aps":{"badge":0}}"#, ["apns-id": "given", "ce_id": "own", "content-type": "text/plain"]),
+        Message(#"{"id":"1","data":{"aps":{"alert":"Hi","mutable-content":1}},"datacontenttype":"x"}"#, event),
+        Message(#"{"id":"2","data":{"aps":{}}}"#, event),
+        Message(#"{"aps":{"alert":"\#(large)","mutable-content":1}}"#, ["apns-push-type": "voip"]),
+        Message(#"{"aps":{"alert":"\#(large)","mutable-content":1}}"#),
+        Message(#"{"aps":{},"x":"\#(large.dropLast(500))"}"#, ["apns-push-type": "voip"]),
+        Message(#"{"aps":{},"x":"\#(large.dropLast(500))"}"#),
+        Message(#"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#, ["apns-expiration": "1"]),
+        Message(#"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#, ["pushmill-counted": "true"]),
+        Message(nil, ["pushmill-attempt": "3"], key: nil),
+        Message("{"), Message(#"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#, key: nil),
+    ]
+
+    private let chain = Chain([
+        ChainLink(ScriptedStage.marking("a"), condition: StageCondition(member: JSONPointer("/aps/badge"))),
+        ChainLink(BadgeStage(mode: .increment)),
+        ChainLink(ScriptedStage.marking("w", isImmediate: false)),
+    ])
+
+    @Test("Whatever a message comes after, the same becomes of it as alone")
+    func pairs() async {
+        let delivery = Delivery()
+        for earlier in Self.messages {
+            for (number, message) in Self.messages.enumerated() {
+                let alone = await message.publish(chain, count: 5)
+                for wait in [Duration.zero, .seconds(30)] {
+                    _ = await chain.finish(earlier.begin(chain, delivery, count: 9, after: wait), delivery)
+                    let verdict = await chain.finish(message.begin(chain, delivery, count: 5), delivery)
+                    let published = verdict.map { Published($0, delivery) }
+                    #expect(published == alone, "number \(number)")
+                }
+            }
+        }
+    }
+
+    @Test("A delivery may go from one chain to another, of any length")
+    func chains() async {
+        let delivery = Delivery()
+        for names in [["a"], ["a", "b", "c"], [], ["a", "b"]] {
+            let chain = Chain(names.map { ChainLink(ScriptedStage.marking($0)) })
+            let step = Message().begin(chain, delivery)
+            #expect(step.verdict?.outcome == .modified)
+            #expect(delivery.results == names.map { _ in .ok })
+            #expect(delivery.times == names.map { _ in 0 })
+            #expect(delivery.isAllOkay)
+        }
+    }
+
+    @Test("What was counted is told of the message that counted, and of no message that is counted already")
+    func counted() async {
+        let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
+        let delivery = Delivery()
+        for isCounted in [true, false, true] {
+            delivery.clear()
+            delivery.record.fill(Message(payload).envelope, topic: SourceTopic("push.events"))
+            let step = chain.begin(
+                delivery, taken: .past, now: .past, wallClock: 0, count: 5, isCounted: isCounted)
+            let published = await chain.finish(step, delivery).map { Published($0, delivery) }
+            #expect(published?.badgeOperation == (isCounted ? nil : .add(2)))
+            #expect(published?.value?.contains(#""badge":\#(isCounted ? 5 : 7)"#) == true)
+        }
+    }
+}
