@@ -123,6 +123,66 @@ struct RecordEnvelopeTests {
         #expect(try RecordEnvelope(line: Array(#"{"payload_b64":"\#(text)"}"#.utf8)).payload == [0xFB, 0xFF])
     }
 
+    @Test("A member in base64 goes before the same in clear, unless it is null")
+    func encodedFirst() throws {
+        let line = #"""
+            {"topic":"x","topic_b64":"dG9w","tstype":"x","tstype_b64":"dHM=","key":"x","key_b64":"aw==",\#
+            "headers":["x","x"],"headers_b64":["aA==",null],"payload":"x","payload_b64":"cA=="}
+            """#
+        let envelope = try RecordEnvelope(line: Array(line.utf8))
+        #expect(envelope.topic == "top" && envelope.timestampType == "ts")
+        #expect(envelope.key == Array("k".utf8) && envelope.payload == Array("p".utf8))
+        #expect(envelope.headers == [RecordEnvelope.Header(name: Array("h".utf8), value: nil)])
+        let nulls = #"{"key":"k","key_b64":null,"headers":null,"payload":"p","payload_b64":null,"ts":null}"#
+        let clear = try RecordEnvelope(line: Array(nulls.utf8))
+        #expect(clear.key == Array("k".utf8) && clear.payload == Array("p".utf8))
+        #expect(clear.headers.isEmpty && clear.timestamp == 0)
+    }
+
+    @Test(
+        "A payload that is null is there: it is a tombstone's",
+        arguments: [#"{"payload":null}"#, #"{"payload_b64":"","payload":null}"#])
+    func tombstone(_ line: String) throws {
+        let payload = try RecordEnvelope(line: Array(line.utf8)).payload
+        #expect(payload == (line.contains("b64") ? [] : nil))
+    }
+
+    @Test("In a line with raw bytes a character that is none of them is a mistake, and headers are bytes too")
+    func rawHeaders() throws {
+        let raw: [UInt8] = [0xFF]
+        let line = Array(#"{"payload":""#.utf8) + raw + Array(#"","headers":["é",""#.utf8) + raw + Array(#""]}"#.utf8)
+        let envelope = try RecordEnvelope(line: line)
+        #expect(envelope.payload == raw)
+        #expect(envelope.headers == [RecordEnvelope.Header(name: Array("é".utf8), value: raw)])
+        let mistaken = Array(#"{"payload":"\u0100","key":""#.utf8) + raw + Array(#""}"#.utf8)
+        #expect(throws: EnvelopeError.malformed("payload")) { try RecordEnvelope(line: mistaken) }
+        let encoded = Array(#"{"payload_b64":"/w==","key":""#.utf8) + raw + Array(#""}"#.utf8)
+        #expect(try RecordEnvelope(line: encoded).payload == raw)
+    }
+
+    @Test("Numbers are read to the ends of their ranges")
+    func numbers() throws {
+        let line = #"{"payload":"","partition":\#(Int32.min),"offset":\#(Int64.max),"ts":\#(Int64.min)}"#
+        let envelope = try RecordEnvelope(line: Array(line.utf8))
+        #expect(envelope.partition == .min && envelope.offset == .max && envelope.timestamp == .min)
+        #expect(throws: EnvelopeError.malformed("partition")) {
+            try RecordEnvelope(line: Array(#"{"payload":"","partition":2147483648}"#.utf8))
+        }
+    }
+
+    @Test("Errors say what is wrong")
+    func descriptions() {
+        #expect(EnvelopeError.notJSON(.notAnObject).description == "not a JSON object")
+        #expect(EnvelopeError.notAnObject.description == "not a record envelope: not a JSON object")
+        #expect(
+            EnvelopeError.withoutPayload.description
+                == "not a record envelope: it has neither `payload` nor `payload_b64`")
+        #expect(EnvelopeError.malformed("ts").description == "not a record envelope: cannot read its `ts`")
+        #expect(
+            EnvelopeError.version(3).description
+                == "a record of version 3, which a newer release wrote: this one reads up to 2")
+    }
+
     @Test(
         "What is no envelope is refused with the reason",
         arguments: [
