@@ -80,4 +80,17 @@ struct BinaryTextTests {
         }
         #expect(isText([]))
     }
+
+    @Test(
+        "What stands behind a text does not make a whole character of a part",
+        arguments: ["é", "漢", "👋", "0123456789abcdé", "0123456789abcdefé", "\u{800}", "\u{10000}", "\u{10FFFF}"])
+    func cut(text: String) {
+        let bytes = Array(text.utf8)
+        bytes.withUnsafeBytes { bytes in
+            for count in 0...bytes.count {
+                let part = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                #expect(UTF8Scalar.isText(part) == (String(validating: part, as: UTF8.self) != nil), "\(count)")
+            }
+        }
+    }
 }

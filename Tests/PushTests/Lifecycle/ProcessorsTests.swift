@@ -63,7 +63,7 @@ struct ProcessorsTests {
 
     @Test(
         "Without a quota they are those that the process is bound to",
-        arguments: [("0-7", 8), ("0", 1), ("0-3,7", 5), ("2,4,6", 3)])
+        arguments: [("0-7", 8), ("0", 1), ("0-3,7", 5), ("2,4,6", 3), ("3-3", 1), ("5-2,1", 1), ("", 1)])
     func bound(list: String, count: Int) {
         #expect(
             Processors(read: { $0 == "/proc/self/status" ? "Cpus_allowed_list:\t\(list)\n" : nil }).count == count)

@@ -13,4 +13,23 @@ struct JSONDifferenceTests {
             ])
         #expect(JSONDifference.between(new, new) == [])
     }
+
+    @Test("Arrays and objects without anything in them are values; the root may be one")
+    func containers() throws {
+        func changes(_ old: String, _ new: String) throws -> [String] {
+            JSONDifference.between(try JSONDocument(old), try JSONDocument(new)).map(\.description)
+        }
+        #expect(try changes("[]", "{}") == ["~ : [] -> {}"])
+        #expect(try changes("[]", "[[],1]") == ["+ /0: []", "+ /1: 1", "- : []"])
+        #expect(try changes(#"{"a":1,"a":2}"#, #"{"a":2}"#) == [])
+    }
+
+    @Test("Of a long value its beginning is told", arguments: [78, 79])
+    func long(count: Int) throws {
+        let text = "\"" + String(repeating: "x", count: count) + "\""
+        let differences = JSONDifference.between(try JSONDocument(#"{"a":1}"#), try JSONDocument("{\"b\":\(text)}"))
+        #expect(differences.map(\.pointer) == ["/b", "/a"])
+        #expect(differences.first?.description == "+ /b: " + (count == 78 ? text : text.prefix(79) + "…"))
+        #expect(differences.first == .added(pointer: "/b", text))
+    }
 }

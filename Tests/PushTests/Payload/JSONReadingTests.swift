@@ -114,4 +114,50 @@ struct JSONReadingTests {
             try document.withText(of: document.root) { (_) throws(Refusal) in throw Refusal() }
         }
     }
+
+    @Test("A text of more than a gibibyte is refused unread, and leaves the empty object")
+    func tooLong() throws {
+        var document = try JSONDocument(#"{"a":1}"#)
+        let byte = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
+        defer { byte.deallocate() }
+        let text = UnsafeRawBufferPointer(start: byte, count: 1 << 30 + 1)
+        #expect(throws: PayloadError.notJSON(offset: 1 << 30, fault: .tooLong)) { try document.read(text) }
+        #expect(document.childCount(of: document.root) == 0)
+        #expect(document.string(of: document.root) == nil)
+    }
+
+    @Test("Texts of any size are read after one another into the same document")
+    func sizes() throws {
+        var document = JSONDocument()
+        for count in [3, 200_000, 1, 70_000, 0, 5] {
+            let values = (0..<count).map { "\($0)" }
+            let text = Array("[\(values.joined(separator: ", "))]".utf8)
+            try text.withUnsafeBytes { try document.read($0) }
+            #expect(document.childCount(of: document.root) == count)
+            let last = document.children(of: document.root).last
+            #expect(last.flatMap(document.integer) == (count > 0 ? count - 1 : nil))
+            #expect(document.renderedByteCount == text.count)
+        }
+    }
+
+    @Test("What is wiped is gone, and only there")
+    func wiped() throws {
+        var document = try JSONDocument(#"{"k":"secret"}"#)
+        let copy = document
+        let node = try #require(document.member("k", of: document.root))
+        document.wipe()
+        document.withText(of: node) { text in
+            text.withUnsafeBufferPointer { text in #expect(text.allSatisfy { $0 == 0 }) }
+        }
+        #expect(copy.string(of: node) == "secret")
+    }
+
+    @Test("A member's name is compared whole")
+    func named() throws {
+        let document = try JSONDocument(#"{"alpha":1,"\u0062eta":2}"#)
+        let members = document.children(of: document.root)
+        #expect(document.isNamed("alpha", members[0]) && document.isNamed("beta", members[1]))
+        #expect(!document.isNamed("alph", members[0]) && !document.isNamed("alphb", members[0]))
+        #expect(!document.isNamed("beta", document.root))
+    }
 }

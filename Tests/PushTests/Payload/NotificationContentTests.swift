@@ -189,4 +189,126 @@ struct NotificationContentTests {
         second.rollback(to: untouched)
         #expect(second.rendered == json && content.body == "e")
     }
+
+    @Test("After a refusal it is what is left of the payload, which may be edited like any other")
+    func editedAfterRefusal() throws {
+        var content = try NotificationContent(#"{"x":[1,2,3],"aps":{"alert":{"title":"t","body":"b"},"y":1}}"#)
+        #expect(throws: PayloadError.withoutAps) { try content.read(#"{"n":1}"#) }
+        content.badge = 2
+        #expect(content.title == nil && content.alert == nil && !content.hasAlertText)
+        content.title = "new"
+        #expect(content.rendered == #"{"n":1,"aps":{"badge":2,"alert":{"title":"new"}}}"#)
+    }
+
+    @Test("What one payload does to its recipient's count is not what the next one does")
+    func operationReset() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
+        content.badgeOperation = .add(1)
+        try content.read(#"{"aps":{"alert":"b"}}"#)
+        #expect(content.badgeOperation == nil)
+    }
+
+    @Test(
+        "Of an alert's members those are found that its texts are made of",
+        arguments: [
+            ("title", AlertText.title), ("subtitle", .subtitle), ("body", .body),
+        ])
+    func members(_ name: String, _ text: AlertText) throws {
+        let key = text == .body ? "loc-key" : "\(name)-loc-key"
+        let list = text == .body ? "loc-args" : "\(name)-loc-args"
+        let content = try NotificationContent(
+            #"{"aps":{"alert":{"launch-image":"i","\#(name)":"T","\#(key)":"K","\#(list)":["A"]},"badge":1}}"#)
+        let members = content.alertMembers
+        #expect(!members.isEmpty)
+        #expect(members.text(text).flatMap(content.document.string) == "T")
+        #expect(members.key(of: text).flatMap(content.document.string) == "K")
+        #expect(members.arguments(of: text) == content.localizationArguments(of: text))
+        for other in AlertText.allCases where other != text {
+            #expect(members.text(other) == nil && members.key(of: other) == nil && members.arguments(of: other) == nil)
+        }
+        #expect(try NotificationContent(#"{"aps":{"alert":{"launch-image":"i"},"badge":1}}"#).alertMembers.isEmpty)
+    }
+
+    @Test("Each name of an alert is known by all of its letters")
+    func similarNames() throws {
+        let names = [
+            "titlE", "subtitlE", "bodY", "title-loc-keY", "subtitle-loc-keY", "loc-keY", "title-loc-argS",
+            "subtitle-loc-argS", "loc-argS", "titl", "titles",
+        ]
+        let alert = names.map { "\"\($0)\":\"x\"" }.joined(separator: ",")
+        let content = try NotificationContent(
+            "{\"aps\":{\"alert\":{\(alert)},\"mutable-contenT\":1,\"badgE\":1,\"categorY\":\"x\",\"thread-iD\":\"x\"}}")
+        #expect(content.alertMembers.isEmpty && !content.hasAlertText && !content.isMutable)
+        #expect(content.badge == nil && content.category == nil && content.threadIdentifier == nil)
+    }
+
+    @Test("By a pointer anywhere: kinds, numbers and texts are read, set and removed")
+    func pointers() throws {
+        func pointer(_ text: String) throws -> JSONPointer { try #require(JSONPointer(text)) }
+        var content = try NotificationContent(#"{"aps":{"alert":"a"},"n":7,"l":[1,"x"]}"#)
+        #expect(try content.kind(at: pointer("/l")) == .array && content.kind(at: pointer("/none")) == nil)
+        #expect(content.kind(at: JSONPointer(.body)) == .string && content.kind(at: JSONPointer(.title)) == nil)
+        #expect(try content.integer(at: pointer("/n")) == 7 && content.integer(at: pointer("/l/1")) == nil)
+        let (nowhere, text) = (try pointer("/n/x"), Array("c".utf8))
+        #expect(content.set(8, at: nowhere) == false)
+        #expect(content.set("y", at: nowhere) == false)
+        #expect(content.set(text.span, at: nowhere) == false)
+        #expect(content.set(json: Array("[2".utf8).span, at: try pointer("/k")) == false)
+        #expect(content.remove(JSONPointer(.title)) == false)
+        #expect(content.isEdited == false)
+        #expect(content.set(8, at: try pointer("/n")) == true)
+        #expect(content.set("y", at: try pointer("/l/1")) == true)
+        #expect(content.set(text.span, at: try pointer("/m")) == true)
+        #expect(content.set("b", at: JSONPointer(.body)) == true)
+        #expect(content.set(text.span, at: JSONPointer(.body)) == true)
+        #expect(content.set(json: Array("[2]".utf8).span, at: try pointer("/k")) == true)
+        #expect(content.remove(try pointer("/l/0")) == true)
+        #expect(content.remove(try pointer("/l/1")) == false)
+        #expect(content.rendered == #"{"aps":{"alert":"c"},"n":8,"l":["y"],"m":"c","k":[2]}"#)
+        #expect(content.isEdited)
+    }
+
+    @Test("Marks are of a value and all that is in it, and go with what replaces it")
+    func marks() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":{"title":"t","body":"b"}},"o":{"l":[1,2]},"p":1}"#)
+        let element = try #require(JSONPointer("/o/l/1").flatMap(content.node(at:)))
+        let object = JSONPointer(member: "o")
+        content.markDecrypted(at: JSONPointer(member: "none"))
+        #expect(!content.isEdited && !content.isDecrypted(element))
+        content.markDecrypted(at: object)
+        #expect(content.isDecrypted(element))
+        #expect(!content.isDecrypted(try #require(content.node(at: JSONPointer(member: "p")))))
+        content.set(json: Array("[3]".utf8).span, at: object)
+        #expect(!content.isDecrypted(try #require(content.node(at: object))))
+
+        content.setLocalized(.title, to: Array("T".utf8).span, isDecrypted: false)
+        content.setLocalized(.body, to: Array("B".utf8).span, isDecrypted: true)
+        let (title, body) = (try #require(content.node(of: .title)), try #require(content.node(of: .body)))
+        #expect(content.isLocalized(title) && !content.isDecrypted(title))
+        #expect(content.isLocalized(body) && content.isDecrypted(body))
+        content.title = "x"
+        content.setDecrypted(.body, to: Array("y".utf8).span)
+        #expect(!content.isLocalized(title) && !content.isDecrypted(title))
+        #expect(!content.isLocalized(body) && content.isDecrypted(body))
+        #expect(content.rendered == #"{"aps":{"alert":{"title":"x","body":"y"}},"o":[3],"p":1}"#)
+    }
+
+    @Test("A string alert that becomes a dictionary keeps its body's escapes and marks")
+    func movedBody() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":"\u00e9"}}"#)
+        content.markDecrypted(try #require(content.node(of: .body)))
+        content.title = "t"
+        #expect(content.rendered == #"{"aps":{"alert":{"body":"\u00e9","title":"t"}}}"#)
+        #expect(content.body == "é")
+        #expect(content.isDecrypted(try #require(content.node(of: .body))))
+        #expect(!content.isDecrypted(try #require(content.node(of: .title))))
+    }
+
+    @Test("Errors say what is wrong, and where")
+    func descriptions() {
+        #expect(PayloadError.notJSON(offset: 3, fault: .invalidUTF8).description == "not JSON: invalid UTF-8 at byte 3")
+        #expect(PayloadError.tooDeep(offset: 9).description == "nested deeper than 128 at byte 9")
+        #expect(PayloadError.withoutAps.description == "no aps dictionary")
+        #expect(PayloadError.tooManyAttributes.description == "more than 256 attributes")
+    }
 }
