@@ -1,0 +1,96 @@
+import Testing
+
+@testable import PushmillPayload
+@testable import PushmillStages
+
+@Suite("Messages that go through a chain without a shard")
+struct RehearsalTests {
+    private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
+
+    @Test("What one message counts the next one finds, for its recipient in its app alone")
+    func counts() async {
+        let rehearsal = Rehearsal(
+            Chain([ChainLink(BadgeStage(mode: .increment))]),
+            counts: BadgeCounts { $0.recipient?.hasBytes("bert") == true ? 10 : 0 })
+        func badge(_ key: String?, app: String = "a", _ payload: String? = nil, wallClock: Int64 = 0) async -> String {
+            let message = Message(payload ?? self.payload, ["apns-topic": app], key: key)
+            let result = await rehearsal.run(message.envelope, wallClock: wallClock)
+            return result.output.payload.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        func shown(_ count: Int) -> String { payload.replacing(#""badge":2"#, with: #""badge":\#(count)"#) }
+        #expect(await badge("anna") == shown(2))
+        #expect(await badge("anna") == shown(4))
+        #expect(await badge("anna", app: "b") == shown(2))
+        #expect(await badge("bert") == shown(12))
+        #expect(await badge("bert") == shown(14))
+        #expect(await badge(nil) == payload)
+        #expect(await badge("anna", #"{"aps":{"badge":0}}"#) == #"{"aps":{"badge":0}}"#)
+        #expect(await badge("anna") == shown(2))
+    }
+
+    @Test("What is not published does not count")
+    func unpublished() async {
+        var settings = Chain.Settings()
+        settings.publishesExpired = false
+        let chain = Chain([ChainLink(BadgeStage(mode: .increment))], settings: settings)
+        let rehearsal = Rehearsal(chain)
+        let expired = Message(payload, ["apns-expiration": "1"]).envelope
+        #expect(await rehearsal.run(expired, wallClock: 1000).verdict.destination == .nowhere)
+        let result = await rehearsal.run(Message(payload).envelope, wallClock: 1000)
+        #expect(result.output.payload.map { String(decoding: $0, as: UTF8.self) } == payload)
+        #expect(result.stages == [.ok])
+        #expect(await rehearsal.run(expired, wallClock: 999).verdict.outcome == .modified)
+    }
+
+    @Test("A stage that waits is waited for, and its result is told under the input's coordinates")
+    func waits() async {
+        let waiting = ScriptedStage("w") { content, _ in
+            await Task.yield()
+            content.body = "waited"
+            return .word("late")
+        }
+        let rehearsal = Rehearsal(Chain([ChainLink(waiting), ChainLink(ScriptedStage.marking("a"))]))
+        let result = await rehearsal.run(Message().envelope, wallClock: 0)
+        #expect(result.verdict == Verdict(.modified))
+        #expect(result.stages == [.word("late"), .ok])
+        #expect(result.output.payload == Array(Message.text.replacing("Hello", with: "waiteda").utf8))
+        #expect(result.output.topic == "push.events" && result.output.partition == 3 && result.output.offset == 42)
+    }
+
+    @Test("The deadline comes by the system's clock, for a stage that does not end", .timeLimit(.minutes(1)))
+    func deadline() async {
+        let release = Gate()
+        let hanging = ScriptedStage("h") { _, _ in
+            await release.wait()
+            return .ok
+        }
+        var settings = Chain.Settings()
+        settings.deadline = .milliseconds(5)
+        let rehearsal = Rehearsal(Chain([ChainLink(hanging)], settings: settings))
+        let result = await rehearsal.run(Message().envelope, wallClock: 0)
+        #expect(result.verdict == Verdict(.bestAttempt) && result.stages == [.expired])
+        release.open()
+    }
+
+    @Test("A manual clock brings it when it is advanced, and what was taken too long ago is late at once")
+    func manual() async {
+        let time = ManualTime(Instant(nanoseconds: 100_000_000_000))
+        let (began, release) = (Gate(), Gate())
+        let hanging = ScriptedStage("h") { _, _ in
+            began.open()
+            await release.wait()
+            return .ok
+        }
+        let rehearsal = Rehearsal(Chain([ChainLink(hanging)], time: .manual(time)))
+        async let result = rehearsal.run(Message().envelope, wallClock: 0)
+        await began.wait()
+        await rehearsal.wake()
+        time.advance(by: .seconds(30))
+        await rehearsal.wake()
+        #expect(await result.verdict == Verdict(.bestAttempt))
+        release.open()
+        let late = await rehearsal.run(
+            Message().envelope, wallClock: 0, taken: Instant(nanoseconds: 100_000_000_000))
+        #expect(late.verdict == Verdict(.bestAttempt) && late.stages == [.expired])
+    }
+}
