@@ -76,4 +76,13 @@ struct DerivedKeysTests {
         #expect(fixture.keys.reload(.request) == .reloaded)
         #expect(try await fixture.publish(sealed).stages == "decrypt=ok")
     }
+
+    @Test("A passphrase, a salt and a number of rounds make the key that OpenSSL makes of them")
+    func vector() throws {
+        // Of the bytes 01 00 00 00 00 00 00 00, by Python's hashlib.pbkdf2_hmac.
+        let key = try DerivedKeys().compute(derivation(1, iterations: 10))
+        let bytes = withExtendedLifetime(key) { Array(key.bytes) }
+        let hex = "1a9313086ad2fc20835d153ba7e9ae6da9f798b8230823a407666ee0040daeaca1f1d6b47ef758dd68cd323f0bbb69c2"
+        #expect(bytes == BinaryText.bytes(Array(hex.utf8).span, as: .hex))
+    }
 }

@@ -168,4 +168,54 @@ struct KeyRotationTests {
         let expected = ["\(path) holds keys and can be read by others than its owner"]
         #expect(lines.withLock { $0 } == Array(expected.prefix(warnings)))
     }
+
+    // (trust 8)
+    @Test("Keys of examples are refused by their position or name, where that is wanted")
+    func samples() throws {
+        let folder = try TemporaryFolder()
+        let sample = #""kty":"oct","alg":"openssl","k":"Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZQ""#
+        let own = try KeyGenerator.text(.gcm256, name: "own")
+        func error(_ key: String) throws -> String? {
+            let path = try folder.write("{\"keys\":[\(own),\(key)]}", to: "keys")
+            #expect(try KeySetFile.read(path) { _ in }.keys.count == 2)
+            return #expect(throws: KeySetError.self) {
+                try KeySetFile.read(path, replacing: nil, grace: .zero, refusesSamples: true) { _ in }
+            }?.description
+        }
+        let why = "is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
+        #expect(try error("{\(sample)}") == "key 2 \(why)")
+        #expect(try error("{\(sample),\"kid\":\"k\"}") == "key k \(why)")
+    }
+
+    @Test("Keys that are passed over are told when the set is read")
+    func passedOver() throws {
+        let folder = try TemporaryFolder()
+        let own = try KeyGenerator.text(.gcm256, name: "own")
+        let path = try folder.write("{\"keys\":[\(own),{\"kty\":\"RSA\"}]}", to: "keys")
+        var warnings: [String] = []
+        let ring = try KeySetFile.read(path) { warnings.append($0) }
+        #expect(ring.keys.map(\.name) == ["own"])
+        #expect(warnings == ["\(path): key 2: keys of type RSA are not used here"])
+    }
+
+    @Test("A set with the same keys keeps the former one, less what is revoked since")
+    func same() throws {
+        let generations = try (0...1).map { try Generation($0 * 2) }
+        let keys = try generations.map { try KeySetReader(Array($0.text.utf8)).keys }
+        let until = ContinuousClock.now + .seconds(3600)
+        let second = KeyRing.of(keys[1], replacing: KeyRing(keys[0]), until: until)
+        #expect(KeyRing.of(keys[1], replacing: second, until: nil) === second)
+        let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
+        let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: [revoked])
+        #expect(without.keys.map(ObjectIdentifier.init) == second.keys.map(ObjectIdentifier.init))
+        #expect(without.former?.ring.keys.isEmpty == true && without.former?.until == until)
+        // Another name, use, or other bytes are another key.
+        let first = try #require(keys[0].first)
+        let renamed = DecryptionKey(name: "other", use: first.use, secret: first.secret)
+        let reused = DecryptionKey(name: first.name, use: .gcm256, secret: first.secret)
+        let changed = DecryptionKey(name: first.name, use: first.use, secret: SecretBytes([1]))
+        let ring = KeyRing([first])
+        for other in [renamed, reused, changed] { #expect(!ring.hasSameKeys(as: KeyRing([other]))) }
+        #expect(!ring.hasSameKeys(as: KeyRing([first, first])) && ring.hasSameKeys(as: KeyRing([first])))
+    }
 }

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import PushmillCiphers
+@testable import PushmillPayload
 
 @Suite("Key sets")
 struct KeySetTests {
@@ -111,5 +112,103 @@ struct KeySetTests {
         dump(key, to: &dumped)
         #expect("\(key.secret) \(dumped)".contains("(hidden)"))
         #expect(!dumped.contains("storage"))
+    }
+
+    @Test("A key of any length that its use allows, and the strongest unless one is named")
+    func lengths() throws {
+        func count(_ use: KeyUse, _ count: Int? = nil) throws -> Int? {
+            let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: nil, count: count), to: nil))
+            return try KeySetReader(set).keys.first?.secret.count
+        }
+        #expect(try [16, 32, 64].map { try count(.direct, $0) } == [16, 32, 64])
+        #expect(try [.direct, .wrap128, .wrap256, .gcm128, .chacha20].map { try count($0) } == [32, 16, 32, 16, 32])
+        #expect(try count(.passphrase) == 32 && count(.agreement) == 0 && count(.webPush) == 16)
+        for wrong in [0, 15, 24] {
+            #expect(throws: DecryptFailure.unsupported) { try KeyGenerator.generate(.direct, name: nil, count: wrong) }
+        }
+    }
+
+    @Test("A set begins with its first key, a line for each")
+    func lines() throws {
+        var set: [UInt8]?
+        for name in ["a", "b", "c"] {
+            set = KeyGenerator.add(try KeyGenerator.generate(.gcm256, name: name), to: set)
+        }
+        let text = String(decoding: try #require(set), as: UTF8.self)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 6)
+        #expect(lines.first == "{\"keys\":[" && lines.suffix(2) == ["]}", ""])
+        #expect(lines[2].hasPrefix(",{\"kty\":\"oct\",\"kid\":\"b\",\"alg\":\"A256GCM\",\"k\":\""))
+        #expect(try read(text).keys.map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test("Of a pair its sender is told the public part, and of other keys nothing")
+    func published() throws {
+        func key(_ use: KeyUse, _ name: String?) throws -> DecryptionKey {
+            let set = try #require(KeyGenerator.add(try KeyGenerator.generate(use, name: name), to: nil))
+            return try #require(try KeySetReader(set).keys.first)
+        }
+        #expect(try key(.direct, "a").published == nil)
+        let agreement = try key(.agreement, "p\"q")
+        let document = try JSONDocument(try #require(agreement.published))
+        func text(_ name: StaticString, _ document: JSONDocument) -> String? {
+            document.member(name, of: document.root).flatMap(document.string)
+        }
+        #expect(document.childCount(of: document.root) == 6)
+        #expect(text("kty", document) == "EC" && text("crv", document) == "P-256" && text("alg", document) == "ECDH-ES")
+        #expect(text("kid", document) == "p\"q")
+        let point = try #require(agreement.pair).point
+        #expect(text("x", document) == Base64.urlText(Array(point[1..<33])))
+        #expect(text("y", document) == Base64.urlText(Array(point[33..<65])))
+        let push = try key(.webPush, nil)
+        let subscription = try JSONDocument(try #require(push.published))
+        #expect(subscription.childCount(of: subscription.root) == 2)
+        #expect(text("p256dh", subscription) == Base64.urlText(try #require(push.pair).point))
+        let auth = withExtendedLifetime(push) { Array(push.secret.bytes) }
+        #expect(auth.count == 16 && text("auth", subscription) == Base64.urlText(auth))
+    }
+
+    @Test("A revocation needs a name or a key, and `revoked` is true or false")
+    func revocations() throws {
+        func why(_ key: String) -> String? {
+            #expect(throws: KeySetError.self) { try read(set(Self.good, key)) }?.description
+        }
+        #expect(why(#"{"revoked":true}"#) == "key 2: `revoked` needs `kid`, `k` or `d`")
+        #expect(why(#"{"revoked":1}"#) == "key 2: `revoked` is neither true nor false")
+        #expect(try read(set(Self.good, #"{"kid":"x","revoked":true}"#)).keys.map(\.name) == ["a"])
+        let kept = Self.good.dropLast() + #","revoked":false}"#
+        #expect(try read(set(String(kept))).keys.map(\.name) == ["a"])
+    }
+
+    @Test("One name may be of keys for several uses")
+    func sameName() throws {
+        let other = Self.good.replacing("A128GCM", with: "A128KW")
+        #expect(try read(set(Self.good, other)).keys.map(\.use) == [.gcm128, .wrap128])
+    }
+
+    @Test("A revoked key covers what has its name, its bytes or its point, and nothing else")
+    func covers() throws {
+        let (one, two) = (SecretBytes([1, 2]), SecretBytes([3, 4]))
+        func key(_ name: String?, _ secret: SecretBytes) -> DecryptionKey {
+            DecryptionKey(name: name, use: .passphrase, secret: secret)
+        }
+        let named = RevokedKey(name: "a", secret: nil, point: nil)
+        #expect(named.covers(key("a", one)) && !named.covers(key("b", one)) && !named.covers(key(nil, one)))
+        let ofBytes = RevokedKey(name: nil, secret: SecretBytes([1, 2]), point: nil)
+        #expect(ofBytes.covers(key("a", one)) && ofBytes.covers(key(nil, one)) && !ofBytes.covers(key("a", two)))
+        let pair = try EllipticKey.generate().key
+        let ofPoint = RevokedKey(name: nil, secret: nil, point: pair.point)
+        let other = DecryptionKey(name: nil, use: .agreement, secret: one, pair: try EllipticKey.generate().key)
+        #expect(ofPoint.covers(DecryptionKey(name: nil, use: .agreement, secret: two, pair: pair)))
+        #expect(!ofPoint.covers(other) && !ofPoint.covers(key(nil, one)))
+    }
+
+    @Test("Keys of examples are told from others")
+    func samples() throws {
+        func isSample(_ text: String) -> Bool {
+            SampleKeys.contains(DecryptionKey(name: nil, use: .passphrase, secret: SecretBytes(text.utf8)))
+        }
+        #expect(isSample("correct horse battery staple") && isSample("a sample key, known to everybody"))
+        #expect(!isSample("correct horse battery stapl") && !isSample("correct horse battery staples") && !isSample(""))
     }
 }

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import PushmillCiphers
+
+@Suite("Hashes of contents")
+struct ContentHashTests {
+    @Test(
+        "SHA-256 as hex, of what comes in any pieces",
+        arguments: [
+            ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            (["abc"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (["a", "", "bc"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        ])
+    func pieces(_ texts: [String], _ expected: String) throws {
+        let hash = try ContentHash()
+        for text in texts { Array(text.utf8).withUnsafeBytes { hash.add($0) } }
+        #expect(hash.end() == expected)
+    }
+}
