@@ -130,4 +130,37 @@ struct AttachmentStageTests {
                 Instant(nanoseconds: budget == .seconds(7) ? 8_000_000_000 : 21_000_000_000)
             ])
     }
+
+    @Test("What is known is there at once, and so is what is known to fail")
+    func known() throws {
+        let url = "https://cdn/a"
+        let kept = "\"https://media.example.com/\(ListedMedia.hash).jpg\""
+        for (result, value, stages) in [
+            (.success(ListedMedia.picture), payload(kept), "attachment=ok"),
+            (.failure(.status), payload("\"\(url)\"", alert: #"{"body":"Hi 📷"}"#), "attachment=failed:status"),
+            (.success(nil), nil, nil),
+        ] as [(Result<Media?, MediaFailure>, String?, String?)] {
+            let source = KnownMedia(result: result)
+            let chain = Chain([ChainLink(AttachmentStage(options, source: source, texts: SharedTexts()))])
+            let delivery = Delivery()
+            let step = Message(payload("\"\(url)\"")).begin(chain, delivery)
+            let published = step.verdict.map { Published($0, delivery) }
+            #expect(published?.value == value && published?.stages == stages)
+            #expect((step.work == nil) == (value != nil))
+        }
+    }
+
+    /// Never asked to wait.
+    private final class KnownMedia: MediaSource {
+        private let result: Result<Media?, MediaFailure>
+
+        init(result: Result<Media?, MediaFailure>) { self.result = result }
+
+        func known(at url: String, for context: StageContext) throws(MediaFailure) -> Media? {
+            #expect(url == "https://cdn/a")
+            return try result.get()
+        }
+
+        func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media? { nil }
+    }
 }

@@ -168,4 +168,28 @@ struct BadgeStageTests {
         #expect(count(key: [0xFF, 0x61], app: []) == 0)
         #expect(count(key: Array("/2E=".utf8), app: [0xFF]) == 0)
     }
+
+    @Test("Of lines blank ones are passed over, and the last of an account counts; without an app it is of none")
+    func readLines() throws {
+        let lines = """
+            {"recipient":"anna","app":"a","count":1}
+
+              \t
+            {"recipient":"anna","app":"a","count":2}
+            {"recipient":"anna","count":3}
+            {"recipient":"anna","app":"b","app_b64":"Yw==","count":4}
+            """
+        let counts = try BadgeCounts(lines: Array(lines.utf8))
+        func count(_ headers: KeyValuePairs<String, String>) -> Int32 {
+            let record = InputRecord()
+            record.fill(Message(Message.text, headers).envelope, topic: SourceTopic("t"))
+            return counts[record]
+        }
+        #expect(count(["apns-topic": "a"]) == 2 && count([:]) == 3)
+        #expect(count(["apns-topic": "c"]) == 4 && count(["apns-topic": "b"]) == 0)
+        let error = #expect(throws: BadgeCountsError.self) { try BadgeCounts(lines: Array((lines + "\n\n{}").utf8)) }
+        #expect(
+            error?.description
+                == "line 8: expected an object with `recipient`, `app` and `count` (0 to 2147483647)")
+    }
 }

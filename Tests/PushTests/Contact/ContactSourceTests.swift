@@ -1,3 +1,5 @@
+import PushmillLocalization
+import Synchronization
 import Testing
 
 @testable import PushmillStages
@@ -18,5 +20,76 @@ struct ContactSourceTests {
     func noTopic(_ text: String) {
         let mismatch = #expect(throws: SettingMismatch.self) { try SettingFormat.contactSource.parse(text, "") }
         #expect(mismatch?.expected.hasPrefix("a topic's name") == true)
+    }
+
+    @Test("A topic's name has 1 to 249 letters, digits, dots, dashes and underscores")
+    func topics() {
+        func isTopic(_ name: String) -> Bool { (try? SettingFormat<String>.topic.parse(name, "")) == name }
+        #expect(isTopic(String(repeating: "a", count: 249)) && !isTopic(String(repeating: "a", count: 250)))
+        #expect(isTopic("a.B-9_0") && isTopic("...") && isTopic("a"))
+        #expect(!isTopic("") && !isTopic(".") && !isTopic("..") && !isTopic("é") && !isTopic("²"))
+    }
+
+    @Test("A source is written as it is read, and told apart")
+    func descriptions() throws {
+        for (text, isFile) in [("state", false), ("topic:contacts", false), ("/people.jsonl", true)] {
+            let source = try SettingFormat.contactSource.parse(text, "")
+            #expect(source.description == text && source.isFile == isFile)
+        }
+    }
+
+    private func stage(_ settings: Setting) -> (stage: ConfiguredStage?, messages: [String]) {
+        var reader = SettingReader(["stages": [settings]])
+        let stages = StageRegistry().read("stages", from: &reader)
+        reader.finish()
+        return (stages.first, reader.messages)
+    }
+
+    @Test("A configured stage tells where its contacts are, and whether they are partitioned as events are")
+    func configured() {
+        #expect(stage("contact").stage?.contactSource == .state)
+        let file = stage(["contact": ["source": "people.jsonl"]])
+        #expect(file.stage?.contactSource == .file("/etc/pushmill/people.jsonl"))
+        let topic = stage(["contact": ["source": "topic:c", "co-partitioned": "true"]])
+        #expect(topic.stage?.contactSource == .topic("c") && topic.stage?.hasCoPartitionedContacts == true)
+        #expect(stage(["contact": ["source": "topic:c"]]).stage?.hasCoPartitionedContacts == false)
+        #expect(stage("badge").stage?.contactSource == nil && stage("badge").stage?.hasCoPartitionedContacts == false)
+        for (source, name) in [("state", "state"), ("a", "/etc/pushmill/a")] {
+            let mistaken = stage(["contact": ["source": .init(stringLiteral: source), "co-partitioned": "true"]])
+            let why = "only a topic has partitions, and the source is \(name)"
+            #expect(mistaken.messages == ["stages.contact.co-partitioned: \(why)"])
+        }
+    }
+
+    /// Remembers whose contacts are to be loaded.
+    private final class PreparedBook: ContactBook {
+        let owners = Mutex<[String]>([])
+
+        func prepare(_ owner: RawSpan) {
+            let name = owner.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            owners.withLock { $0.append(name) }
+        }
+
+        func find(
+            _ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void
+        ) throws(ContactsUnavailable) -> Bool { false }
+    }
+
+    @Test(
+        "Contacts are loaded ahead where the record alone says whose they are",
+        arguments: [
+            ("recipient", ["r"]), ("key", ["k"]), ("header:x", []), ("/to", []),
+        ])
+    func prepares(_ owner: String, _ prepared: [String]) throws {
+        let book = PreparedBook()
+        var options = ContactStage.Options()
+        options.owner = [try #require(ValueSource(owner)), .key]
+        let chain = Chain([ChainLink(ContactStage(options, book: book, texts: SharedTexts()))])
+        let (recipient, key) = (Array("r".utf8), Array("k".utf8))
+        recipient.withUnsafeBytes { recipient in
+            key.withUnsafeBytes { chain.prepare(recipient: { recipient }, key: $0) }
+        }
+        chain.prepare(recipient: { nil }, key: nil)
+        #expect(book.owners.withLock { $0 } == prepared)
     }
 }

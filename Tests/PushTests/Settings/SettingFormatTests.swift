@@ -82,4 +82,12 @@ struct SettingFormatTests {
         let quoted = "a\u{FFFD}\u{FFFD}" + String(repeating: "x", count: 37) + "…"
         #expect(settings.messages == ["b: expected true or false, found \"\(quoted)\""])
     }
+
+    @Test("A folder may end in a slash, or be none")
+    func folders() throws {
+        func parse(_ path: String, _ folder: String) throws -> String {
+            try SettingFormat<String>.file.parse(path, folder)
+        }
+        #expect(try parse("a", "/etc/") == "/etc/a" && parse("a", "/") == "/a" && parse("a", "") == "a")
+    }
 }

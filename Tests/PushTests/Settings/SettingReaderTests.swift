@@ -132,3 +132,47 @@ struct SettingReaderTests {
         #expect(settings.problems.map(\.path) == ["a", "m.c", "m.d", "m.b.e", "n.b"])
     }
 }
+
+@Suite("Places of settings")
+struct PlaceTests {
+    private func file(_ line: Int, _ column: Int) -> Place { .file("a.yaml", line: line, column: column) }
+
+    @Test("Those of the file come in its order, then variables by name")
+    func order() {
+        let places = [file(1, 2), file(1, 3), file(2, 1), .variable("A"), .variable("B")]
+        #expect(places.reversed().sorted() == places)
+        for (first, second) in zip(places, places.dropFirst()) { #expect(first < second && !(second < first)) }
+        for place in places { #expect(!(place < place)) }
+        #expect(places.map(\.description) == ["a.yaml:1:2", "a.yaml:1:3", "a.yaml:2:1", "A", "B"])
+    }
+
+    @Test("A problem tells its place and its path, if it has one")
+    func problems() {
+        #expect(
+            SettingProblem(place: file(3, 4), path: "a.b", message: "is wrong").description
+                == "a.yaml:3:4: a.b: is wrong")
+        #expect(SettingProblem(place: .variable("A"), path: "", message: "is wrong").description == "A: is wrong")
+    }
+
+    @Test("A key that is called otherwise now is reported where it is, and only there")
+    func renamed() {
+        var settings = SettingReader(["old": "1", "null": nil])
+        settings.renamed("old", to: "new")
+        settings.renamed("null", to: "new")
+        settings.renamed("none", to: "new")
+        settings.finish()
+        #expect(settings.messages == ["old: it is `new` now"])
+    }
+
+    @Test("Warnings are of keys, inside too, and are no problems")
+    func warnings() {
+        var settings = SettingReader(["m": ["a": "1"]])
+        settings.map("m") { settings in
+            _ = settings.optional("a", .text)
+            settings.warn("a", "is unusual")
+        }
+        settings.finish()
+        #expect(settings.warnings.map(\.path) == ["m.a"] && settings.warnings.map(\.message) == ["is unusual"])
+        #expect(settings.problems.isEmpty)
+    }
+}

@@ -1,3 +1,4 @@
+import PushmillTestSupport
 import Synchronization
 import Testing
 
@@ -108,5 +109,49 @@ struct StageRegistryTests {
         #expect(registry.read("stages", from: &settings).first?.condition.categories == ["A", "B"])
         #expect(settings.messages == [])
         #expect(settings.overrides.problems.isEmpty)
+    }
+
+    @Test("A stage of the program's own may take the place of a built-in one, and its name")
+    func replaced() async throws {
+        let registry = StageRegistry(adding: [StageEntry("badge") { _ in { _ in Echo(name: "mine") } }])
+        var settings = SettingReader(["stages": ["badge", "zzz"]])
+        let stages = registry.read("stages", from: &settings)
+        #expect(try await #require(stages.first).build(resources).name == "mine")
+        #expect(
+            settings.messages == ["stages.zzz: no such stage; there are badge, decrypt, localize, contact, attachment"])
+    }
+
+    @Test("What a stage tells as a problem is that problem")
+    func problem() async throws {
+        let problem = SettingProblem(place: .variable("X"), path: "p", message: "m")
+        let registry = StageRegistry(adding: [StageEntry("own") { _ in { _ in throw problem } }])
+        var settings = SettingReader(["stages": ["own"]])
+        let stage = try #require(registry.read("stages", from: &settings).first)
+        await #expect(throws: problem) { try await stage.build(resources) }
+    }
+
+    @Test("Files of stages are watched under their names, and opened by nobody where the program has none")
+    func lent() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("x", to: "a")
+        let (names, name) = AsyncStream.makeStream(of: String?.self)
+        let watcher = FileWatcher { _, stage, _ in name.yield(stage) }
+        let registry = StageRegistry(adding: [
+            StageEntry("own") { _ in
+                { resources in
+                    resources.watch(try ReloadableFile(path: path) { _, _ in 1 })
+                    return Echo(name: "own")
+                }
+            }
+        ])
+        var settings = SettingReader(["stages": ["own", "contact"]])
+        let stages = registry.read("stages", from: &settings)
+        let resources = StageResources(log: { _, _, _ in }, watcher: watcher)
+        _ = try await stages[0].build(resources)
+        #expect(watcher.paths == [path])
+        watcher.reloadAll()
+        var iterator = names.makeAsyncIterator()
+        #expect(await iterator.next() == "own")
+        await #expect(throws: SettingProblem.self) { try await stages[1].build(resources) }
     }
 }
