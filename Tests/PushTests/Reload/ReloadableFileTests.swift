@@ -125,4 +125,60 @@ struct ReloadableFileTests {
         #expect(await next.next() == .reloaded)
         #expect(file.value == "two")
     }
+
+    @Test("What changes a file changes its fingerprint: its size, its time, its place; and coming and going does too")
+    func fingerprints() throws {
+        let path = try folder.write("1", to: "a")
+        func fingerprint() -> FileFingerprint { FileFingerprint(of: path) }
+        func setTime(_ seconds: Int, _ nanoseconds: Int) {
+            let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
+            #expect(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
+        }
+        setTime(1000, 5)
+        var seen = [fingerprint()]
+        #expect(fingerprint() == seen[0])
+        setTime(1001, 5)
+        seen.append(fingerprint())
+        setTime(1001, 6)
+        seen.append(fingerprint())
+        truncate(path, 0)
+        setTime(1001, 6)
+        seen.append(fingerprint())
+        try folder.write("", to: "a")
+        setTime(1001, 6)
+        seen.append(fingerprint())
+        folder.delete("a")
+        seen.append(fingerprint())
+        for (number, one) in seen.enumerated() {
+            for other in seen[(number + 1)...] { #expect(one != other) }
+        }
+    }
+
+    @Test("A folder's fingerprint tells the same file under other names, and ends in a circle of links")
+    func folderNames() throws {
+        try folder.makeFolder("a")
+        try folder.makeFolder("b")
+        try folder.write("1", to: "a/x")
+        let before = FileFingerprint(of: folder.path)
+        try #require(rename("\(folder.path)/a/x", "\(folder.path)/a/y") == 0)
+        let renamed = FileFingerprint(of: folder.path)
+        #expect(renamed != before)
+        try #require(rename("\(folder.path)/a/y", "\(folder.path)/b/y") == 0)
+        #expect(FileFingerprint(of: folder.path) != renamed)
+        try #require(symlink("..", "\(folder.path)/b/circle") == 0)
+        #expect(FileFingerprint(of: folder.path) == FileFingerprint(of: folder.path))
+    }
+
+    @Test("A request is preceded by what is to be done first, and what is unchanged is not told")
+    func first() async throws {
+        let file = try text(try folder.write("one", to: "a"))
+        let (told, sink) = AsyncStream.makeStream(of: String.self)
+        let watcher = FileWatcher { path, stage, outcome in sink.yield("\(stage ?? "") \(outcome) \(path)") }
+        watcher.add(file, of: "s")
+        #expect(watcher.paths == [file.path])
+        watcher.reloadAll { sink.yield("first") }
+        var next = told.makeAsyncIterator()
+        #expect(await next.next() == "first")
+        #expect(await next.next() == "s reloaded \(file.path)")
+    }
 }
