@@ -162,4 +162,17 @@ struct FormatTests {
         }
         #expect(isFull == (capacity < 4))
     }
+
+    @Test("A whole number that is spelled with a fraction counts as one as far as a double is exact")
+    func wholeDoubles() throws {
+        #expect(try text("%d", ["9007199254740991.0"]) == "9,007,199,254,740,991")
+        #expect(try text("%d", ["-9007199254740991e0"]) == "-9,007,199,254,740,991")
+        #expect(try text("%d", ["9007199254740992.0"]) == "[arguments]")
+        #expect(try text("%.0f", ["9007199254740992.0"]) == "9,007,199,254,740,992")
+    }
+
+    @Test("A number that is spelled in 400 characters is none", arguments: [(399, "1"), (400, "[arguments]")])
+    func longest(count: Int, expected: String) throws {
+        #expect(try text("%d", ["1." + String(repeating: "0", count: count - 2)]) == expected)
+    }
 }
