@@ -1,6 +1,7 @@
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillCiphers
 @testable import PushmillPayload
 @testable import PushmillStages
 
@@ -140,5 +141,75 @@ struct DecryptSettingsTests {
                     + "did you mean \"base64\"?",
                 "stages.decrypt.placeholder: expected some text, found \"\"",
             ])
+    }
+
+    @Test("The stage does what its settings say")
+    func options() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(DecryptKeys.text, to: "k.json")
+        func stage(_ settings: Setting, _ resources: StageResources = StageResources { _, _ in }) async throws
+            -> DecryptStage
+        {
+            var reader = SettingReader(["stages": [["decrypt": settings]]])
+            let stage = try #require(StageRegistry().read("stages", from: &reader).first)
+            #expect(reader.messages == [])
+            return try #require(try await stage.build(resources) as? DecryptStage)
+        }
+        let options = try await stage([
+            "keys": .init(stringLiteral: path), "formats": ["openssl", "webpush"], "key-grace": "0s",
+            "openssl": ["iterations": "7"],
+            "webpush": [
+                "header-lines": "true", "dh-from": "header:dh", "dh-encoding": "z85", "salt-from": "/t",
+                "salt-encoding": "hex",
+            ],
+            "key-id-from": ["/id", "key"], "key-binding": "recipient", "required": "true",
+            "fields": [["from": "/a", "to": "merge", "members": "body", "encoding": "hex", "html-entities": "true"]],
+            "placeholder": "none",
+        ]).options
+        #expect(options.formats == [.openSSL, .webPush] && options.keyGrace == .zero)
+        #expect(options.derivation == .iterated(7))
+        #expect(options.draft.point.isInHeader && options.draft.salt.isInHeader)
+        #expect(options.draft.point.from == .header(Array("dh".utf8)) && options.draft.point.encoding == .z85)
+        #expect(options.draft.salt.from == ValueSource("/t") && options.draft.salt.encoding == .hex)
+        #expect(options.keyNames == [ValueSource("/id"), .key] && options.bindsKeys && options.isRequired)
+        #expect(options.placeholder == nil && options.fields.count == 1)
+        let field = try #require(options.fields.first)
+        #expect(field.from.description == "/a" && field.members == [Array("body".utf8)])
+        #expect(field.encoding == .hex && field.hasEntities && field.text == nil && !field.isInPlace)
+        let isMerged = if case .merge = field.target { true } else { false }
+        #expect(isMerged)
+
+        let usual = try await stage(["keys": .init(stringLiteral: path), "fields": [["from": "/aps/alert/title"]]])
+        #expect(!usual.options.bindsKeys && !usual.options.isRequired && !usual.options.draft.point.isInHeader)
+        #expect(usual.options.placeholder == "(Encrypted)" && usual.options.derivation == .sha256)
+        #expect(usual.options.fields.map(\.text) == [.body])
+        let inPlace = DecryptOptions.Field(from: JSONPointer(.title), to: .member(JSONPointer(.title)))
+        #expect(inPlace.isInPlace && inPlace.text == .title)
+    }
+
+    // (trust 7)
+    @Test("The keys that a stage is built with are read again, and serve for as long as its settings say")
+    func grace() async throws {
+        let folder = try TemporaryFolder()
+        let (keys, others) = (DecryptKeys.text, "{\"keys\":[\(try KeyGenerator.text(.direct, name: "other"))]}")
+        let sealed = try DecryptKeys.seal("x", .jwe, "k1")
+        for (grace, result) in [("0s", "failed:no-key"), ("1m", "ok")] {
+            let path = try folder.write(keys, to: "k.json")
+            let (told, sink) = AsyncStream.makeStream(of: ReloadOutcome.self)
+            let watcher = FileWatcher { _, _, outcome in sink.yield(outcome) }
+            var reader = SettingReader([
+                "stages": [
+                    ["decrypt": ["keys": .init(stringLiteral: path), "key-grace": .init(stringLiteral: grace)]]
+                ]
+            ])
+            let configured = try #require(StageRegistry().read("stages", from: &reader).first)
+            let stage = try await configured.build(StageResources(log: { _, _, _ in }, watcher: watcher))
+            try folder.write(others, to: "k.json")
+            watcher.reloadAll()
+            var next = told.makeAsyncIterator()
+            #expect(await next.next() == .reloaded)
+            let published = await DecryptFixture.message(sealed).publish(Chain([ChainLink(stage)]))
+            #expect(published?.stages == "decrypt=\(result)")
+        }
     }
 }

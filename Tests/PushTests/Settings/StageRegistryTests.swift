@@ -154,4 +154,61 @@ struct StageRegistryTests {
         #expect(await iterator.next() == "own")
         await #expect(throws: SettingProblem.self) { try await stages[1].build(resources) }
     }
+
+    /// Every setting in force, by its place below the stage.
+    private func effective(_ stage: Setting) throws -> [String] {
+        var settings = SettingReader(["stages": [stage]])
+        _ = StageRegistry().read("stages", from: &settings)
+        settings.finish()
+        #expect(settings.messages == [])
+        func lines(_ value: Setting, _ path: String) -> [String] {
+            switch value.value {
+            case .null: ["\(path) -"]
+            case .scalar(let text): ["\(path) \(text)"]
+            case .list(let items): items.isEmpty ? ["\(path) []"] : items.flatMap { lines($0, path) }
+            case .map(let members): members.flatMap { lines($0.value, "\(path)/\($0.key)") }
+            }
+        }
+        // Four conditions and a budget are every stage's.
+        return lines(settings.effective, "").dropFirst(5).map { String($0.dropFirst("/stages/".count)) }
+    }
+
+    @Test("Settings that are not given have the defaults of the contract")
+    func defaults() throws {
+        #expect(try effective("badge") == ["badge/mode increment"])
+        #expect(
+            try effective(["localize": ["catalog": "/c"]]) == [
+                "localize/catalog /c", "localize/default-locale en", "localize/locale-from header:locale",
+                "localize/locale-from /locale",
+            ])
+        #expect(
+            try effective("contact") == [
+                "contact/source state", "contact/co-partitioned false", "contact/owner-from recipient",
+                "contact/replace []", "contact/unknown Someone", "contact/isolate true", "contact/in-decrypted true",
+            ])
+        #expect(
+            try effective([
+                "attachment": ["store": "/m", "public-base": "https://m", "allow-hosts": "*"]
+            ]) == [
+                "attachment/from /media-url", "attachment/type-to -", "attachment/size-to -",
+                "attachment/public-base https://m/", "attachment/note 📷", "attachment/store /m",
+                "attachment/allow-hosts *", "attachment/allow-http false", "attachment/keep-for 168h",
+                "attachment/keep-at-most 10GB",
+            ])
+        #expect(
+            try effective(["decrypt": ["keys": "/k", "fields": [["to": "merge"], ["from": "/a"]]]]) == [
+                "decrypt/formats jwe", "decrypt/formats aes-gcm", "decrypt/formats chacha20-poly1305",
+                "decrypt/formats webpush", "decrypt/keys /k", "decrypt/key-grace 5m",
+                "decrypt/openssl/digest sha256", "decrypt/openssl/iterations -", "decrypt/webpush/header-lines false",
+                "decrypt/webpush/dh-from /k", "decrypt/webpush/dh-encoding auto", "decrypt/webpush/salt-from /s",
+                "decrypt/webpush/salt-encoding auto", "decrypt/key-id-from /ENCRYPTION_KEY_ID",
+                "decrypt/key-id-from header:encryption-key-id", "decrypt/key-id-from recipient",
+                "decrypt/key-binding none", "decrypt/required false", "decrypt/fields/from /ENCRYPTED_DATA",
+                "decrypt/fields/to merge", "decrypt/fields/members title", "decrypt/fields/members subtitle",
+                "decrypt/fields/members body", "decrypt/fields/encoding auto", "decrypt/fields/html-entities false",
+                "decrypt/fields/from /a", "decrypt/fields/to /aps/alert/body", "decrypt/fields/members []",
+                "decrypt/fields/encoding auto", "decrypt/fields/html-entities false",
+                "decrypt/placeholder (Encrypted)",
+            ])
+    }
 }
