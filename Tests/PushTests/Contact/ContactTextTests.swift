@@ -34,6 +34,22 @@ struct ContactTextTests {
         #expect(TextDirection(ofFirstLetterIn: bytes.span).rawValue == expected & 3)
     }
 
+    @Test(
+        "Letters run from the first to the last of their blocks, and what stands beside them does not",
+        arguments: [
+            ("a", 1), ("z", 1), ("A", 1), ("Z", 1), ("@", 0), ("[", 0), ("`", 0), ("{", 0), ("\u{7C0}", 2),
+            ("\u{800}", 2), ("\u{10000}", 1), ("\u{10800}", 2),
+        ] as [(String, UInt8)])
+    func edges(_ text: String, _ expected: UInt8) {
+        let bytes = Array(text.utf8)
+        #expect(TextDirection(of: bytes.span).rawValue == expected)
+        // A part of a letter is none, and what follows is looked at.
+        for count in 1..<max(1, bytes.count) {
+            #expect(TextDirection(of: Array(bytes[..<count]).span).rawValue == 0)
+            #expect(TextDirection(of: ([bytes[count]] + Array("a".utf8)).span).rawValue == 1)
+        }
+    }
+
     @Test("Any bytes have a direction or none, and never trap", arguments: 0..<100)
     func anyBytes(_ seed: UInt64) {
         var state = seed
