@@ -2,6 +2,7 @@ import PushmillBenchmarks
 import Testing
 
 @testable import PushmillLocalization
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("The localize stage")
@@ -124,6 +125,43 @@ struct LocalizeStageTests {
         let published = await Message(payload(#""loc-key":"FROM","loc-args":["\#(name)"]"#)).publish(chain())
         #expect(published?.outcome == .modified)
         #expect(published?.value?.contains(#""body":"Message from ééé"#) == true)
+    }
+
+    /// Not through the chain, which shortens.
+    @Test(
+        "A text of up to 256 KiB is put together whole, and a longer one is left to the device",
+        arguments: Array(1009...1026) + [16_371, 16_372, 16_384, 16_385, 262_131, 262_132])
+    func lengths(count: Int) throws {
+        let chain = chain()
+        let stage = try #require(chain.links.first?.stage as? LocalizeStage)
+        let (first, second) = (String(repeating: "x", count: count - 3), "yéz")
+        var content = try NotificationContent(payload(#""loc-key":"FROM","loc-args":["\#(first)"]"#))
+        let result = stage.didReceive(&content, context: .sample(chain))
+        let whole = "Message from \(first)"
+        let fits = whole.utf8.count <= 262_144
+        #expect(result == (fits ? .ok : .failed("arguments")))
+        #expect(content.body == (fits ? whole : nil))
+        // Two arguments stand one behind the other.
+        try content.read(payload(#""loc-key":"IN","loc-args":["\#(second)","\#(first)"]"#))
+        _ = stage.didReceive(&content, context: .sample(chain))
+        let both = "\(second) in \(first)"
+        #expect(content.body == (both.utf8.count <= 262_144 ? both : nil))
+    }
+
+    @Test("A text that another stage shows has a kibibyte at most", arguments: [(1024, true), (1025, false)])
+    func lent(count: Int, isGiven: Bool) throws {
+        let text = String(repeating: "x", count: count)
+        let stage = try CatalogFixture(["en.lproj/Localizable.strings": "K = \"\(text)\"; L = \"%@\";"]).stage()
+        let content = try NotificationContent(payload(#""body":"b""#))
+        func shown(_ key: String) -> String? {
+            var shown: String?
+            let isShown = stage.withText(of: Array(key.utf8).span, content, .sample(chain())) { text in
+                shown = text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            }
+            return isShown ? shown : nil
+        }
+        #expect(shown("K") == (isGiven ? text : nil))
+        #expect(shown("L") == nil && shown("M") == nil)
     }
 
     @Test("A changed catalog serves the next message; a broken one leaves the old in force")
