@@ -89,10 +89,10 @@ extension JSONDocument {
     }
 
     // MARK: - Placing
+    // A document to which a value was just appended has its storage for itself.
 
     /// Puts an appended value in the place of another.
     mutating func replace(_ node: JSONNode, by value: JSONNode) {
-        unshare()
         let parent = records[place(of: node)].parent
         records[place(of: value)].parent = parent
         change(node.index) { $0.replacement = value.index }
@@ -101,7 +101,6 @@ extension JSONDocument {
 
     /// Puts an appended value after the last child of a container.
     mutating func insert(_ node: JSONNode, named name: UnsafeBufferPointer<UInt8>?, into parent: JSONNode) {
-        unshare()
         if let name { append(name: name, of: place(of: node)) }
         let container = value(of: parent)
         var last: UInt32 = 0
@@ -163,7 +162,6 @@ extension JSONDocument {
         _ value: JSONNode, named name: MemberName, into parent: JSONNode, removing first: MemberName? = nil,
         _ second: MemberName? = nil
     ) {
-        unshare()
         let container = self.value(of: parent)
         var member: UInt32 = 0
         var last: UInt32 = 0

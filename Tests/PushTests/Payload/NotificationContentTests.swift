@@ -311,4 +311,36 @@ struct NotificationContentTests {
         #expect(PayloadError.withoutAps.description == "no aps dictionary")
         #expect(PayloadError.tooManyAttributes.description == "more than 256 attributes")
     }
+
+    @Test("Whichever edit a copy gets, the original is not touched, nor another copy that is edited too")
+    func editedCopies() throws {
+        let json = #"{"aps":{"alert":"a"},"n":1,"o":{"x":"y"}}"#
+        let content = try NotificationContent(json)
+        let (number, object) = (JSONPointer(member: "n"), JSONPointer(member: "o"))
+        let other = try JSONDocument(#"{"m":[1]}"#)
+        let member = try #require(other.member("m", of: other.root))
+        let edits: [(inout NotificationContent) -> Void] = [
+            { $0.badge = 2 }, { $0.title = "t" }, { $0.body = "b" }, { $0.category = "c" }, { $0.body = nil },
+            { $0.set(2, at: number) }, { $0.set("x", at: number) },
+            { $0.set(json: Array("[3]".utf8).span, at: object) }, { $0.remove(object) },
+            { $0.copyDecrypted(member, of: other) }, { $0.markDecrypted(at: object) },
+            { $0.setLocalized(.subtitle, to: Array("s".utf8).span, isDecrypted: false) },
+        ]
+        for edit in edits {
+            var first = content
+            edit(&first)
+            #expect(first.isEdited && !content.isEdited)
+            let text = first.rendered
+            #expect(content.rendered == json)
+            for another in edits {
+                var second = first
+                another(&second)
+                #expect(first.rendered == text)
+                second = content
+                another(&second)
+                #expect(first.rendered == text && content.rendered == json)
+            }
+        }
+        #expect(content.node(at: object).map(content.isDecrypted) == false)
+    }
 }
