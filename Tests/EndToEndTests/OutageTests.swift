@@ -17,7 +17,9 @@ extension EndToEnd {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
                 var configuration = ServiceConfiguration()
-                configuration.consumer = [("socket.timeout.ms", "2000")]
+                // Longer than the mock lets a group wait for its members: commits wait behind a join, and one that times out ends the
+                // connection, and the join with it.
+                configuration.consumer = [("socket.timeout.ms", "5000")]
                 configuration.producer = [("socket.timeout.ms", "2000"), ("request.timeout.ms", "1000")]
                 let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
