@@ -114,10 +114,10 @@ extension KafkaPorts {
             swap(&list, &keptHeaders)
             return list
         }
-        if isNameOnly { return list }
-        if let lent {
+        // What it came with may be why it was refused.
+        if let lent, !isNameOnly {
             list = lent.detachHeaders()
-        } else {
+        } else if !isNameOnly {
             for header in current.record.headers { list.add(header.name, header.value) }
         }
         list.change(by: current.output)

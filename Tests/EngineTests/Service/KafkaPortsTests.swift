@@ -1,0 +1,195 @@
+import PushmillKafka
+import PushmillPayload
+import PushmillStages
+import PushmillTelemetry
+import Testing
+
+@testable import PushmillEngine
+
+/// An embedded broker with a record of the input, and what a shard needs beside it.
+private final class Peer {
+    static let value = #"{"aps":{"alert":"hello"}}"#
+
+    private let cluster: MockCluster
+    private let producer: OutputProducer
+    private let reader: PartitionReader
+    let inbox = ShardInbox(shard: 0)
+    let settings: EngineSettings
+    let environment: EngineEnvironment
+
+    init() throws {
+        cluster = try MockCluster()
+        for topic in ["events", "out", "dead"] { try cluster.createTopic(topic, partitions: 1) }
+        let properties = ClientProperties([
+            ("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1"),
+        ])
+        var settings = EngineSettings(
+            consumer: properties, producer: properties, input: ["events"], output: "out", deadLetters: "dead")
+        settings.shard.maxInFlight = 8
+        self.settings = settings
+        let metrics = ServiceMetrics(
+            registry: MetricRegistry(shards: 2), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
+            deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
+        environment = EngineEnvironment(chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, log: Log())
+        let signal = WakeSignal()
+        producer = try OutputProducer(properties, signal: signal, log: { _, _, _ in })
+        reader = try PartitionReader(settings.reader, log: { _, _, _ in })
+        var headers = Headers()
+        headers.add("n", "1")
+        let topic = try producer.topic("events")
+        _ = Array("anna".utf8).withUnsafeBytes { key in
+            Array(Self.value.utf8).withUnsafeBytes { value in
+                producer.publish(to: topic, key: key, value: value, headers: &headers, timestamp: 5, tag: 1)
+            }
+        }
+        var isStored = false
+        while !isStored {
+            signal.wait(nanoseconds: 1_000_000_000)
+            producer.takeReports { isStored = $0.returned == nil }
+        }
+    }
+
+    func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
+        let position = Position(TopicPartition(topic, 0), offset: offset)
+        return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
+    }
+
+    /// What is stored in a topic: its key, its value, and its headers.
+    func stored(
+        in topic: String, at offset: Int64
+    ) throws -> (key: String?, value: String?, headers: [String: String]) {
+        let record = try record(of: topic, at: offset)
+        defer { record.destroy() }
+        var headers: [String: String] = [:]
+        for index in 0..<(record.headers?.count ?? 0) {
+            guard let (name, value) = record.headers?.entry(index) else { continue }
+            headers[String(decoding: name, as: UTF8.self)] = value.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        let text = { (bytes: UnsafeRawBufferPointer?) in bytes.map { String(decoding: $0, as: UTF8.self) } }
+        return (text(record.key), text(record.value), headers)
+    }
+
+    var lines: [String] {
+        var cursor = 0
+        return environment.log.ring.read(from: &cursor).lines.map { "\($0.message)" }
+    }
+}
+
+@Suite("The ports of a shard, beside an embedded broker")
+struct KafkaPortsTests {
+    private static let tag: UInt64 = 7 << 32 | 3
+
+    private let peer: Peer
+
+    init() throws { peer = try Peer() }
+
+    /// Begins the input's record as the third entry, makes of it what a chain without stages does, and publishes that, at
+    /// once or when it was held. Gives its report.
+    private func publish(
+        by ports: inout KafkaPorts, isHeld: Bool, refusals: Int = 0
+    ) throws -> OutputReport<HeldOutput> {
+        let message = try peer.record(of: "events")
+        defer { ports.release(message) }
+        let now = ports.now
+        guard case .ended = ports.begin(message, entry: 3, taken: now, now: now, count: nil, isCounted: false) else {
+            throw KafkaError("a stage was begun")
+        }
+        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
+        let held = isHeld ? ports.holdCurrent() : nil
+        #expect((held?.isLetter ?? (refusals > 0)) == (refusals > 0))
+        let step = if let held { ports.publish(held, tag: Self.tag) } else { ports.publish(tag: Self.tag) }
+        #expect(step == .queued)
+        var reports: [OutputReport<HeldOutput>] = []
+        for _ in 0..<60 where reports.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            ports.takeReports(into: &reports)
+        }
+        return try #require(reports.first)
+    }
+
+    private func ports() throws -> KafkaPorts {
+        var ports = try KafkaPorts(peer.settings, shard: 0, peer.environment, inbox: peer.inbox)
+        _ = ports.number(ofTopic: "events")
+        return ports
+    }
+
+    private var published: [Int] { peer.environment.metrics.published.map(\.value) }
+
+    @Test("What has become of a message is stored with its key and headers, and counted")
+    func output() throws {
+        var ports = try ports()
+        // Before the first message there is nothing.
+        expectEqual(ports.publish(tag: Self.tag), .later)
+        for (offset, isHeld) in [false, true].enumerated() {
+            let report = try publish(by: &ports, isHeld: isHeld)
+            #expect(report.tag == Self.tag && report.failure == nil)
+            let stored = try peer.stored(in: "out", at: Int64(offset))
+            #expect(stored.key == "anna" && stored.value == Peer.value)
+            #expect(stored.headers["n"] == "1" && stored.headers.count > 1)
+        }
+        #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
+    }
+
+    @Test("One that is refused becomes a dead letter as it came, and one refused again only names its message")
+    func refused() throws {
+        var ports = try ports()
+        var offset: Int64 = 0
+        for refusals in 1...2 {
+            for isHeld in [false, true] {
+                _ = try publish(by: &ports, isHeld: isHeld, refusals: refusals)
+                let stored = try peer.stored(in: "dead", at: offset)
+                offset += 1
+                #expect(stored.value == (refusals == 1 ? Peer.value : nil))
+                #expect(stored.key == (refusals == 1 ? "anna" : nil))
+                #expect(stored.headers["n"] == (refusals == 1 ? "1" : nil))
+                #expect(stored.headers["pushmill.error.message"] == "bad")
+                #expect(stored.headers["pushmill.error.offset"] == "0")
+            }
+        }
+        #expect(peer.lines.count { $0.hasPrefix("an output was refused for good") } == 6)
+    }
+
+    @Test(
+        "The dead letter of a message that is gone is its record, but where another one has its offset by now",
+        arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
+    func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
+        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
+        let source = Position(TopicPartition("events", 0), offset: 0)
+        letters.ask(source, timestamp: timestamp, tag: Self.tag, reason: "bad", isNameOnly: isNameOnly)
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        for _ in 0..<60 where answers.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            peer.inbox.takeLetters(into: &answers)
+        }
+        let answer = try #require(answers.first)
+        #expect(answer.tag == Self.tag && answer.output.isLetter)
+        let record = answer.output.record
+        #expect(record.key == (isWhole ? Array("anna".utf8) : nil))
+        #expect(record.value == (isWhole ? Array(Peer.value.utf8) : nil))
+        #expect(record.timestamp == timestamp)
+        let headers = record.headers
+        let count = headers.view?.count
+        // Those of a dead letter, and its own.
+        #expect(count == (isWhole ? 11 : 10))
+        let isGone = !isWhole && !isNameOnly
+        #expect(peer.lines.contains("the log no longer holds the record of a refused output") == isGone)
+    }
+}
+
+@Suite("The threads of shards, beside an embedded broker")
+struct ShardThreadsTests {
+    @Test("Who waits for shards that were told to end is woken when the last has ended")
+    func ends() throws {
+        let peer = try Peer()
+        var settings = peer.settings
+        settings.cores = 2
+        settings.shard.shutdownGrace = .seconds(60)
+        let threads = try ShardThreads(settings, peer.environment)
+        let begun = TimeSource.system.now
+        threads.terminate()
+        threads.wait()
+        #expect(TimeSource.system.now < begun + .seconds(40))
+        #expect(threads.reasons.map(\.word).contains("ending"))
+        #expect(!peer.lines.contains("ending without threads that hang"))
+    }
+}
