@@ -242,7 +242,7 @@ struct Checkpoint {
 
     private mutating func beginAbort(_ now: Instant) -> Action {
         aborts = min(aborts + 1, 6)
-        // What has failed twice is likely to fail again: 0, 20, 40, ... 640 ms.
+        // What has failed twice is likely to fail again: 0, 40, 80, ... 640 ms.
         state = .aborting(from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
         return .none
     }
@@ -263,7 +263,6 @@ struct Checkpoint {
             state = .replacing(from: now + .milliseconds(500))
             return
         }
-        hasFailed = false
         state = .starting(from: now)
     }
 }

@@ -18,14 +18,13 @@ struct OutputRetry<Output: Sendable> {
     struct Held {
         let tag: UInt64
         let output: Output
-        let sequence: UInt64
         var isSuspect = false
     }
 
     private(set) var state = State.idle
     /// Sent and not answered.
     private(set) var outstanding = 0
-    private var returned: [Held] = []
+    private var returned: [(sequence: UInt64, held: Held)] = []
     private var held: [Held] = []
     private var first = 0
     /// What came back says that the topic is away.
@@ -37,8 +36,8 @@ struct OutputRetry<Output: Sendable> {
     mutating func published() { outstanding += 1 }
 
     /// Waits behind what is held already.
-    mutating func hold(_ output: Output, tag: UInt64, sequence: UInt64, isSuspect: Bool = false, now: Instant) {
-        held.append(Held(tag: tag, output: output, sequence: sequence, isSuspect: isSuspect))
+    mutating func hold(_ output: Output, tag: UInt64, isSuspect: Bool = false, now: Instant) {
+        held.append(Held(tag: tag, output: output, isSuspect: isSuspect))
         if state == .idle { state = .resending(from: now) }
     }
 
@@ -72,7 +71,7 @@ struct OutputRetry<Output: Sendable> {
         case .purged: isSuspect = wasAlone
         }
         if let output {
-            returned.append(Held(tag: tag, output: output, sequence: sequence, isSuspect: isSuspect))
+            returned.append((sequence, Held(tag: tag, output: output, isSuspect: isSuspect)))
         }
         state = .collecting
         return .again
@@ -84,7 +83,7 @@ struct OutputRetry<Output: Sendable> {
     mutating func collected(now: Instant) {
         guard state == .collecting, outstanding == 0 else { return }
         returned.sort { $0.sequence < $1.sequence }
-        held = returned + held[first...]
+        held = returned.map(\.held) + held[first...]
         first = 0
         returned.removeAll()
         state = held.isEmpty ? .idle : .resending(from: now + pause)

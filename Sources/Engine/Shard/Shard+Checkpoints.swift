@@ -56,11 +56,7 @@ extension Shard where Ports: ~Copyable {
         case .dropMarks: dropMarks()
         case .abort: step(.abort)
         case .rewind: rewindAll()
-        case .replaceProducer:
-            if !isReplacingProducer {
-                isReplacingProducer = true
-                nextReplacement = now
-            }
+        case .replaceProducer: isReplacingProducer = true
         }
     }
 
@@ -160,7 +156,6 @@ extension Shard where Ports: ~Copyable {
         dropEntries(of: index)
         withChanges(of: index) { $0.removeAll() }
         partitions[index].lastStored = nil
-        marks.removeAll { $0.partition == index }
         partitions[index].counts = nil
         partitions[index].rewind()
         guard partitions[index].state != .draining else { return }
@@ -185,10 +180,7 @@ extension Shard where Ports: ~Copyable {
             written += 32 + (partitions[index].counts?.pendingRows ?? 0)
             if !partitions[index].writeBehind() { ports.tell(.diskFailed(partitions[index].place)) }
         }
-        if nextWritten < partitions.count {
-            nextWriting = now
-            return
-        }
+        guard nextWritten == partitions.count else { return }
         nextWritten = 0
         nextWriting = .never
         storedSinceWriting = 0

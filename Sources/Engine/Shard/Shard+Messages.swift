@@ -148,14 +148,15 @@ extension Shard where Ports: ~Copyable {
 
     /// Runs what was taken, as long as its outputs can be published.
     private mutating func runBatch() {
+        // An entry whose partition has gone or gone back since is free.
         while canRun {
             if let entry = released.popLast() {
-                if isCurrent(entry) { run(entry) }
+                if entries[entry].state == .waiting { run(entry) }
             } else if batchNext < batch.count {
                 let entry = batch[batchNext]
                 prepare(batchNext + Self.prepareDistance)
                 batchNext += 1
-                if isCurrent(entry), !waits(entry) { run(entry) }
+                if entries[entry].state == .waiting, !waits(entry) { run(entry) }
             } else {
                 return
             }
@@ -165,11 +166,6 @@ extension Shard where Ports: ~Copyable {
     /// The message's turn comes soon.
     private func prepare(_ next: Int) {
         if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
-    }
-
-    /// False for an entry whose partition has gone or gone back since: it is dropped.
-    private mutating func isCurrent(_ entry: UInt32) -> Bool {
-        entries[entry].state == .waiting && entries[entry].epoch == partitions[entries[entry].partition].epoch
     }
 
     private mutating func waits(_ entry: UInt32) -> Bool {
@@ -300,7 +296,7 @@ extension Shard where Ports: ~Copyable {
             let successor = entries[entry].successor
             settle(entry)
             // With transactions its report may still be awaited.
-            if entries[entry].isUnanswered { entries[entry].state = .published } else { remove(entry) }
+            if entries[entry].isUnanswered { entries[entry].state = .published } else { entries.remove(entry) }
             guard isSuccessor(successor, of: account, index) else { return }
             entries[successor].hasPredecessor = false
             guard entries[successor].state == .done else { return }
@@ -310,8 +306,7 @@ extension Shard where Ports: ~Copyable {
 
     /// It may have been given up since, and its place taken by another.
     private func isSuccessor(_ entry: UInt32, of account: AccountHash, _ index: Int32) -> Bool {
-        entry != 0 && entries[entry].state != .free && entries[entry].hasPredecessor
-            && entries[entry].account == account && entries[entry].partition == index
+        entries[entry].hasPredecessor && entries[entry].account == account && entries[entry].partition == index
     }
 
     private mutating func settle(_ entry: UInt32) {
@@ -325,13 +320,5 @@ extension Shard where Ports: ~Copyable {
             guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }
         }
         done(entries[entry].offset, of: index)
-    }
-
-    mutating func remove(_ entry: UInt32) {
-        if let message = messages[Int(entry)] {
-            messages[Int(entry)] = nil
-            ports.release(message)
-        }
-        entries.remove(entry)
     }
 }

@@ -36,9 +36,8 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func hold(_ entry: UInt32, isSuspect: Bool) {
         entries[entry].state = .held
-        sequence &+= 1
         retries[entries[entry].destination == .deadLetters].hold(
-            ports.holdCurrent(), tag: entries.tag(of: entry), sequence: sequence, isSuspect: isSuspect, now: now)
+            ports.holdCurrent(), tag: entries.tag(of: entry), isSuspect: isSuspect, now: now)
     }
 
     /// What the entry's record is known by where its output was refused.
@@ -85,7 +84,7 @@ extension Shard where Ports: ~Copyable {
             if !settings.isTransactional, entries[entry].epoch == partitions[index].epoch {
                 partitions[index].unfinished -= 1
             }
-            remove(entry)
+            entries.remove(entry)
         } else if let failure = report.failure {
             failed(entry, failure, isPoison: answer == .poison)
         } else {
@@ -96,7 +95,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func acknowledged(_ entry: UInt32) {
         if !settings.isTransactional { return complete(entry) }
         // Done since it was published, but where it waits for an earlier one of its account.
-        if entries[entry].state == .published { remove(entry) }
+        if entries[entry].state == .published { entries.remove(entry) }
     }
 
     private mutating func failed(
@@ -124,13 +123,6 @@ extension Shard where Ports: ~Copyable {
         ports.askLetter(
             of: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry), reason: reason,
             isNameOnly: entries[entry].isNameOnly)
-    }
-
-    /// The dead letter that was asked for is there.
-    mutating func hold(_ letter: Ports.Output, tag: UInt64) {
-        guard !ending.isLeaving, let entry = entries.index(ofTag: tag), entries[entry].state == .held else { return }
-        sequence &+= 1
-        retries.letters.hold(letter, tag: tag, sequence: sequence, now: now)
     }
 
     private mutating func refuseCurrent(_ entry: UInt32, _ reason: String) {

@@ -106,7 +106,6 @@ extension Shard where Ports: ~Copyable {
         // Behind the next owner's records those that wait in the producer's queue would be the last.
         if changesUnanswered > 0 { ports.purge(all: false) }
         withChanges(of: index) { $0.removeAll() }
-        marks.removeAll { $0.partition == index }
         partitions.remove(index)
         if settings.counts { shareBudget() }
     }
@@ -199,6 +198,6 @@ extension Shard where Ports: ~Copyable {
         case .waiting, .held, .published, .done: break
         }
         letGo(of: entry)
-        remove(entry)
+        entries.remove(entry)
     }
 }

@@ -66,10 +66,7 @@ extension Shard where Ports: ~Copyable {
     mutating func completeInTransaction(_ entry: UInt32) {
         let index = entries[entry].partition
         if !partitions[index].isInTransaction { partitions[index].transactionStart = entries[entry].timestamp }
-        guard count(entry) else {
-            checkpoint.failTransaction()
-            return failDisk(of: index)
-        }
+        guard count(entry) else { return failDisk(of: index) }
         complete(entry)
     }
 
@@ -101,7 +98,6 @@ extension Shard where Ports: ~Copyable {
     mutating func replaceProducerIfFailed() {
         if !isReplacingProducer, ports.hasProducerFailed {
             isReplacingProducer = true
-            nextReplacement = now
             ports.purge(all: false)
             ports.tell(.producerReplaced(reason: "the producer has failed"))
             perform(checkpoint.producerFailed(now: now))

@@ -169,7 +169,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         for event in events { handle(event) }
         events.removeAll(keepingCapacity: true)
         ports.takeLetters(into: &letters)
-        for (tag, letter) in letters { hold(letter, tag: tag) }
+        // One that nobody waits for any more is passed over when its turn comes.
+        for (tag, letter) in letters { retries.letters.hold(letter, tag: tag, now: now) }
         letters.removeAll(keepingCapacity: true)
     }
 
@@ -191,7 +192,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if PlantedFault.isPlanted(.deadlineBesideStage) || PlantedFault.isPlanted(.revokedResultPublished) {
                 publishLate(index)
             }
-            guard index > 0, index <= entries.capacity, entries[entry].state == .suspended,
+            guard index <= entries.capacity, entries[entry].state == .suspended,
                 let step = ports.resume(entry: index, now: now)
             else { continue }
             wakeUps.remove(entry, &entries)

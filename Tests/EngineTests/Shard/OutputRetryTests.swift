@@ -37,7 +37,7 @@ struct OutputRetryTests {
         // The second is told before the first.
         #expect(retry.answered(2, .unavailable(reason: ""), "two", sequence: 2) == .again)
         #expect(!retry.isIdle)
-        retry.hold("four", tag: 4, sequence: 4, now: now)
+        retry.hold("four", tag: 4, now: now)
         #expect(retry.next(now: now) == nil)
         #expect(retry.answered(1, .purged, "one", sequence: 1) == .again)
         #expect(!retry.isCollected)
@@ -76,28 +76,43 @@ struct OutputRetryTests {
     @Test("A suspect waits for what was sent before it")
     func aloneOnly() {
         var retry = Retry()
-        retry.hold("good", tag: 1, sequence: 1, now: now)
-        retry.hold("suspect", tag: 2, sequence: 2, isSuspect: true, now: now)
+        retry.hold("good", tag: 1, now: now)
+        retry.hold("suspect", tag: 2, isSuspect: true, now: now)
         #expect(sendAll(&retry, now) == ["good"])
         #expect(retry.answered(1, nil, nil, sequence: 1) == .done)
         #expect(sendAll(&retry, now) == ["suspect"])
     }
 
-    @Test("A suspect that does not arrive remains one")
-    func lostAlone() {
+    @Test(
+        "A suspect that does not arrive remains one",
+        arguments: [.purged, .unavailable(reason: "")] as [OutputReport<String>.Failure])
+    func lostAlone(failure: OutputReport<String>.Failure) {
         var retry = Retry()
-        retry.hold("suspect", tag: 1, sequence: 1, isSuspect: true, now: now)
+        retry.hold("suspect", tag: 1, isSuspect: true, now: now)
         #expect(sendAll(&retry, now) == ["suspect"])
-        #expect(retry.answered(1, .purged, "suspect", sequence: 1) == .again)
+        #expect(retry.answered(1, failure, "suspect", sequence: 1) == .again)
         retry.collected(now: now)
-        #expect(retry.next(now: now)?.isSuspect == true)
+        #expect(retry.next(now: now + .milliseconds(100))?.isSuspect == true)
+    }
+
+    @Test("Only what came back from a topic that was away waits for it")
+    func pause() {
+        var retry = Retry()
+        retry.published()
+        _ = retry.answered(1, .unavailable(reason: ""), "one", sequence: 1)
+        retry.collected(now: now)
+        #expect(retry.resendsAt == now + .milliseconds(100))
+        #expect(sendAll(&retry, now + .milliseconds(100)) == ["one"])
+        _ = retry.answered(1, .purged, "one", sequence: 2)
+        retry.collected(now: now + .milliseconds(100))
+        #expect(retry.resendsAt == now + .milliseconds(100))
     }
 
     @Test("What is not taken now stays the next; what goes nowhere is passed over")
     func notTaken() {
         var retry = Retry()
-        retry.hold("one", tag: 1, sequence: 1, now: now)
-        retry.hold("two", tag: 2, sequence: 2, now: now)
+        retry.hold("one", tag: 1, now: now)
+        retry.hold("two", tag: 2, now: now)
         retry.stays(until: now + .seconds(1))
         #expect(retry.next(now: now) == nil)
         #expect(retry.next(now: now + .seconds(1))?.output == "one")
@@ -111,7 +126,7 @@ struct OutputRetryTests {
         var retry = Retry()
         let all = (1...500).map { "\($0)" }
         for (index, output) in all.enumerated() {
-            retry.hold(output, tag: UInt64(index + 1), sequence: UInt64(index + 1), now: now)
+            retry.hold(output, tag: UInt64(index + 1), now: now)
         }
         #expect(sendAll(&retry, now) == all)
     }
