@@ -64,6 +64,8 @@ final class ScriptedPorts: ShardPorts {
 
     // How calls are answered.
     var chain: (_ message: Message, _ now: Instant) -> ChainStep = { _, _ in .ended(ChainResult(.output)) }
+    /// Of a stage that has ended, or was given up.
+    var stageResult = ChainResult(.output)
     var publishing: (Output) -> PublishStep = { _ in .queued }
     var changePublishing = PublishStep.queued
     var transaction: (TransactionStep) -> TransactionResult = { _ in .done }
@@ -81,6 +83,7 @@ final class ScriptedPorts: ShardPorts {
     private(set) var sentChanges: [(tag: UInt64, key: String, value: String)] = []
     private(set) var released: [Int64] = []
     private(set) var askedLetters: [UInt64] = []
+    private(set) var prepared: [Int64] = []
     private var current: Output?
     private var suspended: [Int: Output] = [:]
     /// The entries that wait for a stage, the earliest first.
@@ -140,7 +143,7 @@ final class ScriptedPorts: ShardPorts {
     func nextMessage() -> Message? { messages.isEmpty ? nil : messages.removeFirst() }
     func release(_ message: Message) { released.append(message.offset) }
     func orderHash(_ message: Message) -> UInt64 { UInt64(truncatingIfNeeded: message.recipient.hashValue) }
-    func prepare(_ message: Message) {}
+    func prepare(_ message: Message) { prepared.append(message.offset) }
 
     func withAccount<Result>(of message: Message, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         Self.key(of: message.recipient).withUnsafeBytes { body($0) }
@@ -189,9 +192,8 @@ final class ScriptedPorts: ShardPorts {
     private func end(_ entry: Int) -> ChainStep? {
         guard let output = suspended.removeValue(forKey: entry) else { return nil }
         suspendedEntries.removeAll { $0 == entry }
-        let result = ChainResult(.output)
-        setCurrent(output, result)
-        return .ended(result)
+        setCurrent(output, stageResult)
+        return .ended(stageResult)
     }
 
     func abandon(entry: Int) {

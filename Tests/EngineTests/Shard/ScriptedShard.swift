@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillStores
 
@@ -25,6 +26,10 @@ final class ScriptedShard {
     var commitNumber: UInt32 { shard.checkpoint.number }
     var revocationDeadline: Instant? { shard.revocation?.deadline }
     var mayHaveMoreCounts: Bool { shard.restore.mayHaveMore }
+    /// Records whose outputs were refused that are still known.
+    var refusals: Int { shard.suspects.count + shard.poisonRecords.count }
+    /// Bytes for the counts of each partition.
+    var countBudgets: [Int?] { shard.partitions.indices.map { shard.partitions[$0].counts?.budget } }
 
     static func place(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
 
@@ -118,6 +123,47 @@ final class ScriptedShard {
     /// The group takes the commit that is under way.
     func acceptCommit(_ outcome: CommitAnswer = .accepted) {
         ports.events.append(.commitEnded(number: commitNumber, outcome))
+    }
+}
+
+/// Counts.
+extension ScriptedShard {
+    typealias ReplicaEntry = (event: ReplicaEvent, key: [UInt8], value: [UInt8])
+
+    /// Whose messages count one each.
+    static func counting(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
+        let shard = ScriptedShard {
+            $0.counts = true
+            change(&$0)
+        }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        return shard
+    }
+
+    static func record(_ offset: Int64, _ recipient: String, _ value: String, of partition: Int32 = 0) -> ReplicaEntry {
+        let position = RecordPosition(partition: partition, offset: offset, timestamp: 500)
+        return (.record(position, key: nil, value: nil), ScriptedPorts.key(of: recipient), Array(value.utf8))
+    }
+
+    static func end(_ offset: Int64, of partition: Int32 = 0, isWhole: Bool = true) -> ReplicaEntry {
+        (.end(partition: partition, offset: offset, isWhole: isWhole), [], [])
+    }
+
+    /// Until its counts are asked for.
+    func assign(_ partition: Int32 = 0, at offset: Int64 = 0) {
+        ports.events = [.assigned([Self.place(partition)])]
+        turn()
+        ports.events = [.committed([Self.commit(offset, of: partition)])]
+    }
+
+    /// One message of each, up to where its count is stored, from this offset of the changelog on.
+    func count(_ recipients: [String] = ["anna"], of partitions: Range<Int32> = 0..<1, at offset: Int64 = 0) {
+        for partition in partitions { for recipient in recipients { deliver(of: partition, to: recipient) } }
+        turn()
+        acknowledge()
+        turn()
+        turn(after: .milliseconds(20))
+        acknowledgeChanges(at: offset)
     }
 }
 

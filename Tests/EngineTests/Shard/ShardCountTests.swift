@@ -11,61 +11,19 @@ struct ShardCountTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    /// Whose messages count one each.
-    private func counting(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
-        let shard = Shard {
-            $0.counts = true
-            change(&$0)
-        }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
-        return shard
-    }
-
-    private func record(_ offset: Int64, _ recipient: String, _ value: String, of partition: Int32 = 0)
-        -> (event: ReplicaEvent, key: [UInt8], value: [UInt8])
-    {
-        let position = RecordPosition(partition: partition, offset: offset, timestamp: 500)
-        return (
-            .record(position, key: nil, value: nil), ScriptedPorts.key(of: recipient), Array(value.utf8)
-        )
-    }
-
-    private func end(_ offset: Int64, of partition: Int32 = 0, isWhole: Bool = true)
-        -> (event: ReplicaEvent, key: [UInt8], value: [UInt8])
-    {
-        (.end(partition: partition, offset: offset, isWhole: isWhole), [], [])
-    }
-
-    /// Until its counts are asked for.
-    private func assign(_ shard: ScriptedShard, at offset: Int64 = 0) {
-        shard.ports.events = [.assigned([place])]
-        shard.turn()
-        shard.ports.events = [.committed([Shard.commit(offset)])]
-    }
-
-    /// One message, up to where its count is stored at this offset of the changelog.
-    private func countOne(_ shard: ScriptedShard, of recipient: String = "anna", at offset: Int64 = 0) {
-        shard.deliver(to: recipient)
-        shard.turn()
-        shard.acknowledge()
-        shard.turn()
-        shard.turn(after: .milliseconds(20))
-        shard.acknowledgeChanges(at: offset)
-    }
-
     @Test("A partition is read when its counts have been, and no sooner")
     func restored() {
-        let shard = counting()
-        assign(shard)
+        let shard = Shard.counting()
+        shard.assign()
         let start = RecordPosition(partition: 0, offset: Position.beginning)
         #expect(shard.callsOfTurn() == [.replicate([start]), .tell(.restoring([0]))])
         #expect(shard.figures.restoring == 1)
         #expect(shard.turn() == shard.ports.now + .milliseconds(50))
-        shard.ports.replica = [record(0, "anna", "5 3"), end(1, isWhole: false)]
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1, isWhole: false)]
         #expect(shard.callsOfTurn() == [.tell(.changelogHeldUp(partition: 0, offset: 1))])
         // What a batch leaves is nobody's to wake for.
         #expect(shard.mayHaveMoreCounts)
-        shard.ports.replica = [end(2)]
+        shard.ports.replica = [Shard.end(2)]
         #expect(
             shard.callsOfTurn() == [
                 .tell(.restored([0], records: 1)), .read([Shard.position(0)]), .tell(.reading([place])),
@@ -83,7 +41,7 @@ struct ShardCountTests {
 
     @Test("An event that counts is done when the changelog has its count")
     func counted() {
-        let shard = counting { $0.maxInFlight = 1000 }
+        let shard = Shard.counting { $0.maxInFlight = 1000 }
         shard.begin()
         shard.deliver(2)
         shard.turn()
@@ -105,7 +63,7 @@ struct ShardCountTests {
 
     @Test("Changes do not wait for a longer interval, nor where they are 256, or an eighth of what a crash may repeat")
     func changesDue() {
-        let short = counting { $0.checkpointInterval = .milliseconds(7) }
+        let short = Shard.counting { $0.checkpointInterval = .milliseconds(7) }
         short.begin()
         short.deliver()
         short.turn()
@@ -115,7 +73,7 @@ struct ShardCountTests {
             (9000, 255, false), (9000, 256, true), (4000, 124, false), (4000, 125, true), (80, 9, false),
             (80, 10, true),
         ] {
-            let shard = counting { $0.maxInFlight = room }
+            let shard = Shard.counting { $0.maxInFlight = room }
             shard.begin()
             shard.deliver(count)
             shard.turn()
@@ -127,7 +85,7 @@ struct ShardCountTests {
 
     @Test("The producer that takes no change is asked again after 5 ms")
     func changesLater() {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -145,7 +103,7 @@ struct ShardCountTests {
 
     @Test("A change that brokers refuse is told, and sent again after a while with its event's time")
     func changesRefused() {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         shard.deliver(2)
         shard.turn()
@@ -173,7 +131,7 @@ struct ShardCountTests {
 
     @Test("One that the producer itself refuses waits as well")
     func changesRefusedAtOnce() {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -190,7 +148,7 @@ struct ShardCountTests {
 
     @Test("A later change of an account waits for an earlier one whose output is not stored")
     func predecessors() {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         shard.deliver(3)
         shard.turn()
@@ -209,11 +167,11 @@ struct ShardCountTests {
 
     @Test("What the changelog has is on the disk after ten seconds, or when the partition is given back")
     func writtenBehind() throws {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         let disk = try #require(shard.ports.disks[place])
         for _ in 0..<2 {
-            countOne(shard)
+            shard.count()
             shard.turn()
             shard.acceptCommit()
             shard.turn()
@@ -223,7 +181,7 @@ struct ShardCountTests {
         #expect(disk.rows.count == before)
         shard.turn(after: .seconds(1))
         #expect(disk.rows.values.map { $0 } == [CountState(count: 2, incarnation: 0, offset: 1)])
-        countOne(shard, of: "bert", at: 8)
+        shard.count(["bert"], at: 8)
         shard.ports.events = [.revoked([place])]
         shard.turn()
         shard.acceptCommit()
@@ -234,7 +192,7 @@ struct ShardCountTests {
 
     @Test("A disk that cannot be read is told, and counts are restored anew")
     func diskFails() throws {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         let disk = try #require(shard.ports.disks[place])
         disk.isFailing = true
@@ -250,10 +208,10 @@ struct ShardCountTests {
 
     @Test("A disk that cannot be written is told, and written later")
     func diskFull() throws {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin()
         let disk = try #require(shard.ports.disks[place])
-        countOne(shard)
+        shard.count()
         shard.turn()
         disk.isFailing = true
         #expect(shard.callsOfTurn(after: .seconds(10)).told == [.diskFailed(place)])
@@ -264,9 +222,9 @@ struct ShardCountTests {
 
     @Test("What an owner wrote behind its successor's back is put right before anything is committed")
     func rewritten() {
-        let shard = counting()
-        assign(shard)
-        shard.ports.replica = [record(0, "anna", "5 3"), record(1, "anna", "4 2"), end(2)]
+        let shard = Shard.counting()
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2"), Shard.end(2)]
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)))
         shard.deliver(5)
@@ -278,9 +236,9 @@ struct ShardCountTests {
 
     @Test("What is none of ours in the changelog is told, and another log is read from its beginning")
     func strange() {
-        let shard = counting()
-        assign(shard)
-        shard.ports.replica = [record(0, "anna", "x"), (.outOfLog(partition: 0), [], [])]
+        let shard = Shard.counting()
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "x"), (.outOfLog(partition: 0), [], [])]
         let position = RecordPosition(partition: 0, offset: 0, timestamp: 500)
         #expect(
             shard.callsOfTurn().told == [
@@ -293,7 +251,7 @@ struct ShardCountTests {
 
     @Test("A changelog that does not answer holds up all for a second, and its partition once that has much to tell")
     func changelogAway() {
-        let shard = counting { $0.maxInFlight = 8 }
+        let shard = Shard.counting { $0.maxInFlight = 8 }
         shard.begin(0..<2)
         var taken = 0
         func doSome() {
@@ -322,18 +280,31 @@ struct ShardCountTests {
         #expect(shard.callsOfTurn().contains(.read([Shard.position(5016)])))
     }
 
+    @Test("Beside what a changelog does not take as much is in flight as ever", arguments: [(8, 8), (1_100, 1_000)])
+    func besideLate(room: Int, count: Int) {
+        let shard = Shard.counting { $0.maxInFlight = room }
+        shard.begin()
+        shard.deliver(4)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .seconds(2))
+        shard.deliver(count + 1)
+        #expect((0..<6).reduce(0) { published, _ in published + shard.published().count } == count)
+    }
+
     @Test("The counts of a log that seems to be made anew are asked for once more before that is believed")
     func newLog() {
-        let shard = counting { $0.reset = .earliest }
+        let shard = Shard.counting { $0.reset = .earliest }
         // The log ends just before what was counted last.
-        let highest = record(0, "anna", "5 10")
+        let highest = Shard.record(0, "anna", "5 10")
         shard.ports.events = [.assigned([place])]
         shard.turn()
         for isBelieved in [false, true] {
             shard.ports.events = [.committed([Shard.position(Position.none)])]
             #expect(shard.callsOfTurn().contains(.askRange(place)))
             shard.ports.events = [.range(place, 0..<10)]
-            shard.ports.replica = [highest, end(1)]
+            shard.ports.replica = [highest, Shard.end(1)]
             let calls = shard.callsOfTurn()
             if isBelieved {
                 #expect(calls.contains(.read([Shard.position(0)])))
@@ -348,13 +319,13 @@ struct ShardCountTests {
 
     @Test("Counts that end where the log does are of that log")
     func sameLog() {
-        let shard = counting { $0.reset = .earliest }
+        let shard = Shard.counting { $0.reset = .earliest }
         shard.ports.events = [.assigned([place])]
         shard.turn()
         shard.ports.events = [.committed([Shard.position(Position.none)])]
         shard.turn()
         shard.ports.events = [.range(place, 0..<10)]
-        shard.ports.replica = [record(0, "anna", "5 9"), end(1)]
+        shard.ports.replica = [Shard.record(0, "anna", "5 9"), Shard.end(1)]
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.read([Shard.position(0)])))
         #expect(!calls.contains { if case .publishChange = $0 { true } else { false } })
@@ -364,7 +335,7 @@ struct ShardCountTests {
 
     @Test("Who was away does not ask by a partition of which the changelog is still to be told that its log is another")
     func awayWithNewLog() {
-        let shard = counting()
+        let shard = Shard.counting()
         shard.begin(0..<2, at: 5)
         shard.ports.events = [.outOfLog(place)]
         shard.turn()

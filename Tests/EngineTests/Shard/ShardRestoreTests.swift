@@ -1,0 +1,229 @@
+import PushmillKafka
+import PushmillPayload
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Counts that a shard restores")
+struct ShardRestoreTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+    private let start = RecordPosition(partition: 0, offset: Position.beginning)
+
+    /// The counts with which messages began.
+    private func counts(_ calls: [ScriptedPorts.Call]) -> [Int32?] {
+        calls.compactMap { if case .begin(_, let count, _) = $0 { .some(count) } else { nil } }
+    }
+
+    @Test("What is restored is on the disk after ten seconds, though nothing counts")
+    func written() throws {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
+        shard.turn()
+        let disk = try #require(shard.ports.disks[place])
+        shard.turn(after: .milliseconds(9_999))
+        #expect(disk.writes == 0)
+        shard.turn(after: .milliseconds(1))
+        #expect(disk.rows.values.map(\.count) == [5])
+        #expect(disk.position?.offset == 0)
+    }
+
+    @Test("What is not whole is not written with what is")
+    func notWhole() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.assign(1)
+        shard.turn()
+        shard.ports.replica = [Shard.record(0, "bert", "5 3", of: 1), Shard.end(1, of: 1, isWhole: false)]
+        shard.turn()
+        let disk = try #require(shard.ports.disks[Shard.place(1)])
+        shard.turn(after: .seconds(10))
+        shard.ports.events = [.revoked([Shard.place(1)])]
+        for _ in 0..<4 { shard.turn() }
+        #expect(shard.figures.partitions.map(\.place) == [place])
+        #expect(disk.writes == 0)
+    }
+
+    @Test("A disk that fails while counts are restored is told, and they are restored anew")
+    func diskFails() throws {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.turn()
+        let disk = try #require(shard.ports.disks[place])
+        disk.isFailing = true
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
+        #expect(shard.callsOfTurn().told == [.diskFailed(place)])
+        disk.isFailing = false
+        #expect(shard.callsOfTurn(after: .milliseconds(999)) == [.replicate([])])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        shard.ports.events = [.committed([Shard.commit(0)])]
+        #expect(shard.callsOfTurn().contains(.replicate([start])))
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
+        shard.turn()
+        shard.deliver()
+        #expect(counts(shard.callsOfTurn()) == [5])
+    }
+
+    @Test("A disk that cannot forget the counts of another changelog is told")
+    func cannotForget() throws {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.turn()
+        try #require(shard.ports.disks[place]).isFailing = true
+        shard.ports.replica = [(.outOfLog(partition: 0), [], [])]
+        #expect(shard.callsOfTurn().told == [.changelogAnew(partition: 0), .diskFailed(place)])
+    }
+
+    @Test("A look that brings nothing is followed by a pause")
+    func pauses() {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.turn()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3")]
+        #expect(shard.turn() == shard.ports.now)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+    }
+
+    @Test("What is to be put right is read again where it has left the memory meanwhile", arguments: [false, true])
+    func evicted(isFailing: Bool) throws {
+        let shard = Shard.counting { $0.countBudget = 1 << 12 }
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2")]
+        for offset in Int64(2)..<6_000 { shard.ports.replica.append(Shard.record(offset, "\(offset)", "1 1")) }
+        for _ in 0..<4 { shard.turn() }
+        try #require(shard.ports.disks[place]).isFailing = isFailing
+        shard.ports.replica = [Shard.end(6_000)]
+        let calls = shard.callsOfTurn()
+        #expect(calls.told.contains(.diskFailed(place)) == isFailing)
+        #expect(
+            calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)) != isFailing)
+    }
+
+    @Test("Whose account has left the memory while it waited has its count all the same", arguments: [false, true])
+    func waitedLong(isFailing: Bool) throws {
+        let shard = Shard.counting {
+            $0.countBudget = 1 << 12
+            $0.maxInFlight = 4_000
+        }
+        shard.assign(at: 4)
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
+        shard.turn()
+        shard.turn(after: .seconds(10))
+        shard.ports.chain = { message, now in
+            message.offset == 4 ? .suspended(until: now + .seconds(60)) : .ended(ChainResult(.output, .add(1)))
+        }
+        shard.ports.stageResult = ChainResult(.output, .add(1))
+        for offset in Int64(4)..<900 {
+            let recipient = offset < 6 ? "anna" : "\(offset)"
+            shard.ports.messages.append(ScriptedPorts.Message(offset: offset, recipient: recipient))
+        }
+        for _ in 0..<5 { shard.turn() }
+        try #require(shard.ports.disks[place]).isFailing = isFailing
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == (isFailing ? [.diskFailed(place)] : []))
+        if !isFailing { #expect(counts(calls) == [6]) }
+    }
+
+    @Test("A partition that goes while its counts are read is read no more", arguments: [false, true])
+    func gone(isLost: Bool) {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.turn()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1)]
+        shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.replicate([])))
+        #expect(calls.told == (isLost ? [.lost([place])] : [.revoked([place]), .givenBack([place])]))
+        #expect(shard.turn() == .never)
+    }
+
+    @Test("Who was away while counts were read reads them from their beginning again")
+    func away() {
+        let shard = Shard.counting()
+        shard.assign()
+        shard.turn()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(1, isWhole: false)]
+        shard.turn()
+        #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([place])))
+        shard.ports.events = [.committed([Shard.commit(0)])]
+        #expect(shard.callsOfTurn().contains(.replicate([start])))
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.end(2)]
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(0)])))
+    }
+}
+
+@Suite("Counts that a shard writes behind")
+struct ShardWriteBehindTests {
+    private typealias Shard = ScriptedShard
+
+    /// Partitions of which so many accounts are on the disk.
+    private func written(_ shard: ScriptedShard, accounts: Int = 1) -> Int {
+        shard.ports.disks.values.count { $0.rows.count == accounts }
+    }
+
+    @Test("Eight partitions are written at once, others between later batches, and all of them in ten seconds again")
+    func rounds() {
+        let shard = Shard.counting { $0.maxInFlight = 1_000 }
+        shard.begin(0..<20)
+        for round in 1...2 {
+            shard.count(["\(round)"], of: 0..<20)
+            shard.turn()
+            shard.acceptCommit()
+            shard.turn()
+            let isFirst = round == 1
+            #expect(written(shard, accounts: round) == 0)
+            // Since they were restored, or stored.
+            shard.turn(after: isFirst ? .milliseconds(9_979) : .milliseconds(9_999))
+            #expect(written(shard, accounts: round) == 0)
+            for (after, count) in [(1, 8), (0, 16)] {
+                #expect(shard.turn(after: .milliseconds(after)) == shard.ports.now)
+                #expect(written(shard, accounts: round) == count)
+            }
+            // With nothing left the shard turns for its session's sake alone.
+            #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
+            #expect(written(shard, accounts: round) == 20)
+        }
+    }
+
+    @Test("A hundred thousand do not wait for ten seconds", arguments: [(99_999, false), (100_000, true)])
+    func many(count: Int, isWritten: Bool) throws {
+        let shard = Shard.counting { $0.maxInFlight = 4_000 }
+        shard.begin()
+        let disk = try #require(shard.ports.disks[Shard.place()])
+        var left = count
+        while left > 0 {
+            #expect(disk.writes == 0)
+            shard.deliver(min(left, 250))
+            left -= min(left, 250)
+            shard.turn()
+            shard.acknowledge()
+            shard.turn()
+            shard.acceptCommit()
+            shard.acknowledgeChanges()
+            shard.turn()
+        }
+        #expect(disk.writes == (isWritten ? 1 : 0))
+        guard isWritten else { return }
+        // From then on they are counted anew.
+        shard.count()
+        shard.turn()
+        #expect(disk.writes == 1)
+    }
+
+    @Test("A partition with as many rows as are written at once goes alone", arguments: [(223, 2), (224, 1)])
+    func rows(count: Int, partitions: Int) {
+        let shard = Shard.counting { $0.maxInFlight = 4_000 }
+        shard.begin(0..<2)
+        let recipients = (0..<count).map { "\($0)" }
+        for partition in Int32(0)..<2 { shard.count(recipients, of: partition..<partition + 1) }
+        shard.turn()
+        shard.turn(after: .seconds(10))
+        #expect(written(shard, accounts: count) == partitions)
+        shard.turn()
+        #expect(written(shard, accounts: count) == 2)
+    }
+}
