@@ -70,6 +70,52 @@ struct CommittedCheckpointTests {
     }
 }
 
+@Suite("Commits that fail")
+struct FailingCheckpointTests {
+    private let start = Instant.past + .seconds(100)
+    private var checkpoint = Checkpoint(isTransactional: false, interval: .seconds(5))
+
+    private mutating func advance(_ milliseconds: Int) -> Checkpoint.Action {
+        checkpoint.advance(now: start + .milliseconds(milliseconds), isDirty: true, unanswered: 0)
+    }
+
+    private mutating func end(_ outcome: CommitAnswer, _ milliseconds: Int) {
+        _ = checkpoint.committed(checkpoint.number, outcome, now: start + .milliseconds(milliseconds))
+    }
+
+    private func isLate(_ milliseconds: Int) -> Bool { checkpoint.isLate(start + .milliseconds(milliseconds)) }
+
+    @Test("One that was wanted and given up is made again at once, however long the interval is")
+    mutating func atOnce() {
+        #expect(advance(0) == .commit)
+        end(.accepted, 0)
+        _ = checkpoint.want()
+        #expect(advance(10) == .commit)
+        #expect(advance(1_509) == .none)
+        #expect(advance(1_510) == .giveUpCommit)
+        #expect(advance(1_510) == .commit)
+    }
+
+    @Test("The group is late a second after the first commit that it has not taken, until it takes one")
+    mutating func late() {
+        #expect(!isLate(9_000))
+        #expect(advance(0) == .commit)
+        #expect(!isLate(1_000) && isLate(1_001))
+        #expect(advance(1_500) == .giveUpCommit)
+        #expect(advance(1_500) == .commit)
+        #expect(isLate(1_501))
+        end(.accepted, 1_600)
+        #expect(!isLate(9_000))
+        #expect(advance(7_000) == .commit)
+        end(.retry(.unanswered), 7_100)
+        #expect(!isLate(8_000) && isLate(8_001))
+        #expect(advance(7_900) == .commit)
+        #expect(isLate(8_001))
+        end(.partly(refused: []), 8_002)
+        #expect(!isLate(20_000))
+    }
+}
+
 @Suite("Checkpoints with transactions")
 struct TransactionalCheckpointTests {
     private let start = Instant.past + .seconds(100)
@@ -155,10 +201,16 @@ struct TransactionalCheckpointTests {
             _ = checkpoint.stepped(.abort, .done, now: start)
             _ = checkpoint.stepped(.begin, .done, now: start)
         }
-        #expect(delays == delays.sorted())
-        #expect(delays[0] == 0)
-        #expect(delays[8] == delays[7])
-        #expect(delays[8] <= 1000)
+        #expect(delays == [0, 40, 80, 160, 320, 640, 640, 640, 640])
+        close(start + .milliseconds(20))
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .addOffsets)
+        _ = checkpoint.stepped(.addOffsets([]), .done, now: start)
+        _ = checkpoint.stepped(.commit, .done, now: start)
+        _ = checkpoint.stepped(.begin, .done, now: start)
+        // One that was committed ends that.
+        checkpoint.failTransaction()
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.wakeUp(isDirty: true) == start)
     }
 
     @Test(

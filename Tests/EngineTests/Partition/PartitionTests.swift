@@ -85,6 +85,8 @@ struct PartitionTests {
         #expect(table.index(of: TopicPartition("more", 2)) == second)
         #expect(table.index(topic: 0, partition: 1) == -1)
         #expect(table.index(topic: 9, partition: 0) == -1)
+        #expect(table.index(topic: 2, partition: 0) == -1)
+        #expect(table.index(topic: 0, partition: 3) == -1)
         #expect(table.index(topic: 0, partition: -1) == -1)
         #expect(table.index(of: TopicPartition("events", 1)) == nil)
     }

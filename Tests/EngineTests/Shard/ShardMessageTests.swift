@@ -64,9 +64,12 @@ struct ShardMessageTests {
         #expect(shard.published() == [0, 1])
         #expect(!shard.wantsRecords)
         #expect(!shard.figures.hasRoom)
+        // Only what waits for a group or a changelog is looked after.
+        #expect(shard.turn() == shard.ports.now + .seconds(45) / 4)
         shard.acknowledge()
         #expect(shard.published() == [])
         #expect(!shard.figures.hasRoom)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(250))
         shard.acceptCommit()
         #expect(shard.published() == [2])
         #expect(shard.wantsRecords)
@@ -222,11 +225,98 @@ struct ShardMessageTests {
         #expect(shard.published() == [])
     }
 
-    @Test("What was skipped before a seek is no gap, when what lies behind it comes in spite of the seek")
-    func skippedIsThere() {
+    @Test("As many wait for stages as may be in flight")
+    func suspendedRoom() {
+        let shard = Shard { $0.maxInFlight = 2 }
+        shard.begin()
+        shard.suspend([0, 1, 2])
+        for recipient in ["anna", "bert", "carl"] { shard.deliver(to: recipient) }
+        shard.turn()
+        #expect(shard.ports.suspendedEntries.count == 2)
+        #expect(!shard.wantsRecords)
+        // What waits for nobody but its stage is not looked after meanwhile.
+        #expect(shard.turn() == shard.ports.now + .seconds(1))
+    }
+
+    @Test("What a message needs is prepared before its turn, once")
+    func prepared() {
+        let shard = Shard { $0.maxInFlight = 64 }
+        shard.begin()
+        var isEarly = true
+        shard.ports.chain = { [unowned ports = shard.ports] message, _ in
+            isEarly = isEarly && ports.prepared.contains(min(19, message.offset + 8))
+            return Self.result()
+        }
+        shard.deliver(20)
+        shard.turn()
+        #expect(shard.ports.prepared == Array(0..<20))
+        #expect(isEarly)
+    }
+
+    @Test("One whose stage gives nothing lets the next of its key go")
+    func nothingOfStage() {
         let shard = Shard()
         shard.begin()
-        shard.ports.messages = [9, 0, 5].map { ScriptedPorts.Message(offset: $0) }
+        shard.suspend([0])
+        shard.ports.stageResult = ChainResult(.nowhere)
+        shard.deliver(2)
+        #expect(shard.published() == [])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [1])
+        #expect(shard.ports.released == [1])
+    }
+
+    @Test("A stage that has ended is not given up later, and its result is taken once")
+    func resultOnce() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0, 1])
+        shard.deliver()
+        shard.turn()
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        let calls = shard.callsOfTurn(after: .seconds(1))
+        #expect(!calls.contains { if case .expire = $0 { true } else { false } })
+        // It has the entry that the first one had.
+        shard.deliver()
+        shard.turn()
+        #expect(shard.published() == [])
+    }
+
+    @Test("What is known to be done behind offsets that the log does not hold is committed")
+    func knownBehindGap() {
+        let shard = Shard()
+        let metadata = OffsetMetadata(base: 0, completed: [5..<6]).encoded().text
+        shard.ports.events = [.assigned([Shard.place()])]
+        shard.turn()
+        shard.ports.events = [.committed([Position(Shard.place(), offset: 0, metadata: metadata)])]
+        shard.turn()
+        shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
+        shard.turn()
+        shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
+        #expect(shard.committed()?.map(\.offset) == [6])
+    }
+
+    @Test("After a rebalance a gap is looked at once more, too")
+    func gapAfterRebalance() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.events = [.assigned([])]
+        #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 5)]
+        #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
+    }
+
+    @Test(
+        "What was skipped before a seek is no gap, when what lies behind it comes in spite of the seek",
+        arguments: [[9, 0, 5], [9, 0]] as [[Int64]])
+    func skippedIsThere(skipped: [Int64]) {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.messages = skipped.map { ScriptedPorts.Message(offset: $0) }
         #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
         // Fetched before the second seek, too.
         shard.ports.messages = [ScriptedPorts.Message(offset: 9)]
@@ -298,5 +388,26 @@ struct ShardMessageTests {
         shard.turn()
         #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
         #expect(shard.figures.partitions.map(\.isPaused) == [false])
+        // It is read, and so it is sought again.
+        shard.ports.events = [.assigned([])]
+        #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
+    }
+
+    @Test(
+        "While another hangs it is read on once less than half of the window lies between",
+        arguments: [(0, false), (1, true)] as [(Int64, Bool)])
+    func stalledBehind(beyond: Int64, isRead: Bool) {
+        let shard = Shard()
+        shard.begin()
+        let far = Int64(OffsetLedger.spanLimit)
+        let middle = far / 2 + beyond
+        shard.suspend([0, middle], for: .seconds(9))
+        shard.ports.messages = [0, middle, far].map { ScriptedPorts.Message(offset: $0, recipient: "\($0)") }
+        shard.turn()
+        shard.ports.stageResults = [shard.ports.suspendedEntries[0]]
+        shard.turn()
+        shard.acknowledge()
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.read([Shard.position(middle + 1)])) == isRead)
     }
 }

@@ -33,6 +33,43 @@ struct ShardOutputTests {
         #expect(shard.committed()?.map(\.offset) == [2])
     }
 
+    @Test("What was not taken is sent again a millisecond later at the soonest")
+    func laterAtOnce() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.ports.publishing = { _ in .later }
+        #expect(shard.turn() == shard.ports.now + .milliseconds(1))
+    }
+
+    @Test("What a stage gives while others are held waits behind them")
+    func resultBehindHeld() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(to: "anna")
+        shard.deliver(to: "bert")
+        shard.ports.publishing = { _ in .later }
+        #expect(shard.published() == [1])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [1])
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(5)) == [1, 0])
+    }
+
+    @Test("What comes back twice keeps its order")
+    func returnedTwice() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1, 2])
+        for _ in 0..<2 {
+            shard.fail(.unavailable(reason: "away"))
+            shard.turn()
+            #expect(shard.published(after: .milliseconds(100)) == [0, 1, 2])
+        }
+    }
+
     @Test("What comes back stops all others, and is sent again in its order when everything is answered")
     func returned() {
         let shard = Shard()
@@ -172,6 +209,33 @@ struct ShardOutputTests {
         #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.replaceProducer])
         #expect(shard.published() == [0])
         #expect(shard.figures.canPublish)
+    }
+
+    @Test("What a failed producer gave back goes by the next one at once")
+    func replacedAtOnce() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.hasProducerFailed = true
+        shard.fail(.purged)
+        #expect(shard.turn() == shard.ports.now)
+        #expect(shard.published() == [0])
+    }
+
+    @Test("A producer is not replaced while a change of a count is unanswered")
+    func replacedAfterChanges() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.hasProducerFailed = true
+        #expect(!shard.callsOfTurn().contains(.replaceProducer))
+        shard.acknowledgeChanges()
+        #expect(shard.callsOfTurn(after: .milliseconds(20)).contains(.replaceProducer))
     }
 
     @Test("An answer to what is not out, or comes twice, says nothing")

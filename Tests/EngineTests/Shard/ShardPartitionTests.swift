@@ -126,9 +126,66 @@ struct ShardPartitionTests {
         shard.acknowledge()
         let calls = shard.callsOfTurn()
         #expect(calls.prefix(1) == [.tell(.logMadeAnew(place, offset: 0))])
-        #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
+        // Its next owner begins there, too.
+        shard.acceptCommit()
+        let next = shard.callsOfTurn(after: .milliseconds(20))
+        #expect(next.contains(.seek(Shard.position(0))))
+        let committed = (calls + next).flatMap { call -> [Position] in
+            if case .commit(let positions, _) = call { positions } else { [] }
+        }
+        #expect(committed.last?.offset == 0)
         shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
         #expect(shard.published() == [0])
+    }
+
+    @Test(
+        "What was counted last is the least that the log must hold to be the same",
+        arguments: [(10, true), (11, false)] as [(Int64, Bool)])
+    func countedBeyond(end: Int64, isAnew: Bool) {
+        let shard = Shard.counting()
+        shard.assign(at: 5)
+        shard.ports.replica = [Shard.record(0, "anna", "5 10"), Shard.end(1)]
+        shard.turn()
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<end)]
+        #expect(
+            shard.callsOfTurn().told
+                == [isAnew ? .logMadeAnew(place, offset: 0) : .offsetDenied(place, offset: 5)])
+    }
+
+    @Test(
+        "One that had begun goes on there when everything is asked again, as long as the log holds it",
+        arguments: [(0..<60, 50), (55..<60, 60)] as [(Range<Int64>, Int64)])
+    func hadBegun(range: Range<Int64>, offset: Int64) {
+        let shard = Shard {
+            $0.isTransactional = true
+            $0.reset = .latest
+        }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<50)]
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(50)])))
+        shard.ports.hasProducerFailed = true
+        #expect(shard.callsOfTurn().contains(.replaceProducer))
+        #expect(shard.callsOfTurn().contains(.askCommitted([place])))
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(place, range)]
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.seek(Shard.position(offset))))
+    }
+
+    @Test("The memory for counts is shared by the partitions that are here")
+    func budgets() {
+        let shard = Shard.counting { $0.countBudget = 1 << 20 }
+        shard.begin(0..<2)
+        #expect(shard.countBudgets == [1 << 19, 1 << 19])
+        shard.ports.events = [.lost([place])]
+        shard.turn()
+        #expect(shard.countBudgets == [nil, 1 << 20])
     }
 
     @Test("A seek that is not certain is tried again each 100 ms")
@@ -163,6 +220,8 @@ struct ShardPartitionTests {
             return
         }
         #expect(positions.map(\.offset) == [4])
+        // Checkpoints count up and do not get there.
+        #expect(number > 1 << 31)
         #expect(!shard.wantsRecords)
         #expect(shard.turn() == shard.ports.now + .milliseconds(1500))
         // While the group is joined anew it is not asked.
@@ -187,6 +246,23 @@ struct ShardPartitionTests {
         #expect(shard.turn(after: .milliseconds(4_979)) == shard.ports.now + .milliseconds(1))
         #expect(shard.committed(after: .milliseconds(1)) == nil)
         #expect(shard.committed()?.map(\.offset) == [5])
+    }
+
+    @Test("What a stage gives to one that was away waits until the group has taken the commit")
+    func resultWhileAway() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0], for: .seconds(60))
+        shard.deliver()
+        shard.turn()
+        shard.turn(after: .seconds(23))
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        let calls = shard.callsOfTurn(after: .milliseconds(1500))
+        #expect(!calls.contains { if case .publish = $0 { true } else { false } })
+        for case .commit(_, let number) in calls where number > 1 << 31 {
+            shard.ports.events = [.commitEnded(number: number, .accepted)]
+        }
+        #expect(shard.published() == [0])
     }
 
     @Test("Who was away asks again for what was committed of partitions that are not read yet")
@@ -250,12 +326,14 @@ struct ShardCommitTests {
 
     @Test("What was refused of a commit is committed again, and what was taken is not")
     func partly() {
-        let shard = Shard()
+        let shard = Shard { $0.maxInFlight = 2 }
         shard.begin(0..<2)
         doOne(shard, of: 0..<2)
         #expect(shard.committed()?.map(\.partition.partition) == [0, 1])
+        #expect(!shard.figures.hasRoom)
         shard.acceptCommit(.partly(refused: [Shard.place(1)]))
         #expect(shard.callsOfTurn().told == [.commitFailed(reason: "some partitions were refused")])
+        #expect(shard.figures.hasRoom)
         #expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition) == [1])
     }
 
@@ -294,6 +372,28 @@ struct ShardCommitTests {
         shard.turn()
         shard.turn(after: .milliseconds(5000))
         #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("One that is not answered is made again though nothing more is done")
+    func unansweredAlone() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [1])
+    }
+
+    @Test("What is done is committed while later counts are on their way")
+    func whileCounting() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.reports = [OutputReport(tag: shard.ports.takeSentChanges()[0].tag, offset: 0)]
+        #expect(shard.committed()?.map(\.offset) == [1])
     }
 
     @Test("A member whose commit is refused asks the group before it publishes anything more")

@@ -121,6 +121,117 @@ struct ShardRebalanceTests {
         #expect(shard.committed()?.map(\.partition.partition) == [1])
         #expect(shard.figures.inFlight == 0)
         #expect(shard.ports.released.sorted() == [0, 0, 2])
+        // Nor is its stage given up once more.
+        let calls = shard.callsOfTurn(after: .seconds(60))
+        #expect(!calls.contains { if case .expire = $0 { true } else { false } })
+    }
+
+    @Test("Who waits for the key of one that is lost, or left to others, goes on", arguments: [false, true])
+    func keyOfLost(isLost: Bool) {
+        let shard = Shard { $0.drain = .seconds(5) }
+        shard.begin(0..<2)
+        shard.ports.chain = { $0.partition == 0 ? .suspended(until: $1 + .seconds(60)) : .ended(ChainResult(.output)) }
+        shard.deliver()
+        shard.deliver(of: 1)
+        #expect(shard.published() == [])
+        shard.ports.events = [isLost ? .lost(places) : .revoked(places)]
+        if !isLost {
+            shard.turn()
+            #expect(shard.turn(after: .seconds(5)) == shard.ports.now)
+        }
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 1, offset: 0))))
+    }
+
+    @Test("What is given back waits for its counts to be stored")
+    func counts() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.ports.events = [.revoked(places)]
+        #expect(shard.callsOfTurn() == [.tell(.revoked(places))])
+        shard.turn(after: .milliseconds(20))
+        #expect(shard.callsOfTurn() == [])
+        shard.acknowledgeChanges()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.acceptCommit()
+        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+    }
+
+    @Test("Its last commit has two seconds of its own, after those for answers")
+    func commitBound() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.ports.events = [.revoked(places)]
+        shard.turn()
+        shard.turn(after: .milliseconds(1_000))
+        shard.acknowledgeChanges()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(!shard.callsOfTurn(after: .milliseconds(1_999)).contains(.giveBack(places)))
+        #expect(shard.callsOfTurn(after: .milliseconds(1)).contains(.giveBack(places)))
+    }
+
+    @Test("A commit to be tried again still holds up what is given back")
+    func commitAgain() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.events = [.revoked(places)]
+        shard.acknowledge()
+        shard.turn()
+        shard.turn()
+        shard.acceptCommit(.retry(.unanswered))
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        shard.acceptCommit()
+        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+    }
+
+    @Test("What others have done since its last commit began does not hold it up")
+    func othersDone() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.deliver(of: 1)
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.ports.events = [.revoked(places)]
+        shard.ports.reports = [OutputReport(tag: sent[0].tag)]
+        #expect(shard.committed()?.map(\.partition.partition) == [0])
+        shard.turn()
+        shard.ports.reports = [OutputReport(tag: sent[1].tag)]
+        shard.turn()
+        shard.acceptCommit()
+        #expect(shard.callsOfTurn().contains(.giveBack(places)))
+    }
+
+    @Test("What comes back after the drain is left to the next owner, and no longer waited for")
+    func returnedAfterDrain() {
+        let shard = Shard { $0.drain = .seconds(1) }
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        let sent = shard.ports.takeSent()
+        shard.ports.events = [.revoked(places)]
+        shard.turn()
+        shard.turn(after: .seconds(1))
+        shard.ports.reports = [
+            OutputReport(tag: sent[0].tag),
+            OutputReport(tag: sent[1].tag, failure: .unavailable(reason: ""), returned: sent[1].output),
+        ]
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.acceptCommit()
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.giveBack(places)))
+        #expect(!calls.contains { if case .publish = $0 { true } else { false } })
     }
 
     @Test("A partition that is lost while it is drained is not given back twice")
@@ -139,6 +250,7 @@ struct ShardRebalanceTests {
         shard.acceptCommit()
         let calls = shard.callsOfTurn()
         #expect(calls.contains(.giveBack([Shard.place(1)])))
+        #expect(shard.figures.partitions.isEmpty)
         shard.begin()
         shard.deliver()
         #expect(shard.published().count == 1)
@@ -215,7 +327,8 @@ struct ShardEndTests {
         let shard = Shard()
         shard.begin()
         shard.ports.terminations = 1
-        #expect(rest(of: shard) == [.tell(.ending(inFlight: 0)), .leave])
+        #expect(shard.callsOfTurn() == [.tell(.ending(inFlight: 0))])
+        #expect(shard.callsOfTurn() == [.leave])
         #expect(!shard.wantsRecords)
         #expect(!shard.hasEnded)
         #expect(shard.turn() == shard.ports.now + .milliseconds(50))
@@ -280,6 +393,44 @@ struct ShardEndTests {
         #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
         #expect(rest(of: shard) == [])
         #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
+        #expect(rest(of: shard) == [.leave])
+    }
+
+    @Test("Counts that the changelog does not take are waited for two seconds")
+    func countsBound() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.terminations = 1
+        #expect(rest(of: shard) == [.tell(.ending(inFlight: 0))])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(rest(of: shard) == [])
+        shard.turn(after: .milliseconds(1))
+        #expect(rest(of: shard).contains(.leave))
+    }
+
+    @Test("What may have been undone by a late commit is committed once more before it leaves")
+    func commitsAgain() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit(.retry(.unanswered))
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn(after: .seconds(1))
+        shard.ports.terminations = 1
+        shard.turn()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(rest(of: shard) == [])
+        shard.acceptCommit()
         #expect(rest(of: shard) == [.leave])
     }
 

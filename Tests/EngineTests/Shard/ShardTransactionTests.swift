@@ -40,6 +40,291 @@ struct ShardTransactionTests {
         #expect(ending[1...] == [.transact(.commit), .transact(.begin)])
         #expect(shard.figures.inFlight == 0)
         #expect(shard.wantsRecords)
+        // The next one is of what has come since.
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        let next = shard.callsOfTurn(after: .milliseconds(20))
+        #expect(next.contains(.transact(.commit)))
+        for case .transact(.addOffsets(let positions)) in next { #expect(positions.map(\.offset) == [3]) }
+    }
+
+    @Test("A stage that ends while the transaction does has its result taken as soon as the next one is open")
+    func stageMeanwhile() {
+        let shard = transactional()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(to: "anna")
+        shard.deliver(to: "bert")
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [])
+        shard.acknowledge()
+        #expect(shard.turn() == shard.ports.now)
+        #expect(shard.published() == [0])
+    }
+
+    @Test("An interval begins when the brokers have opened its transaction, however long that took")
+    func slowBrokers() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.transaction = { [unowned ports = shard.ports] step in
+            if case .begin = step { ports.now = ports.now + .milliseconds(400) }
+            return .done
+        }
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn(after: .milliseconds(20))
+        shard.deliver()
+        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+    }
+
+    @Test("Nothing is committed before outputs and dead letters are all stored")
+    func bothOutstanding() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.deliver(2)
+        shard.turn()
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(calls == [.flush])
+        shard.acknowledge()
+        #expect(shard.callsOfTurn().contains(.transact(.commit)))
+    }
+
+    @Test("No more is in flight than may be, nor more counts on their way than four times as many and 10,000")
+    func room() {
+        let shard = transactional { $0.maxInFlight = 2 }
+        shard.begin()
+        shard.deliver(3)
+        #expect(shard.published() == [0, 1])
+        shard.acknowledge()
+        #expect(shard.published() == [2])
+        let counting = transactional {
+            $0.counts = true
+            $0.maxInFlight = 828
+            $0.checkpointInterval = .seconds(3_600)
+        }
+        counting.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        counting.begin()
+        var taken = 0
+        for _ in 0..<70 {
+            counting.deliver(256)
+            taken += counting.published().count
+            counting.acknowledge()
+        }
+        // By the batch: 52 of 256.
+        #expect(taken == 828 * 4 + 10_000)
+    }
+
+    @Test("A dead letter that is not stored is left out of transactions for five seconds, and outputs are not")
+    func letterAway() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.deliver(to: "anna")
+        shard.turn()
+        shard.fail(.unavailable(reason: "away"))
+        let since = shard.ports.now
+        for _ in 0..<3 { shard.turn() }
+        shard.ports.messages = [
+            ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1, recipient: "bert"),
+            ScriptedPorts.Message(offset: 2),
+        ]
+        // The last one waits for the first, of its recipient.
+        #expect(shard.published() == [1])
+        shard.acknowledge()
+        #expect(shard.published(after: .milliseconds(4_999)) == [])
+        while shard.ports.now < since + .milliseconds(4_999) || !shard.figures.hasRoom { shard.turn() }
+        #expect(shard.published(after: .milliseconds(1)) == [0, 2])
+    }
+
+    @Test("What goes on hold keeps the later ones of its key back until it is published")
+    func heldKey() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.publishing = { $0.isLetter ? .later : .queued }
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [0, 2])
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(5)) == [0, 1])
+    }
+
+    @Test("Counts go into their transaction, though they have not waited for each other yet")
+    func countsAtEnd() {
+        let shard = transactional {
+            $0.counts = true
+            $0.maxInFlight = 1_000
+        }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.begin()
+        shard.turn(after: .milliseconds(10))
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        let change = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
+        #expect(shard.callsOfTurn(after: .milliseconds(10)) == [change, .flush])
+    }
+
+    @Test("A count that is not stored aborts the transaction")
+    func countFails() {
+        let shard = transactional { $0.counts = true }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        for change in shard.ports.takeSentChanges() {
+            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
+        }
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.transact(.abort)))
+    }
+
+    /// One that has put a count right in the open transaction, of a partition that waits for something else.
+    private func rewriting() -> ScriptedShard {
+        let shard = transactional { $0.counts = true }
+        shard.ports.isPrepared = false
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2"), Shard.end(2)]
+        shard.turn()
+        return shard
+    }
+
+    private func rewrites(_ calls: [ScriptedPorts.Call]) -> Int {
+        calls.count { if case .publishChange(key: "anna", value: "5 3", _) = $0 { true } else { false } }
+    }
+
+    @Test("A count that is put right is committed though nothing else is")
+    func rewriteAlone() {
+        let shard = rewriting()
+        shard.acknowledgeChanges(at: 2)
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(calls.contains(.transact(.commit)))
+        #expect(rewrites(calls) == 0)
+    }
+
+    @Test("What is put right is published again when its transaction comes to nothing", arguments: [false, true])
+    func rewriteAgain(isProducerLost: Bool) {
+        let shard = rewriting()
+        for change in shard.ports.takeSentChanges() {
+            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
+        }
+        shard.ports.hasProducerFailed = isProducerLost
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(isProducerLost ? .replaceProducer : .transact(.abort)))
+        #expect(rewrites(calls) == 1)
+        shard.acknowledgeChanges(at: 9)
+        let ending = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(ending.contains(.transact(.commit)))
+    }
+
+    @Test("A partition that is lost with no more than a count in the open transaction fails it")
+    func lostWithCount() {
+        let shard = rewriting()
+        shard.acknowledgeChanges(at: 2)
+        shard.turn()
+        shard.ports.events = [.lost([place])]
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.transact(.abort)))
+    }
+
+    @Test("With nothing to commit no transaction ends, after an abort or another producer")
+    func nothingToCommit() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.hasProducerFailed = true
+        shard.turn()
+        shard.ports.events = [.lost([place])]
+        for _ in 0..<2 { shard.turn() }
+        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [])
+    }
+
+    @Test("What is given back with something in a transaction that does not end fails it")
+    func givenBack() {
+        let shard = transactional()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.turn()
+        shard.ports.events = [.revoked([place])]
+        shard.turn()
+        let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(500)) }
+        #expect(calls.contains(.giveBack([place])))
+        #expect(calls.contains(.transact(.abort)))
+        #expect(!calls.contains(.transact(.commit)))
+    }
+
+    /// One whose outputs of two partitions were refused, and which has the first record of each before it again.
+    private func refused() -> ScriptedShard {
+        let shard = transactional()
+        shard.begin(0..<2)
+        for partition in Int32(0)..<2 { shard.deliver(2, of: partition, to: "\(partition)") }
+        shard.turn()
+        shard.fail(.refused(reason: "bad"))
+        for _ in 0..<3 { shard.turn() }
+        return shard
+    }
+
+    private func again(_ partition: Int32, _ offsets: [Int64]) -> [ScriptedPorts.Message] {
+        offsets.map { ScriptedPorts.Message(partition: partition, offset: $0, recipient: "\($0)") }
+    }
+
+    @Test("What was refused is forgotten when it is committed, of one partition and not of others")
+    func forgotten() {
+        let shard = refused()
+        #expect(shard.refusals == 4)
+        shard.ports.messages = again(0, [0])
+        shard.turn()
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(calls.contains(.transact(.commit)))
+        #expect(shard.refusals == 3)
+    }
+
+    @Test("What was refused of a partition that goes is forgotten, and not of others", arguments: [false, true])
+    func forgottenWithPartition(isLost: Bool) {
+        let shard = refused()
+        shard.ports.messages = again(0, [0])
+        for _ in 0..<2 { shard.turn() }
+        shard.fail(.refused(reason: "bad"))
+        for _ in 0..<3 { shard.turn(after: .milliseconds(40)) }
+        #expect(shard.refusals == 4)
+        shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
+        for _ in 0..<3 { shard.turn() }
+        #expect(shard.refusals == 2)
+    }
+
+    @Test("Only what was refused goes alone")
+    func others() {
+        let shard = transactional()
+        shard.begin(0..<2)
+        shard.deliver(2)
+        shard.turn()
+        shard.fail(.refused(reason: "bad"))
+        for _ in 0..<3 { shard.turn() }
+        shard.deliver(2, of: 1)
+        #expect(shard.published() == [0, 1])
+    }
+
+    @Test("With nothing in flight a record is taken, however much is known to be done beyond it")
+    func windowOfOne() {
+        let shard = transactional { $0.metadataLimit = 64 }
+        let done = stride(from: Int64(1), to: 400, by: 2).map { $0..<$0 + 1 }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        let metadata = OffsetMetadata(base: 0, completed: done).encoded().text
+        shard.ports.events = [.committed([Position(place, offset: 0, metadata: metadata)])]
+        shard.turn()
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
+        #expect(shard.published() == [0])
     }
 
     @Test("What is not stored aborts the transaction, and everything is read again from the last commit")
@@ -56,6 +341,8 @@ struct ShardTransactionTests {
         #expect(calls.last == .transact(.begin))
         #expect(shard.callsOfTurn() == [.seek(Shard.position(0))])
         #expect(shard.figures.inFlight == 0)
+        // There is nothing to commit until then.
+        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [])
         shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1)]
         #expect(shard.published() == [0, 1])
     }
@@ -136,6 +423,13 @@ struct ShardTransactionTests {
         shard.turn()
         let taken = shard.figures.partitions[0].next ?? 0
         #expect((100..<250).contains(taken))
+        // It is of one batch, of which nothing is done yet.
+        var ledger = OffsetLedger(startingAt: 0)
+        for offset in 0..<taken {
+            #expect(ledger.metadataSizeBound(taking: offset) <= 64)
+            _ = ledger.take(offset)
+        }
+        #expect(ledger.metadataSizeBound(taking: taken) > 64)
         #expect(shard.ports.released.count == 300)
         #expect(shard.figures.partitions[0].isPaused)
     }
