@@ -57,6 +57,10 @@ struct FileFingerprint: Equatable, Sendable {
     private struct Entry: Equatable, Sendable {
         let name: String
         let inode: UInt64
+        /// Who may read it: what could not be read is read again when that is mended.
+        let mode: UInt32
+        let owner: UInt32
+        let group: UInt32
         let size: Int64
         let modified: Int64
         let modifiedNanoseconds: Int64
@@ -71,7 +75,8 @@ struct FileFingerprint: Equatable, Sendable {
         guard stat(path, &status) == 0 else { return }
         entries.append(
             Entry(
-                name: name, inode: UInt64(status.st_ino), size: Int64(status.st_size),
+                name: name, inode: UInt64(status.st_ino), mode: status.st_mode, owner: status.st_uid,
+                group: status.st_gid, size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
         // Links can lead in circles; no catalog is that deep.
         guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }

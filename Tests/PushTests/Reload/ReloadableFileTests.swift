@@ -126,12 +126,13 @@ struct ReloadableFileTests {
         #expect(file.value == "two")
     }
 
-    @Test("What changes a file changes its fingerprint: its size, its time, its place; and coming and going does too")
+    @Test("A fingerprint tells a file's size, time, place and who may read it, and that it comes and goes")
     func fingerprints() throws {
         let path = try folder.write("1", to: "a")
         func fingerprint() -> FileFingerprint { FileFingerprint(of: path) }
         func setTime(_ seconds: Int, _ nanoseconds: Int) {
-            let time = timespec(tv_sec: seconds, tv_nsec: nanoseconds)
+            var time = timespec()
+            (time.tv_sec, time.tv_nsec) = (seconds, nanoseconds)
             #expect(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
         }
         setTime(1000, 5)
@@ -147,6 +148,14 @@ struct ReloadableFileTests {
         try folder.write("", to: "a")
         setTime(1001, 6)
         seen.append(fingerprint())
+        try #require(chmod(path, 0o604) == 0)
+        seen.append(fingerprint())
+        if geteuid() == 0 {
+            try #require(chown(path, 54_321, 0) == 0)
+            seen.append(fingerprint())
+            try #require(chown(path, 54_321, 54_321) == 0)
+            seen.append(fingerprint())
+        }
         folder.delete("a")
         seen.append(fingerprint())
         for (number, one) in seen.enumerated() {
