@@ -44,7 +44,7 @@ extension Invocation {
     func input() throws(ProgramError) -> [UInt8] { try surroundings.console.wholeInput(limit: 1 << 20) }
 }
 
-/// A file that only its owner may read, replaced as a whole: a process that reads it meanwhile sees the
+/// A file that only its owner may read, and the group that it was lent to, replaced as a whole: a process that reads it meanwhile sees the
 /// old one or the new one.
 struct SecretFile {
     /// Where the file really is, also when a link leads there.
@@ -71,11 +71,13 @@ struct SecretFile {
         close(descriptor)
     }
 
-    /// The service may run as somebody else than who adds a key for it.
+    /// The service may run as somebody else than who adds a key for it, and read it by its group.
     private func keepOwner(_ descriptor: Int32) -> Bool {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_uid != geteuid() else { return true }
-        return fchown(descriptor, status.st_uid, status.st_gid) == 0
+        guard stat(path, &status) == 0 else { return true }
+        let isLent = status.st_mode & S_IRGRP != 0 && status.st_mode & S_IROTH == 0
+        guard isLent || status.st_uid != geteuid() else { return true }
+        return fchown(descriptor, status.st_uid, status.st_gid) == 0 && (!isLent || fchmod(descriptor, 0o640) == 0)
     }
 
     private func failure(_ what: String) -> ProgramError {

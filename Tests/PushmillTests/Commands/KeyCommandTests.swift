@@ -72,6 +72,19 @@ struct KeyCommandTests {
         #expect(try set.key("b")["k"]?.utf8.count == 86)
     }
 
+    @Test("A key set that is lent to a group stays so")
+    func lent() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("openssl --kid a")
+        try #require(chmod(keys.keys, 0o640) == 0)
+        if geteuid() == 0 { try #require(chown(keys.keys, 0, 54_321) == 0) }
+        try await keys.generate("openssl --kid b")
+        #expect(try mode(keys.keys) == 0o640)
+        var status = stat()
+        #expect(stat(keys.keys, &status) == 0)
+        if geteuid() == 0 { #expect(status.st_gid == 54_321) }
+    }
+
     /// (trust 7)
     // One after the other: who looks through memory copies what another one is about to wipe.
     @Test(
