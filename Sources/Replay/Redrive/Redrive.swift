@@ -46,6 +46,7 @@ package struct Redrive: Sendable {
             let records = try await source.next(500)
             if records.isEmpty { return tally }
             var sent: [RecordEnvelope] = []
+            var failure: ReplayError?
             for record in records {
                 guard let letter = DeadLetter(record) else {
                     tally[.unreadable, default: 0] += 1
@@ -54,7 +55,12 @@ package struct Redrive: Sendable {
                 guard isMeant(letter) else { continue }
                 let fate = fate(of: letter, inputs, journal)
                 if fate == .sent, let sender {
-                    try sender.send(letter.restored, as: record.place)
+                    do throws(ReplayError) {
+                        try sender.send(letter.restored, as: record.place)
+                    } catch {
+                        failure = error
+                        break
+                    }
                     sent.append(record)
                 }
                 tally[fate, default: 0] += 1
@@ -63,6 +69,8 @@ package struct Redrive: Sendable {
             guard let sender else { continue }
             for (record, isAcknowledged) in zip(sent, sender.settle()) where isAcknowledged { journal.add(record) }
             try journal.flush()
+            // Only now: what was sent before it is remembered.
+            if let failure { throw failure }
             try sender.check()
         }
     }

@@ -73,6 +73,24 @@ struct RedriveTests {
         #expect(badges == [1, 1])
     }
 
+    @Test("What was sent before a letter whose topic is refused is remembered, and is not sent again")
+    func broken() async throws {
+        try broker.cluster.createTopic("refused", partitions: 1)
+        broker.cluster.setTopicError("refused", code: 29)
+        try broker.publish((0..<3).map { letter([1], offset: $0) } + [letter([2], topic: "refused")], to: "dead")
+        func redriveBoth() async throws -> Redrive.Tally {
+            var redrive = Redrive()
+            redrive.isDry = false
+            let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
+            return try await redrive.run(
+                source, to: ["events", "refused"], journal: "\(folder.path)/journal", broker.properties)
+        }
+        await #expect(throws: ReplayError.self) { try await redriveBoth() }
+        broker.cluster.setTopicError("refused", code: 0)
+        #expect(try await redriveBoth() == [.done: 3, .sent: 1])
+        #expect(try await input().count == 3)
+    }
+
     @Test("What was sent is remembered, and is not sent again")
     func resumed() async throws {
         try broker.publish((0..<5).map { letter([1], offset: $0) }, to: "dead")
