@@ -116,6 +116,9 @@ struct PartitionReading {
                 record.destroy()
             }
             if batch.ends.contains(where: { $0.partition == partition.partition }) { isOver = true }
+            if let error = batch.errors.first(where: \.isOffsetOutOfLog) {
+                throw .kafka(doing: "reading \(partition), whose records were deleted meanwhile", error)
+            }
             if isOver || !batch.records.isEmpty { return true }
         }
         if isOver { return false }

@@ -23,6 +23,9 @@ package final class TopicRecords: RecordSource {
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TopicPlaces.TimeIndex?
     ) throws(ReplayError) {
         name = "topic \(range.topic)"
+        var properties = properties
+        // What retention takes away meanwhile is told, not passed over.
+        properties["auto.offset.reset"] = "error"
         let reader = try asked("reading the topic \(range.topic)") { () throws(KafkaError) in
             try PartitionReader(properties, tellsEnds: true, log: { _, _, _ in })
         }

@@ -86,6 +86,17 @@ struct TopicRecordsTests {
         #expect(error?.description.hasSuffix(" on; 0 is gone") == true)
     }
 
+    @Test("Records that are deleted before they are read are an error")
+    func deleted() async throws {
+        let source = try TopicRecords(range { $0.partitions = [0] }, broker.properties)
+        let large = String(repeating: "x", count: 200_000)
+        for _ in 0..<40 { try broker.publish([RecordEnvelope(large)], to: "events") }
+        let error = #expect(throws: ReplayError.self) {
+            while try !source.next(1000).isEmpty {}
+        }
+        #expect(error?.description.contains("whose records were deleted meanwhile") == true)
+    }
+
     @Test("A partition or a topic that is not there is an error")
     func absent() async throws {
         let partition = await #expect(throws: ReplayError.self) {
