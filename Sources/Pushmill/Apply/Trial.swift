@@ -44,7 +44,7 @@ extension Invocation {
     func badgeCounts() throws(ProgramError) -> BadgeCounts? {
         guard let path = text(.badges) else { return nil }
         do {
-            return try BadgeCounts(lines: FileBytes(path: path).bytes)
+            return try BadgeCounts(lines: FileBytes(path: path, limit: 8 << 30).bytes)
         } catch {
             throw .badData("\(path): \(error)")
         }

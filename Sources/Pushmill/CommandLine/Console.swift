@@ -72,6 +72,9 @@ package struct Console: Sendable {
     /// Why the output could not be written; 0 while it could.
     private static let failure = Atomic<Int32>(0)
 
+    /// What is not written any more is not worth going on for.
+    static var hasFailed: Bool { failure.load(ordering: .relaxed) != 0 }
+
     private static func fail(_ number: Int32) {
         // Nobody reads any more: then there is nothing left to do, and no one to tell.
         if number == EPIPE { raise(SIGTERM) } else { failure.store(number, ordering: .relaxed) }

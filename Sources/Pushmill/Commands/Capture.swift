@@ -33,7 +33,7 @@ extension Command {
             write: { lines throws(ReplayError) in
                 if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
             },
-            isOver: { Signals.isEndWanted }, progress: progress.show)
+            isOver: { Signals.isEndWanted || Console.hasFailed }, progress: progress.show)
         guard count > 0 || capture.follows else {
             throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }

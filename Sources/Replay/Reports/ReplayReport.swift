@@ -44,9 +44,9 @@ package enum SummaryText {
             lines.append("  \(name.padded(to: width))  \(counts.after)\(change)")
         }
         for field in summary.fields.prefix(fields) {
-            lines += ["", "\(field.name) changed in \(field.count) of \(summary.records)"]
+            lines += ["", "\(shown(field.name)) changed in \(field.count) of \(summary.records)"]
             for example in field.examples {
-                lines.append("  \(example.source)")
+                lines.append("  \(shown(example.source))")
                 lines.append("    - \(shown(example.change.before))")
                 lines.append("    + \(shown(example.change.after))")
             }
