@@ -88,6 +88,7 @@ struct FormatTests {
             ("hi", "%d", ["1234567"], "12,34,567"), ("fa", "%05d", ["42"], "۰۰۰۴۲"),
             ("sv", "%d", ["-1234"], "−1\u{A0}234"),
             ("ar", "%5d|", ["-7"], "  \u{61C}-٧|"),
+            ("en-US-POSIX", "%d %.1f", ["1234567", "-12345.5"], "1234567 -12345.5"),
         ])
     func localNumbers(locale: String, format: String, arguments: [String], expected: String) throws {
         #expect(try text(format, arguments, locale: locale) == expected)

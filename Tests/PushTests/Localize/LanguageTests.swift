@@ -83,6 +83,18 @@ struct LanguageTests {
         #expect(try locale(left) == locale(right))
     }
 
+    @Test(
+        "What a name says beside language, script and region makes it another",
+        arguments: [
+            ("ca-ES-valencia", "ca-ES"), ("sl-rozaj", "sl"), ("de-DE-1996", "de-DE-1901"),
+            ("ar-EG-u-nu-latn", "ar-EG"), ("zh-TW-u-nu-hant", "zh-TW"),
+        ])
+    func variants(left: String, right: String) throws {
+        let (left, right) = (try locale(left), try locale(right))
+        #expect(left != right && left.icuName != right.icuName)
+        #expect(left.baseName == right.baseName)
+    }
+
     @Test("What is no tag is no locale", arguments: ["", "x y", "français", "en-", "a-very-long-tag-but-not-one"])
     func noLocales(text: String) { #expect(LocaleName(text) == nil) }
 }
