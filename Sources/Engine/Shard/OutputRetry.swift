@@ -18,7 +18,7 @@ struct OutputRetry<Output: Sendable> {
     struct Held {
         let tag: UInt64
         let output: Output
-        var isSuspect = false
+        let isSuspect: Bool
     }
 
     private(set) var state = State.idle
@@ -57,7 +57,7 @@ struct OutputRetry<Output: Sendable> {
         let wasAlone = state == .alone(tag: tag)
         if wasAlone { state = first == held.count ? .idle : .resending(from: .past) }
         guard let failure else { return .done }
-        var isSuspect = false
+        let isSuspect: Bool
         switch failure {
         case .refused:
             if wasAlone || PlantedFault.isPlanted(.wholeBatchDeadLettered) {

@@ -157,6 +157,7 @@ struct TransactionalCheckpointTests {
         // However long that takes.
         #expect(checkpoint.advance(now: now + .seconds(9), isDirty: true, unanswered: 1) == .none)
         #expect(checkpoint.advance(now: now, isDirty: true, unanswered: 0) == .mark)
+        #expect(checkpoint.number == 1)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .addOffsets)
         #expect(checkpoint.stepped(.addOffsets([]), .done, now: now) == .none)
         #expect(checkpoint.advance(now: now, isDirty: false, unanswered: 0) == .endTransaction)

@@ -137,6 +137,32 @@ struct ChangeQueueTests {
         #expect(pauses[8] == 1_600_000_000)
     }
 
+    @Test("The other time is tried only where one was refused, also of what was given up meanwhile")
+    mutating func times() {
+        var numbers: [UInt32] = []
+        add("a")
+        for (isRefused, carriesEventTime) in [(false, false), (true, true), (false, true)] {
+            #expect(publish(&numbers, after: .seconds(5)) == ["a"])
+            queue.failed(numbers[0], isRefused: isRefused, now)
+            #expect(queue.carriesEventTime == carriesEventTime)
+        }
+        queue.removeAll()
+        #expect(queue.carriesEventTime)
+        for key in ["b", "c"] { add(key) }
+        #expect(publish(&numbers) == ["b", "c"])
+        queue.failed(numbers[1], isRefused: true, now)
+        #expect(queue.carriesEventTime)
+        #expect(queue.stored(numbers[0], at: 70, now: now) == true)
+        #expect(!queue.carriesEventTime)
+        #expect(publish(&numbers) == ["c"])
+        _ = queue.stored(numbers[0], at: 71, now: now)
+        for key in ["d", "e"] { add(key) }
+        #expect(publish(&numbers) == ["d", "e"])
+        queue.failed(numbers[0], isRefused: true, now)
+        queue.removeAll()
+        #expect(queue.carriesEventTime)
+    }
+
     @Test("An answer that comes late says nothing")
     mutating func late() {
         var numbers: [UInt32] = []

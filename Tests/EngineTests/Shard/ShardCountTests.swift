@@ -80,6 +80,13 @@ struct ShardCountTests {
             shard.acknowledge()
             shard.turn()
             #expect(shard.ports.takeSentChanges().count == (isSent ? count : 0))
+            guard isSent else { continue }
+            // The next ones wait for others again.
+            shard.deliver()
+            shard.turn()
+            shard.acknowledge()
+            shard.turn()
+            #expect(shard.ports.takeSentChanges().isEmpty)
         }
     }
 

@@ -270,6 +270,8 @@ struct ShardRebalanceTests {
         #expect(sent == [.publish(ScriptedPorts.Output(partition: 1, offset: 0))])
         shard.deliver(of: 1)
         #expect(shard.published() == [1])
+        // Each message was given back, once.
+        #expect(shard.ports.released == [0, 0, 1])
     }
 
     @Test("What has come back of a partition that is lost is not sent again, and holds up no other")

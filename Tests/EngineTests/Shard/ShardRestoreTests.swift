@@ -126,6 +126,7 @@ struct ShardRestoreTests {
         let calls = shard.callsOfTurn()
         #expect(calls.told == (isFailing ? [.diskFailed(place)] : []))
         if !isFailing { #expect(counts(calls) == [6]) }
+        #expect(calls.contains { if case .publish = $0 { true } else { false } } != isFailing)
     }
 
     @Test("A partition that goes while its counts are read is read no more", arguments: [false, true])

@@ -1,6 +1,7 @@
 import PushmillKafka
 import PushmillPayload
 import PushmillStages
+import PushmillStores
 import Testing
 
 @testable import PushmillEngine
@@ -240,6 +241,9 @@ struct ShardTransactionTests {
     func nothingToCommit() {
         let shard = transactional()
         shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
         shard.ports.hasProducerFailed = true
         shard.turn()
         shard.ports.events = [.lost([place])]
@@ -453,8 +457,12 @@ struct ShardTransactionTests {
         let closing = shard.callsOfTurn(after: .milliseconds(20))
         #expect(closing.contains(.publishChange(key: "anna", value: "2 1", timestamp: shard.ports.wallClock)))
         #expect(!closing.contains(.transact(.commit)))
-        shard.acknowledgeChanges()
+        shard.acknowledgeChanges(at: 4)
         #expect(shard.callsOfTurn().contains(.transact(.commit)))
+        shard.turn(after: .seconds(10))
+        #expect(shard.ports.disks[place]?.rows.values.map(\.count) == [2])
+        // The group has taken the offsets: the changelog is known up to there.
+        #expect(shard.ports.disks[place]?.position?.offset == 5)
     }
 
     @Test("A step that fails for good replaces the producer, and everything is asked for again")
@@ -474,6 +482,17 @@ struct ShardTransactionTests {
         #expect(next.contains(.askCommitted([place])))
         shard.ports.events = [.committed([Shard.commit(0)])]
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
+    }
+
+    @Test("A failed producer is asked for nothing more of its transaction")
+    func failedProducer() {
+        let shard = transactional()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.hasProducerFailed = true
+        shard.turn()
+        #expect(shard.callsOfTurn(after: .milliseconds(20)) == [.purge(all: true)])
     }
 
     @Test("An open transaction is aborted when its shard leaves")
