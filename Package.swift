@@ -182,7 +182,10 @@ let package = Package(
             ]),
         tests(
             "ReplayTests",
-            ["PushmillReplay", "PushmillStages", "PushmillPayload", "PushmillKafka", "PushmillTestSupport"]),
+            [
+                "PushmillReplay", "PushmillStages", "PushmillStores", "PushmillPayload", "PushmillKafka",
+                "PushmillTestSupport",
+            ]),
         tests(
             "PushmillTests",
             [

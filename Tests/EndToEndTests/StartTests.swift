@@ -159,6 +159,22 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "A disk that is full at the start is worth another start, whoever keeps something there",
+            .enabled(if: SmallDisk.mayMount, "needs the right to mount"),
+            arguments: ["badge: {}", "contact: {}"])
+        func fullDisk(stage: String) async throws {
+            let disk = try SmallDisk()
+            try disk.fill()
+            var configuration = ServiceConfiguration()
+            configuration.state = "\(disk.folder.path)/state"
+            configuration.stages = [stage]
+            try await run(configuration, at: "127.0.0.1:1") { service in
+                try await service.expectEnd(.exited(70))
+                #expect(service.lines(with: "the state cannot be used (state.path)").count == 1)
+            }
+        }
+
         // (trust 13)
         @Test("A certificate that is not there yet, or is taken away while brokers are waited for, is no end")
         func certificate() async throws {

@@ -100,35 +100,65 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
 /// `.gz`. What is not closed leaves nothing behind.
 package struct OutputFile: ~Copyable {
     package let path: String
-    /// What is written meanwhile. A device or a pipe is written at once.
-    private let partial: String
+    /// Where it is in the end: a link stays one, and what it leads to is replaced.
+    private let target: String
+    /// What is written meanwhile; nil for a device or a pipe, which is written at once.
+    private let partial: String?
     private var handle: gzFile?
+    /// Holds what is written as this process's, until it has its name.
+    private let lock: Int32
 
     package init(path: String) throws(FileFailure) {
-        self.path = path
         var status = stat()
         let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
-        partial = isSpecial ? path : "\(path).partial"
-        // What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier
-        // process has left under the name may have another mode, or lead elsewhere.
-        if !isSpecial { unlink(partial) }
-        let flags = isSpecial ? O_TRUNC : O_CREAT | O_EXCL | O_NOFOLLOW
-        let descriptor = open(partial, O_WRONLY | O_CLOEXEC | flags, 0o600)
+        let target = Self.real(path)
+        let partial = isSpecial ? nil : "\(target).partial"
+        let descriptor =
+            if let partial { try Self.begin(partial, of: path) } else { open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) }
         guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
         // T writes without compression.
-        handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT")
-        guard let handle else {
+        guard let handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT") else {
             Glibc.close(descriptor)
             throw FileFailure(path: path, ENOMEM)
         }
         gzbuffer(handle, 256 << 10)
+        self.path = path
+        self.target = target
+        self.partial = partial
+        self.handle = handle
+        lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     }
 
     deinit {
-        guard let handle else { return }
-        gzclose_w(handle)
-        if partial != path { unlink(partial) }
+        if let handle {
+            gzclose_w(handle)
+            if let partial { unlink(partial) }
+        }
+        Glibc.close(lock)
     }
+
+    private static func real(_ path: String) -> String {
+        let real = realpath(path, nil)
+        defer { free(real) }
+        return real.map { String(cString: $0) } ?? path
+    }
+
+    /// What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier process
+    /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays.
+    private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
+        let left = open(partial, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        defer { if left >= 0 { Glibc.close(left) } }
+        guard left < 0 || flock(left, LOCK_EX | LOCK_NB) == 0 else { throw FileFailure(path: path, what: isTaken) }
+        unlink(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            Glibc.close(descriptor)
+            throw FileFailure(path: path, what: isTaken)
+        }
+        return descriptor
+    }
+
+    private static let isTaken = "another process is writing it"
 
     package func write(_ bytes: borrowing [UInt8]) throws(FileFailure) {
         guard !bytes.isEmpty else { return }
@@ -138,9 +168,9 @@ package struct OutputFile: ~Copyable {
 
     package consuming func close() throws(FileFailure) {
         let written = gzclose_w(handle.take())
-        guard written == Z_OK, partial == path || rename(partial, path) == 0 else {
+        guard written == Z_OK, partial.map({ rename($0, target) == 0 }) ?? true else {
             let failure = FileFailure(path: path, errno)
-            if partial != path { unlink(partial) }
+            if let partial { unlink(partial) }
             throw failure
         }
     }

@@ -27,6 +27,9 @@ extension Command {
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? configuration.state.journal
         if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
+        if access(path, F_OK) != 0 {
+            console.error("there is no journal at \(path): what was sent before is not known, and is sent again")
+        }
         let tally = try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer()
         ) { console.output(line($0, $1)) }

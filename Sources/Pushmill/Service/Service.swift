@@ -52,7 +52,9 @@ final class Service: Sendable {
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
         // Before a stage reads in it: a copy may have to be set aside.
-        let copy = configuration.contactTopic == nil ? nil : try Self.ownState(configuration, log)
+        let copy = configuration.contactTopic == nil ? nil : try Self.state(configuration, .alone, log)
+        // A full disk is worth another start: a stage could only call it a wrong setting.
+        if !configuration.stateIsCopy { _ = try Self.state(configuration, .shared, log) }
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links, input: settings.input)
         registry.addMedia(links.compactMap { ($0.stage as? AttachmentStage)?.source as? MediaLibrary })
@@ -70,7 +72,7 @@ final class Service: Sendable {
             settings.shard.counts = true
         }
         if let broker { try Self.createTopics(settings, at: broker) }
-        state = copy == nil && chain.counts ? try Self.ownState(configuration, log) : copy
+        state = copy == nil && chain.counts ? try Self.state(configuration, .alone, log) : copy
         let handle = EngineHandle()
         admin = try AdminPages(
             configuration: configuration, registry: registry, log: log, engine: handle, watcher: watcher,
@@ -111,12 +113,14 @@ final class Service: Sendable {
         }
     }
 
-    /// The state file, where this process has to be the only one to use what is beside it.
-    private static func ownState(_ configuration: Configuration, _ log: Log) throws(ProgramError) -> StateFile {
+    /// The state file; `alone` where this process has to be the only one to use what is beside it.
+    private static func state(
+        _ configuration: Configuration, _ access: StateFile.Access, _ log: Log
+    ) throws(ProgramError) -> StateFile {
         do throws(StoreError) {
             try configuration.state.makeFolder()
             let state = try StateFile(
-                path: configuration.state.file, access: .alone, isCopy: configuration.stateIsCopy)
+                path: configuration.state.file, access: access, isCopy: configuration.stateIsCopy)
             if let (path, reason) = state.setAside {
                 log.warning(
                     "the state file was set aside: what it had is restored from its topics",

@@ -39,7 +39,7 @@ package struct Redrive: Sendable {
         _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
         report: (DeadLetter, Fate) -> Void = { _, _ in }
     ) async throws(ReplayError) -> Tally {
-        let journal = try RedriveJournal(path: path)
+        let journal = try RedriveJournal(path: path, isDry: isDry)
         var tally: Tally = [:]
         let sender = isDry ? nil : try RecordSender(properties)
         while true {

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillPayload
+import PushmillStores
 
 /// Which letters have been sent back and acknowledged: a file that only grows. A line is `topic/partition/offset` and the
 /// letter's timestamp, by which a topic that was made anew is told from the one before. The next version begins with the line
@@ -13,10 +14,13 @@ final class RedriveJournal {
     private var known: Set<String> = []
     private var waiting: [UInt8] = []
     private var descriptor: Int32 = -1
+    /// Two that send beside each other would send each letter twice.
+    private let lock: FileLock?
 
-    /// Creates nothing before there is something to remember.
-    init(path: String) throws(ReplayError) {
+    /// Creates nothing but its lock before there is something to remember.
+    init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
+        lock = isDry ? nil : try indexed { () throws(StoreError) in try FileLock(for: path) }
         guard access(path, F_OK) == 0 else { return }
         var lines = try CaptureLines(path: path)
         while let line = try lines.next() {

@@ -38,11 +38,11 @@ package final class StateFile: Sendable {
 ///
 /// SQLite's own locks sit on the database file and would be lost if anyone here opened and closed that too, so this is
 /// a file beside it.
-struct FileLock: ~Copyable, Sendable {
+package struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
     /// Throws `inUse` at once where another process holds it.
-    init(for path: String) throws(StoreError) {
+    package init(for path: String) throws(StoreError) {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .unopened(path) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

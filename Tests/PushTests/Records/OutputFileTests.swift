@@ -64,6 +64,32 @@ struct OutputFileTests {
         #expect(folder.names == ["a", "other"])
     }
 
+    @Test("A link stays one: the file that it leads to is replaced")
+    func link() throws {
+        try folder.makeFolder("elsewhere")
+        try folder.write("old", to: "elsewhere/file")
+        try #require(symlink("elsewhere/file", path("a")) == 0)
+        try write("new", to: "a")
+        #expect(try read("elsewhere/file") == "new")
+        var status = stat()
+        #expect(lstat(path("a"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(folder.names == ["a", "elsewhere"])
+    }
+
+    @Test("What another process is writing is left to it, until that has ended")
+    func twoAtOnce() throws {
+        let busy = FileFailure(path: path("a"), what: "another process is writing it")
+        do {
+            let first = try OutputFile(path: path("a"))
+            try first.write(Array("first".utf8))
+            #expect(throws: busy) { try write("second", to: "a") }
+            try first.close()
+        }
+        #expect(try read("a") == "first")
+        try write("second", to: "a")
+        #expect(try read("a") == "second")
+    }
+
     @Test("A pipe is written at once, and stays one")
     func pipe() throws {
         try #require(mkfifo(path("pipe"), 0o600) == 0)

@@ -1,5 +1,6 @@
 import PushmillKafka
 import PushmillPayload
+import PushmillStores
 import PushmillTestSupport
 import Testing
 
@@ -132,13 +133,26 @@ struct RedriveTests {
         #expect(try await input().count == 3)
     }
 
+    @Test("While another run sends by the same journal nothing is sent; a dry run may look")
+    func twoAtOnce() async throws {
+        try broker.publish([letter([1])], to: "dead")
+        do {
+            let other = try RedriveJournal(path: "\(folder.path)/journal", isDry: false)
+            await #expect(throws: ReplayError.index(.inUse(path: "\(folder.path)/journal"))) { try await redrive() }
+            #expect(try await redrive { $0.isDry = true } == [.sent: 1])
+            withExtendedLifetime(other) {}
+        }
+        #expect(try await input().isEmpty)
+        #expect(try await redrive() == [.sent: 1])
+    }
+
     @Test("What the brokers refuse is not remembered")
     func refused() async throws {
         try broker.publish([letter([1])], to: "dead")
         // 17: not a topic to write to, for good.
         broker.cluster.failRequests(.produce, with: [17])
         await #expect(throws: ReplayError.self) { try await redrive() }
-        #expect(folder.names == [])
+        #expect(folder.names == ["journal.lock"])
         broker.cluster.clearFailures(of: .produce)
         #expect(try await redrive() == [.sent: 1])
     }
