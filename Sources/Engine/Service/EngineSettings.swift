@@ -98,8 +98,9 @@ package struct ShardSettings: Sendable {
     package var reset = Reset.latest
     package var maxInFlight = 10_000
     package var maxInFlightBytes = 64 << 20
-    /// What a crash may repeat, at least once. With less a core's throughput would be bounded by how soon brokers answer.
-    var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight / 4)) }
+    /// How much is taken of what a crash may repeat, at least once. It repeats a quarter of what is in flight at most: what
+    /// waited for its key runs beside these. With less a core's throughput would be bounded by how soon brokers answer.
+    var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight * 6 / 25)) }
     /// Characters of a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit
     package var checkpointInterval = Duration.milliseconds(20)

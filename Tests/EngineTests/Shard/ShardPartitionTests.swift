@@ -310,7 +310,7 @@ struct ShardCommitTests {
 
     @Test(
         "A thousand that are done do not wait for the interval, nor an eighth of what a crash may repeat",
-        arguments: [(32000, 999, false), (32000, 1000, true), (800, 99, false), (800, 100, true)])
+        arguments: [(40000, 999, false), (40000, 1000, true), (800, 99, false), (800, 100, true)])
     func soon(room: Int, count: Int, isSoon: Bool) {
         let shard = Shard { $0.maxInFlight = room }
         shard.begin()
