@@ -17,14 +17,14 @@ private final class Peer {
     let settings: EngineSettings
     let environment: EngineEnvironment
 
-    init() throws {
+    init(producer more: [(name: String, value: String)] = []) throws {
         cluster = try MockCluster()
         for topic in ["events", "out", "dead"] { try cluster.createTopic(topic, partitions: 1) }
-        let properties = ClientProperties([
-            ("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1"),
-        ])
+        let common = [("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1")]
+        let properties = ClientProperties(common)
         var settings = EngineSettings(
-            consumer: properties, producer: properties, input: ["events"], output: "out", deadLetters: "dead")
+            consumer: properties, producer: ClientProperties(common + more), input: ["events"], output: "out",
+            deadLetters: "dead")
         settings.shard.maxInFlight = 8
         self.settings = settings
         let metrics = ServiceMetrics(
@@ -88,17 +88,26 @@ struct KafkaPortsTests {
     private func publish(
         by ports: inout KafkaPorts, isHeld: Bool, refusals: Int = 0
     ) throws -> OutputReport<HeldOutput> {
-        let message = try peer.record(of: "events")
+        let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
-        let now = ports.now
-        guard case .ended = ports.begin(message, entry: 3, taken: now, now: now, count: nil, isCounted: false) else {
-            throw KafkaError("a stage was begun")
-        }
         for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
         let held = isHeld ? ports.holdCurrent() : nil
         #expect((held?.isLetter ?? (refusals > 0)) == (refusals > 0))
         let step = if let held { ports.publish(held, tag: Self.tag) } else { ports.publish(tag: Self.tag) }
         #expect(step == .queued)
+        return try report(by: &ports, peer)
+    }
+
+    /// The input's record, of which a chain without stages has made an output.
+    private func begin(_ entry: Int, by ports: inout KafkaPorts, _ peer: Peer) throws -> PushmillKafka.Record {
+        let message = try peer.record(of: "events")
+        let now = ports.now
+        guard case .ended = ports.begin(message, entry: entry, taken: now, now: now, count: nil, isCounted: false)
+        else { throw KafkaError("a stage was begun") }
+        return message
+    }
+
+    private func report(by ports: inout KafkaPorts, _ peer: Peer) throws -> OutputReport<HeldOutput> {
         var reports: [OutputReport<HeldOutput>] = []
         for _ in 0..<60 where reports.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
@@ -107,7 +116,8 @@ struct KafkaPortsTests {
         return try #require(reports.first)
     }
 
-    private func ports() throws -> KafkaPorts {
+    private func ports(of peer: Peer? = nil) throws -> KafkaPorts {
+        let peer = peer ?? self.peer
         var ports = try KafkaPorts(peer.settings, shard: 0, peer.environment, inbox: peer.inbox)
         _ = ports.number(ofTopic: "events")
         return ports
@@ -128,6 +138,25 @@ struct KafkaPortsTests {
             #expect(stored.headers["n"] == "1" && stored.headers.count > 1)
         }
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
+    }
+
+    @Test("What the producer has no room for keeps its headers, and is published when there is some")
+    func full() throws {
+        // Room is made when a report is taken.
+        let peer = try Peer(producer: [("queue.buffering.max.messages", "1")])
+        var ports = try ports(of: peer)
+        let first = try begin(3, by: &ports, peer)
+        expectEqual(ports.publish(tag: 3), .queued)
+        ports.release(first)
+        let second = try begin(4, by: &ports, peer)
+        defer { ports.release(second) }
+        for _ in 0..<2 { expectEqual(ports.publish(tag: 4), .later) }
+        expectEqual(try report(by: &ports, peer).tag, 3)
+        expectEqual(ports.publish(tag: 4), .queued)
+        expectEqual(try report(by: &ports, peer).tag, 4)
+        let stored = try (0..<2).map { try peer.stored(in: "out", at: $0).headers }
+        #expect(stored[1]["n"] == "1")
+        #expect(stored[0].keys == stored[1].keys)
     }
 
     @Test("One that is refused becomes a dead letter as it came, and one refused again only names its message")
