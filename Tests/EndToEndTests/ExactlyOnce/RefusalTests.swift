@@ -14,8 +14,10 @@ extension EndToEnd {
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                // The first batch has several: one that is refused alone would be a dead letter.
-                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "1s")]
+                // The first batch has several: one that is refused alone would be a dead letter. A transaction begins before
+                // the shard has joined, and where its end is due the first record is sent at once.
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "20s")]
+                configuration.producer += [("transaction.timeout.ms", "60000")]
                 configuration.producer[0] = ("linger.ms", "1000")
                 let service = try scene.start(configuration)
                 let wanted = Set(events)
@@ -35,11 +37,15 @@ extension EndToEnd {
                 let mock = try #require(scene.brokers.mock)
                 let events = Event.series(1_000, keys: 1_000)
                 try await scene.feeder.publish(events)
-                // Refused are the batch as a whole and then, of its records each alone, the 501st.
-                mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
+                // Refused are the batch as a whole and then, of its records each alone, the 51st. So many are in the batch
+                // even where it is sent before all are taken.
+                mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 50) + [10])
                 var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
-                // Longer than a busy machine takes to join: a checkpoint would split the first batch.
-                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "4s")]
+                // Longer than a busy machine takes to join: a checkpoint would split the first batch, and so would a second
+                // member.
+                configuration.cores = 1
+                configuration.delivery = [("guarantee", "exactly-once"), ("checkpoint-interval", "30s")]
+                configuration.producer += [("transaction.timeout.ms", "90000")]
                 configuration.producer[0] = ("linger.ms", "2000")
                 let service = try scene.start(configuration)
                 let letters = try await scene.deadLetters.wait(count: 1)
