@@ -131,9 +131,11 @@ extension EndToEnd {
         func refusedBatch() async throws {
             try await Scene.play { scene in
                 let mock = try #require(scene.brokers.mock)
+                let events = Array(events[..<1_000])
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10])
-                let service = try scene.start()
+                // A request of one record would be no batch.
+                let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "1000")]))
                 try await expectAll(events, scene)
                 try await service.wait(forLine: "MSG_SIZE_TOO_LARGE")
                 #expect(scene.outputs.all.repeats.isEmpty)
@@ -163,12 +165,13 @@ extension EndToEnd {
 
         @Test("Of a batch that is refused for its size, the record that is too large alone is a dead letter")
         func tooLarge() async throws {
-            // Refused are the batch as a whole and then, of its records each alone, the 501st.
+            // Refused are the batch as a whole and then, of its records each alone, the 51st. So many are in the batch even
+            // where it is sent before all are taken.
             try await Scene.play(partitions: 1) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let events = Event.series(1_000, keys: 1_000)
                 try await scene.feeder.publish(events)
-                mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 500) + [10])
+                mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 50) + [10])
                 let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")]))
                 try await scene.outputs.wait(count: 999)
                 let letters = try await scene.deadLetters.wait(count: 1)
