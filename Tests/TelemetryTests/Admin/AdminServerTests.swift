@@ -130,11 +130,20 @@ import Testing
 
     @Test("After the end nobody listens, and a second end does no harm")
     func close() throws {
-        let test = try TestServer()
-        let idle = try test.connect()
-        test.server.close()
-        test.server.close()
-        #expect(idle.readToEnd().isEmpty)
-        #expect(throws: Never.self) { try TestServer(listen: "\(test.address)").server.close() }
+        // Somebody else may get the port that is free again.
+        for _ in 0..<3 {
+            let test = try TestServer()
+            let idle = try test.connect()
+            test.server.close()
+            test.server.close()
+            #expect(idle.readToEnd().isEmpty)
+            do {
+                try TestServer(listen: "\(test.address)").server.close()
+                return
+            } catch TelemetryError.addressInUse {
+                continue
+            }
+        }
+        Issue.record("three ports were in use after the end of their servers")
     }
 }

@@ -10,7 +10,7 @@ import Testing
     func asked(_ isAlive: Bool) throws {
         let test = try TestServer(alive: { isAlive ? [] : [ProbeReason("lane-stuck", "Held.")] })
         let address = try ListenAddress("0.0.0.0:\(test.address.port)")
-        let answer = try ProbeRequest(address).get("/healthz")
+        let answer = try ProbeRequest(address, patience: 30).get("/healthz")
         #expect(answer.status == (isAlive ? 200 : 503))
         #expect(answer.body.contains("lane-stuck") == !isAlive)
     }
@@ -33,7 +33,7 @@ import Testing
             }
             return []
         })
-        #expect(try ProbeRequest(test.address).get("/healthz").status == 200)
+        #expect(try ProbeRequest(test.address, patience: 30).get("/healthz").status == 200)
     }
 
     @Test("No answer is an error that says so")
