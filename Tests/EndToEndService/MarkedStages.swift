@@ -2,6 +2,7 @@ import CPushmillProcess
 import Glibc
 import PushmillPayload
 import PushmillStages
+import PushmillTelemetry
 import Synchronization
 
 extension StageEntry {
@@ -81,6 +82,48 @@ struct HangStage: Stage {
         guard context.isMarked(marker) else { return .skipped }
         await withUnsafeContinuation { continuation in Self.hanging.withLock { $0.append(continuation) } }
         return .ok
+    }
+}
+
+/// Waits as long as a file is there: one thread looks at it, whoever waits.
+final class GateStage: Stage {
+    let name: String
+    private let marker: String
+    /// nil once the file is gone.
+    private let waiting = Mutex<[UnsafeContinuation<Void, Never>]?>([])
+
+    init(name: String, marker: String, file: String) throws {
+        self.name = name
+        self.marker = marker
+        _ = try Thread(named: "gate") { [self] in
+            while access(file, F_OK) == 0 { usleep(10_000) }
+            let passing = waiting.withLock { $0.take() } ?? []
+            for continuation in passing { continuation.resume() }
+        }
+    }
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        guard context.isMarked(marker) else { return .skipped }
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let isOpen = waiting.withLock { waiting in
+                waiting?.append(continuation)
+                return waiting == nil
+            }
+            if isOpen { continuation.resume() }
+        }
+        return .ok
+    }
+}
+
+extension StageEntry {
+    /// A gate of that name: a chain takes each name once.
+    static func gate(_ name: String) -> StageEntry {
+        StageEntry(name) { settings in
+            guard let marker = settings.required("marker", .name), let file = settings.required("file", .file) else {
+                return nil
+            }
+            return { _ in try GateStage(name: name, marker: marker, file: file) }
+        }
     }
 }
 

@@ -18,6 +18,8 @@ await Program.main(stages: [
     .marked("stall") { BlockStage(name: "stall", suspends: true, marker: $0, time: $1) },
     .marked("hold") { HoldStage(marker: $0, time: $1) },
     .marked("hang") { marker, _ in HangStage(marker: marker) },
+    .gate("gate"),
+    .gate("second-gate"),
     .marked("grow") { marker, _ in GrowStage(marker: marker) },
     .marked("fail") { marker, _ in FailStage(marker: marker) },
     .nearbyAttachment,

@@ -95,14 +95,18 @@ extension EndToEnd {
             .enabled(if: Brokers.areMock, "others keep more than 5 MB of a partition"))
         func gap() async throws {
             try await Scene.play(partitions: 1, outputPartitions: 4) { scene in
-                // A hundred are taken and no more; when all but one have ended there is room again, and that one hangs.
-                // librdkafka reads nothing ahead of the one that waits, or it would have what the log loses. Its deadline is
-                // longer than all others take on a busy machine.
+                // A hundred are taken and no more; when all but one have ended there is room again, and that one waits on.
+                // librdkafka reads nothing ahead of the record that has no room, or it would have what the log loses.
+                let folder = try TemporaryFolder()
+                let all = try folder.write("", to: "all")
+                let last = try folder.write("", to: "last")
                 let service = try scene.start(
                     ServiceConfiguration(
                         consumer: [("queued.min.messages", "1"), ("max.partition.fetch.bytes", "100000")],
-                        delivery: [("deadline", "30s"), ("max-in-flight", "100")], cores: 1,
-                        stages: ["sleep: { marker: slow, time: 5s }", "hang: { marker: slowest }"]))
+                        delivery: [("deadline", "120s"), ("max-in-flight", "100")], cores: 1,
+                        stages: [
+                            "gate: { marker: slow, file: \(all) }", "second-gate: { marker: slowest, file: \(last) }",
+                        ]))
                 let held = (["slowest"] + (1..<100).map { "slow\($0)" }).map { Event(key: $0, number: 0) }
                 // One more, that there is no room for, has intake paused.
                 try await scene.feeder.publish(held + [Event(key: "k0", number: 0)])
@@ -110,10 +114,12 @@ extension EndToEnd {
                 let padding = String(repeating: "x", count: 3900)
                 let value = Array(#"{"aps":{"alert":"hello"},"padding":"\#(padding)"}"#.utf8)
                 try await scene.feeder.publish((0..<1500).map { (key: "k\($0)", value: value) })
+                folder.delete("all")
                 let count = held.count + 1501
-                let positions = try await scene.committed { $0.doneCount == count - 1 }
+                let positions = try await scene.committed(within: .seconds(60)) { $0.doneCount == count - 1 }
                 try #require(positions[0].offset == 0 && positions[0].completedBeyond == count - 1)
-                _ = try await scene.committed { $0[0].offset == count }
+                folder.delete("last")
+                _ = try await scene.committed(within: .seconds(60)) { $0[0].offset == count }
                 try await scene.outputs.wait(for: "what was held") { $0.missing(of: held).isEmpty }
                 let arrivals = scene.outputs.all
                 #expect(arrivals.count < count, "the log has kept everything")

@@ -6,11 +6,11 @@ import Testing
 extension EndToEnd {
     @Suite("Exactly once, beside messages that hang")
     struct BesideHangingTests {
-        /// To a service in which marked ones take so long.
-        private func publish(_ events: [Event], in scene: Scene, marked time: String) async throws -> ServiceProcess {
+        /// To a service with a stage for marked ones.
+        private func publish(_ events: [Event], in scene: Scene, stage: String) async throws -> ServiceProcess {
             var configuration = ServiceConfiguration.exactlyOnce(0, of: scene)
             configuration.delivery += [("deadline", "120s")]
-            configuration.stages = ["sleep: { marker: slow, time: \(time) }"]
+            configuration.stages = [stage]
             let service = try scene.start(configuration)
             try await service.wait(forLine: "partitions are read")
             try await scene.feeder.publish(events)
@@ -22,7 +22,7 @@ extension EndToEnd {
             let events = Event.series(4_000, keys: 400, marking: 100)
             let unmarked = events.count { !$0.isMarked }
             try await Scene.play { scene in
-                let service = try await publish(events, in: scene, marked: "60s")
+                let service = try await publish(events, in: scene, stage: "sleep: { marker: slow, time: 60s }")
                 let arrivals = try await scene.outputs.wait(count: unmarked)
                 #expect(arrivals.allSatisfy { !$0.event.isMarked })
                 service.send(SIGKILL)
@@ -43,9 +43,11 @@ extension EndToEnd {
         func window() async throws {
             let events = Event.series(30_000, keys: 30_000, marking: 10)
             try await Scene.play(partitions: 1) { scene in
-                // Longer than a busy machine takes for as many as a commit can say.
-                let service = try await publish(events, in: scene, marked: "25s")
+                let folder = try TemporaryFolder()
+                let gate = try folder.write("", to: "gate")
+                let service = try await publish(events, in: scene, stage: "gate: { marker: slow, file: \(gate) }")
                 try await service.wait(forLine: "intake from its partition waits")
+                folder.delete("gate")
                 let wanted = Set(events)
                 try await scene.outputs.wait(for: "every event", within: .seconds(150)) {
                     wanted.isSubset(of: $0.lazy.map(\.event))
