@@ -195,11 +195,3 @@ extension EndToEnd {
         }
     }
 }
-
-extension String {
-    /// The value of a series in the text of a scrape.
-    fileprivate func value(of series: String) -> Double? {
-        let line = split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(series) ") }
-        return line.flatMap { Double($0.dropFirst(series.count + 1)) }
-    }
-}

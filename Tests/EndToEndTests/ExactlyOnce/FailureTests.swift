@@ -112,10 +112,16 @@ extension EndToEnd {
                 configuration.producer += [("debug", "protocol")]
                 let service = try scene.start(configuration)
                 try await service.wait(forLine: "partitions are read")
-                try await scene.feeder.publish(events, rate: 2_000)
+                let client = try #require(try AdminClient(of: service))
+                for start in stride(from: 0, to: events.count, by: 400) {
+                    let before = try await elsewhere { Self.committed(try client.ask("/metrics")) }
+                    try await scene.feeder.publish(Array(events[start..<start + 400]))
+                    try await client.wait(for: "another transaction to be committed") { Self.committed($0) > before }
+                }
                 try await scene.outputs.wait(count: events.count)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
+                #expect(service.lines(with: "Log lines were lost").isEmpty)
                 let calls = service.lines.compactMap(\.transactionalCall)
                 #expect(calls.first == "InitProducerId" && calls.last == "EndTxn")
                 for (call, next) in zip(calls, calls.dropFirst()) {
@@ -130,6 +136,11 @@ extension EndToEnd {
                 }
                 #expect(calls.count { $0 == "EndTxn" } > 3)
             }
+        }
+
+        /// The transactions that the text of a scrape tells committed.
+        private static func committed(_ metrics: String) -> Double {
+            metrics.value(of: #"pushmill_transactions_total{result="committed"}"#) ?? 0
         }
     }
 }

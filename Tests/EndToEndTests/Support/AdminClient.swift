@@ -38,3 +38,11 @@ struct AdminClient: Sendable {
         }
     }
 }
+
+extension String {
+    /// The value of a series in the text of a scrape.
+    func value(of series: String) -> Double? {
+        let line = split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(series) ") }
+        return line.flatMap { Double($0.dropFirst(series.count + 1)) }
+    }
+}
