@@ -46,10 +46,10 @@ struct ClientTests {
         try peer.cluster.createTopic("t", partitions: 1)
         let place = TopicPartition("t", 0)
         let reader = try peer.reader()
-        #expect(try reader.watermarks(of: place, milliseconds: 5000) == (0, 0))
+        #expect(try reader.watermarks(of: place, milliseconds: 60_000) == (0, 0))
         for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
         _ = peer.reports(3)
-        #expect(try reader.watermarks(of: place, milliseconds: 5000) == (0, 3))
+        #expect(try reader.watermarks(of: place, milliseconds: 60_000) == (0, 3))
         peer.cluster.setDown()
         #expect(throws: KafkaError.self) { try reader.watermarks(of: place, milliseconds: 500) }
     }
@@ -92,7 +92,7 @@ struct ClientTests {
         let client = try ClusterClient(
             ClientProperties([("bootstrap.servers", peer.cluster.bootstrapServers)]), log: { _, _, _ in })
         #expect(throws: KafkaError.self) { try client.createTopic("new", partitions: 1, milliseconds: 2000) }
-        #expect(try client.partitionCount(of: "asked", milliseconds: 5000) == 4)
-        #expect(client.reach(milliseconds: 5000) == nil)
+        #expect(try client.partitionCount(of: "asked", milliseconds: 60_000) == 4)
+        #expect(client.reach(milliseconds: 60_000) == nil)
     }
 }

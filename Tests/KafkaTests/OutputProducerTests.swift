@@ -46,7 +46,7 @@ struct OutputProducerTests {
         try output.publish(0..<10, partitions: 2)
         try output.until { $0.stored.count == 10 }
         // The refusal comes when all has been published: a producer that failed takes nothing more.
-        cluster.setRoundTrip(milliseconds: 2000)
+        cluster.setRoundTrip(milliseconds: 5000)
         cluster.failRequests(.produce, with: [code])
         try output.publish(10..<1000, partitions: 2)
         cluster.setRoundTrip(milliseconds: 20)
@@ -113,7 +113,8 @@ struct OutputProducerTests {
     func unavailable() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
-        let output = try Output(cluster, [("message.timeout.ms", "2000")])
+        // Long enough for the first one on a busy machine.
+        let output = try Output(cluster, [("message.timeout.ms", "10000")])
         try output.publish([0])
         try output.until { $0.stored.count == 1 }
         cluster.setDown()
@@ -139,10 +140,11 @@ struct OutputProducerTests {
         output.take()
         #expect(output.stored == Array(0..<1000))
 
-        cluster.setRoundTrip(milliseconds: 100)
+        // Longer than a busy machine takes to publish. The abort waits as long, and again where requests are on their way.
+        cluster.setRoundTrip(milliseconds: 2000)
         #expect(producer.beginTransaction() == .done)
         try output.publish(1000..<1100)
-        #expect(producer.abortTransaction(milliseconds: 10_000) == .done)
+        #expect(producer.abortTransaction(milliseconds: 30_000) == .done)
         output.take()
         #expect(output.returned.count + output.stored.count == 1100)
         #expect(!output.returned.isEmpty)

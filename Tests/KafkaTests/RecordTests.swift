@@ -33,7 +33,7 @@ struct RecordTests {
         _ = try peer.publish("v", key: key, to: "t", partition: nil)
         #expect(peer.reports(1).first?.error == nil)
         let expected = Int32(Int(murmur2(Array(key.utf8)) & 0x7fff_ffff) % partitions)
-        let marks = try peer.reader().watermarks(of: TopicPartition("t", expected), milliseconds: 5000)
+        let marks = try peer.reader().watermarks(of: TopicPartition("t", expected), milliseconds: 60_000)
         #expect(marks.high == 1)
     }
 
@@ -112,7 +112,7 @@ struct RecordTests {
             try reader.read(from: (0..<partitions).map { Position(TopicPartition("t", $0), offset: begin) })
             var next = [Int64](repeating: begin, count: Int(partitions))
             while next.contains(where: { $0 < 3 }) {
-                let records = reader.poll(milliseconds: 5000, limit: 20).records
+                let records = reader.poll(milliseconds: 60_000, limit: 20).records
                 try #require((1...20).contains(records.count), "round \(round): \(next)")
                 for record in records {
                     #expect(record.offset == next[Int(record.partition)])
