@@ -81,7 +81,7 @@ struct ResumeTests {
         arguments: [(0, ""), (10_000, " range=bytes=10000- if-range=\"1\"")])
     func stalled(_ count: Int, _ again: String) async throws {
         let path = "/stalls/\(UInt64.random(in: 0 ... .max)).jpg"
-        let patience = Duration.seconds(3)
+        let patience = Duration.seconds(6)
         // The one of all tests may take that long to answer.
         let server = try MediaServer()
         let shelf = try Shelf({ $0.allow(["127.0.0.1"], at: server) }, reach: { $0.patience = patience })

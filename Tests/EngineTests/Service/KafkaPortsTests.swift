@@ -20,7 +20,11 @@ private final class Peer {
     init(producer more: [(name: String, value: String)] = []) throws {
         cluster = try MockCluster()
         for topic in ["events", "out", "dead"] { try cluster.createTopic(topic, partitions: 1) }
-        let common = [("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1")]
+        let common = [
+            ("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1"),
+            // The mock cluster takes nearly as long for a rebalance.
+            ("session.timeout.ms", "6000"),
+        ]
         let properties = ClientProperties(common)
         var settings = EngineSettings(
             consumer: properties, producer: ClientProperties(common + more), input: ["events"], output: "out",
