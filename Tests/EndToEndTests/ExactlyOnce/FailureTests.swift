@@ -86,7 +86,7 @@ extension EndToEnd {
 
         @Test("Brokers that are away for a while are waited for")
         func coordinatorLoss() async throws {
-            try await Scene.play { scene in
+            try await Scene.play(brokersGoAway: true) { scene in
                 let mock = try #require(scene.brokers.mock)
                 let service = try scene.start(.exactlyOnce(0, of: scene))
                 try await service.wait(forLine: "partitions are read")

@@ -11,10 +11,13 @@ struct Brokers: Sendable {
     /// nil for real ones.
     let mock: MockCluster?
     let bootstrapServers: String
+    private let goAway: Bool
 
-    init() throws {
+    /// `goAway`: the test takes them down for a while, and its own clients are to see that soon.
+    init(goAway: Bool = false) throws {
         mock = Self.areMock ? try MockCluster() : nil
         bootstrapServers = mock?.bootstrapServers ?? Self.named ?? ""
+        self.goAway = goAway
     }
 
     /// Real brokers allow no shorter session than 6 s unless configured; the mock answers no first join within 3 s.
@@ -23,9 +26,10 @@ struct Brokers: Sendable {
         ? [("session.timeout.ms", "3500"), ("heartbeat.interval.ms", "300")]
         : [("session.timeout.ms", "6000"), ("heartbeat.interval.ms", "300")]
 
-    /// For clients of a test's own: they are soon back after an outage.
+    /// For clients of a test's own: they are soon back after an outage. Where none is to come they give no request up that a
+    /// busy machine answers late, to make it twice.
     func properties(_ more: [(name: String, value: String)] = []) -> ClientProperties {
-        let patience = [("reconnect.backoff.max.ms", "500"), ("socket.timeout.ms", "5000")]
+        let patience = [("reconnect.backoff.max.ms", "500"), ("socket.timeout.ms", goAway ? "5000" : "30000")]
         return ClientProperties([("bootstrap.servers", bootstrapServers)] + patience + more)
     }
 

@@ -19,15 +19,16 @@ final class Scene: Sendable {
     private let folder: TemporaryFolder
     private let services = Mutex<[ServiceProcess]>([])
 
-    /// Runs a test on a new scene. When it fails, what the services have said is told with it.
+    /// Runs a test on a new scene. When it fails, what the services have said is told with it. `brokersGoAway` where the
+    /// test takes them down for a while.
     static func play(
         partitions: Int = 4, outputPartitions: Int? = nil, outputSettings: [(name: String, value: String)] = [],
-        _ body: @Sendable (Scene) async throws -> Void
+        brokersGoAway: Bool = false, _ body: @Sendable (Scene) async throws -> Void
     ) async throws {
         let scene = try await elsewhere {
             try Scene(
                 partitions: partitions, outputPartitions: outputPartitions ?? partitions,
-                outputSettings: outputSettings)
+                outputSettings: outputSettings, brokersGoAway: brokersGoAway)
         }
         do {
             try await body(scene)
@@ -38,10 +39,10 @@ final class Scene: Sendable {
     }
 
     private init(
-        partitions: Int, outputPartitions: Int, outputSettings: [(name: String, value: String)]
+        partitions: Int, outputPartitions: Int, outputSettings: [(name: String, value: String)], brokersGoAway: Bool
     ) throws {
         let name = "test-\(UInt64.random(in: 0 ... .max))"
-        brokers = try Brokers()
+        brokers = try Brokers(goAway: brokersGoAway)
         self.partitions = partitions
         (input, output, deadLetterTopic, group) = ("\(name)-in", "\(name)-out", "\(name)-dead", name)
         try brokers.createTopic(input, partitions: partitions)
