@@ -16,7 +16,7 @@ struct CatalogOracleTests {
         let oracle = try ServiceProcess(
             ["\(Self.repository)/deploy/proving/catalogs.py", "--cases", "20000", "--seed", "24", "--teeth"],
             executable: "\(Self.python)/bin/python", environment: ["PUSHMILL=\(ServiceProcess.folder)/pushmill"])
-        try? await oracle.waitForEnd(within: .seconds(300))
+        try? await oracle.waitForEnd(within: .seconds(900))
         let end = oracle.end
         try await oracle.clear()
         #expect(end == .exited(0), "\(oracle.lines.joined(separator: "\n"))")
