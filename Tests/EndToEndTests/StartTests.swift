@@ -3,6 +3,8 @@ import PushmillKafka
 import PushmillTestSupport
 import Testing
 
+@testable import PushmillTelemetry
+
 extension EndToEnd {
     /// (trust 13) Brokers that are away, or do not let in, when a service starts.
     @Suite("A start that waits")
@@ -38,7 +40,7 @@ extension EndToEnd {
                 mock.setUp()
                 // The mock cluster takes five seconds more where one shard joins later than the other.
                 let client = try #require(try AdminClient(of: service))
-                try await client.wait(for: "ready", at: "/readyz", within: .seconds(30)) { $0.contains(" 200 ") }
+                try await client.wait(for: "ready", at: "/readyz") { $0.contains(" 200 ") }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
@@ -50,17 +52,34 @@ extension EndToEnd {
             try await run(Self.configuration(("sasl.password", "not-for-logs")), at: broker.address) { service in
                 try await service.wait(forLine: #""reason":"authentication""#)
                 #expect(service.lines(with: "refuse the login").count == 1)
-                #expect(service.lines(with: #""reason":"no-broker""#).isEmpty)
+                try await broker.wait(forLogins: 1)
+                let first = try #require(broker.logins.first)
+                if try isSoon(first, afterStartOf: service) {
+                    #expect(service.lines(with: #""reason":"no-broker""#).isEmpty)
+                }
+                let later = service.lines.drop { !$0.contains(#""reason":"authentication""#) }
+                #expect(later.allSatisfy { !$0.contains(#""reason":"no-broker""#) })
                 #expect(try await service.get("/healthz").contains(" 200 "))
                 let ready = try await service.get("/readyz")
                 #expect(ready.contains(" 503 ") && ready.contains(#""reason":"authentication""#))
                 // It tries again: the password may be mended at the brokers.
-                let logins = broker.logins
+                let logins = broker.logins.count
                 try await broker.wait(forLogins: logins + 1)
                 #expect(service.lines(with: "not-for-logs").isEmpty && !ready.contains("not-for-logs"))
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
+        }
+
+        /// Whether an answer left half a second of the first attempt, which begins when the endpoint is up and takes a
+        /// second: on a busy machine it may be the second attempt that learns of the refusal.
+        private func isSoon(_ answer: Int64, afterStartOf service: ServiceProcess) throws -> Bool {
+            let line = try #require(service.lines(with: "the admin endpoint is up").first)
+            let time = line.firstMatch(of: /"time":"([^"]+)"/)?.output.1
+            let start = String(try #require(time))
+            var latest: [UInt8] = []
+            latest.append(timestamp: answer - 500_000_000)
+            return String(decoding: latest, as: UTF8.self) <= start
         }
 
         // (trust 6, 13)
@@ -78,7 +97,7 @@ extension EndToEnd {
                 try secrets.write("not-for-logs\n", to: "password")
                 try await service.wait(forLine: "partitions are read")
                 let client = try #require(try AdminClient(of: service))
-                try await client.wait(for: "ready", at: "/readyz", within: .seconds(30)) { $0.contains(" 200 ") }
+                try await client.wait(for: "ready", at: "/readyz") { $0.contains(" 200 ") }
                 #expect(service.lines(with: "not-for-logs").isEmpty && service.lines(with: "wrong").isEmpty)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))

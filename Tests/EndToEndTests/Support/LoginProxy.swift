@@ -9,7 +9,7 @@ final class LoginProxy: Sendable {
     let address: String
     private let listener: Int32
     private let mock: MockCluster
-    private let count: Watched<Int>
+    private let answers: Watched<[Int64]>
     private let thread: Thread
 
     /// Before a cluster of one broker. At the same port of another address, so that the address which the broker tells of
@@ -19,8 +19,8 @@ final class LoginProxy: Sendable {
         let listener = try Self.open(Self.own, port, Glibc.bind)
         guard listen(listener, 16) == 0 else { throw SystemFailure(errno) }
         address = "\(Self.text(Self.own)):\(port)"
-        let count = Watched(0)
-        (self.listener, self.mock, self.count) = (listener, mock, count)
+        let answers = Watched<[Int64]>([])
+        (self.listener, self.mock, self.answers) = (listener, mock, answers)
         thread = try Thread(named: "test") {
             var connections: [Thread] = []
             while true {
@@ -30,7 +30,9 @@ final class LoginProxy: Sendable {
                     defer { close(client) }
                     guard let broker = try? Self.open(Self.brokers, port, Glibc.connect) else { return }
                     defer { close(broker) }
-                    let isIn = Self.logIn(client, broker, password: Array(password.utf8)) { count.change { $0 += 1 } }
+                    let isIn = Self.logIn(client, broker, password: Array(password.utf8)) {
+                        answers.change { $0.append(WallClock.system.now()) }
+                    }
                     if isIn { Self.passOn(client, broker) }
                 }
                 connections += [connection].compactMap(\.self)
@@ -45,11 +47,11 @@ final class LoginProxy: Sendable {
         close(listener)
     }
 
-    /// How often it was tried.
-    var logins: Int { count.value }
+    /// When each login was answered, in nanoseconds since 1970.
+    var logins: [Int64] { answers.value }
 
     func wait(forLogins wanted: Int) async throws {
-        try await count.wait(for: "\(wanted) logins") { $0 >= wanted }
+        try await answers.wait(for: "\(wanted) logins") { $0.count >= wanted }
     }
 
     private static let brokers: [UInt8] = [127, 0, 0, 1]
