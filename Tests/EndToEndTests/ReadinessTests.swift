@@ -1,4 +1,5 @@
 import Glibc
+import PushmillKafka
 import Testing
 
 extension EndToEnd {
