@@ -185,7 +185,7 @@ struct ConfigurationTests {
                 "delivery: { guarantee: exactly-once, checkpoint-interval: 6s }\n",
                 [
                     "1:59: delivery.checkpoint-interval: a transaction lasts as long, and may last half of its"
-                        + " transaction.timeout.ms, which is 10000"
+                        + " transaction.timeout.ms, which is 6000"
                 ]
             ),
             (
