@@ -155,11 +155,13 @@ extension EndToEnd {
             }
         }
 
-        @Test("A start that fails for good is told in the form of the log's other lines")
-        func failed() async throws {
+        @Test(
+            "A start that fails for good is told in the form of the log's other lines",
+            arguments: ["badge: {}", "contact: {}"])
+        func failed(stage: String) async throws {
             var configuration = ServiceConfiguration()
             configuration.state = "/dev/null/state.sqlite"
-            configuration.stages = ["badge: {}"]
+            configuration.stages = [stage]
             try await run(configuration, at: "127.0.0.1:1") { service in
                 try await service.expectEnd(.exited(78))
                 #expect(service.lines(with: "the service cannot start").count == 1)

@@ -43,6 +43,8 @@ extension EndToEnd {
                     print("ended: \(Self.count) records, \(arrivals.repeats.count) repeated")
                     if [first, second].contains(where: { !$0.lines(with: "partitions lost").isEmpty }) {
                         hasLost.change { $0 = true }
+                        // As after a kill.
+                        #expect(arrivals.repeats.count < 2 * Self.rate)
                     } else {
                         #expect(arrivals.repeats.isEmpty)
                     }

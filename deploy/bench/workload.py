@@ -26,3 +26,12 @@ def prepare(bench):
     if not (DATA / "expected.bin").exists():
         subprocess.run([interpreter, bench / "w1_generate.py", DATA], check=True)
     return interpreter
+
+
+def faults(rows):
+    """What makes a run's figures worthless: records not as they should be, or a bad end."""
+    counts = ("lost", "dup", "unknown", "bad_key", "bad_headers", "bad_json", "bad_badge", "out_of_order", "rc")
+    for row in rows:
+        wrong = {name: row[name] for name in counts if row.get(name)}
+        if wrong or row["verified"] != row["of"]:
+            yield f"{row['peer']}: {row['verified']} of {row['of']} verified, {wrong}"

@@ -98,8 +98,8 @@ package struct ShardSettings: Sendable {
     package var reset = Reset.latest
     package var maxInFlight = 10_000
     package var maxInFlightBytes = 64 << 20
-    /// How much is taken of what a crash may repeat, at least once. It repeats a quarter of what is in flight at most: what
-    /// waited for its key runs beside these. With less a core's throughput would be bounded by how soon brokers answer.
+    /// What a crash may repeat, at least once: a little less than a quarter of what is in flight, since what waited for its
+    /// key comes on top. With less a core's throughput would be bounded by how soon brokers answer.
     var maxExposed: Int { min(maxInFlight, max(1000, maxInFlight * 6 / 25)) }
     /// Characters of a commit's metadata.
     package var metadataLimit = OffsetMetadata.limit

@@ -105,7 +105,7 @@ package struct OutputFile: ~Copyable {
     /// What is written meanwhile; nil for a device or a pipe, which is written at once.
     private let partial: String?
     private var handle: gzFile?
-    /// Holds what is written as this process's, until it has its name.
+    /// Holds what is written meanwhile as this process's, until it has its name.
     private let lock: Int32
 
     package init(path: String) throws(FileFailure) {
@@ -116,17 +116,20 @@ package struct OutputFile: ~Copyable {
         let descriptor =
             if let partial { try Self.begin(partial, of: path) } else { open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) }
         guard descriptor >= 0 else { throw FileFailure(path: path, errno) }
+        let lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         // T writes without compression.
-        guard let handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT") else {
-            Glibc.close(descriptor)
-            throw FileFailure(path: path, ENOMEM)
+        guard lock >= 0, let handle = gzdopen(descriptor, path.hasSuffix(".gz") ? "wb6" : "wbT") else {
+            let failure = FileFailure(path: path, lock < 0 ? errno : ENOMEM)
+            if let partial { unlink(partial) }
+            for descriptor in [lock, descriptor] where descriptor >= 0 { Glibc.close(descriptor) }
+            throw failure
         }
         gzbuffer(handle, 256 << 10)
         self.path = path
         self.target = target
         self.partial = partial
         self.handle = handle
-        lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        self.lock = lock
     }
 
     deinit {
@@ -144,21 +147,29 @@ package struct OutputFile: ~Copyable {
     }
 
     /// What is captured and reported is its owner's alone to read: there are texts and tokens in it. What an earlier process
-    /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays.
+    /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays: who
+    /// looks for that, and begins, holds the folder meanwhile.
     private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
+        let folder = open(Self.folder(of: partial), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw FileFailure(path: path, errno) }
+        defer { Glibc.close(folder) }
+        // Not every file system has locks: there two may disturb each other.
+        while flock(folder, LOCK_EX) != 0, errno == EINTR {}
         let left = open(partial, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard left >= 0 || [ENOENT, ELOOP, ENXIO].contains(errno) else { throw FileFailure(path: path, errno) }
         defer { if left >= 0 { Glibc.close(left) } }
-        guard left < 0 || flock(left, LOCK_EX | LOCK_NB) == 0 else { throw FileFailure(path: path, what: isTaken) }
+        if left >= 0, flock(left, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+            throw FileFailure(path: path, what: "another process is writing it")
+        }
         unlink(partial)
         let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            Glibc.close(descriptor)
-            throw FileFailure(path: path, what: isTaken)
-        }
+        if descriptor >= 0 { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
         return descriptor
     }
 
-    private static let isTaken = "another process is writing it"
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    }
 
     package func write(_ bytes: borrowing [UInt8]) throws(FileFailure) {
         guard !bytes.isEmpty else { return }

@@ -53,7 +53,8 @@ extension ProgramError {
     init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error
-        case ReplayError.unreadable, ReplayError.file, StoreError.unreadableLine, StoreError.unopened:
+        case ReplayError.unreadable, ReplayError.file, ReplayError.index(.unopened), StoreError.unreadableLine,
+            StoreError.unopened:
             self = .badData("\(error)")
         default: self = .internalFailure("\(error)")
         }

@@ -27,13 +27,14 @@ extension Command {
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? configuration.state.journal
         if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
-        if access(path, F_OK) != 0 {
-            console.error("there is no journal at \(path): what was sent before is not known, and is sent again")
-        }
+        let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
         let tally = try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer()
         ) { console.output(line($0, $1)) }
         console.error(summary(tally, isDry: redrive.isDry))
+        if isWithoutJournal, tally[.sent] ?? 0 > 0 {
+            console.error("there was no journal at \(path): what another one knows to be sent is among these")
+        }
         return .success
     }
 

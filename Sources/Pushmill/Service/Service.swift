@@ -54,7 +54,7 @@ final class Service: Sendable {
         // Before a stage reads in it: a copy may have to be set aside.
         let copy = configuration.contactTopic == nil ? nil : try Self.state(configuration, .alone, log)
         // A full disk is worth another start: a stage could only call it a wrong setting.
-        if !configuration.stateIsCopy { _ = try Self.state(configuration, .shared, log) }
+        if copy == nil, !configuration.stateIsCopy { _ = try Self.state(configuration, .shared, log) }
         let links = try await configuration.links(resources)
         metrics = ServiceMetrics.make(registry, links, input: settings.input)
         registry.addMedia(links.compactMap { ($0.stage as? AttachmentStage)?.source as? MediaLibrary })
@@ -160,9 +160,11 @@ final class Service: Sendable {
         let what = "the state cannot be used (state.path): \(error)"
         return switch error {
         case .unopened(_, ENOENT), .unopened(_, ENOTDIR), .unopened(_, EISDIR), .unopened(_, EACCES),
-            .unopened(_, EPERM), .newerSchema, .unreadableLine:
+            .unopened(_, EPERM), .unreadableLine:
             .unreadableConfiguration(what)
-        case .unopened, .inUse, .sqlite, .damaged: .internalFailure(what)
+        // It would be no better at another start.
+        case _ where error.isDamage: .unreadableConfiguration(what)
+        case .unopened, .inUse, .sqlite, .damaged, .newerSchema: .internalFailure(what)
         }
     }
 

@@ -126,9 +126,22 @@ extension Configuration {
     private func checkTransactions(_ settings: inout SettingReader) {
         let limit = kafka.transactionTimeout
         let shard = delivery.shard
-        guard shard.isTransactional, shard.checkpointInterval > .milliseconds(limit / 2) else { return }
-        settings.report(
-            at: ["delivery", "checkpoint-interval"],
-            "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")
+        guard shard.isTransactional else { return }
+        if shard.checkpointInterval > .milliseconds(limit / 2) {
+            settings.report(
+                at: ["delivery", "checkpoint-interval"],
+                "a transaction lasts as long, and may last half of its transaction.timeout.ms, which is \(limit)")
+        }
+        // With more librdkafka makes no producer.
+        let bounded = ["message.timeout.ms", "delivery.timeout.ms", "socket.timeout.ms"]
+        for (section, properties) in [(KafkaSettings.Section.common, kafka.common), (.producer, kafka.producer)] {
+            for property in properties where bounded.contains(property.name) {
+                guard let place = property.place, let time = Int(property.value), time > limit else { continue }
+                settings.report(
+                    SettingProblem(
+                        place: place, path: "\(section.rawValue).\(property.name)",
+                        message: "may be no more than the producer's transaction.timeout.ms, which is \(limit)"))
+            }
+        }
     }
 }

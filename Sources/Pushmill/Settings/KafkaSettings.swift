@@ -69,8 +69,8 @@ package struct KafkaSettings: Sendable {
         }
     }
 
-    /// Milliseconds. An instance that is gone holds up its partitions, and who reads the outputs, for so long: no longer than
-    /// a member's session lasts, unless set.
+    /// Milliseconds. An instance that is gone holds up its partitions, and who reads the outputs, for so long at least: as
+    /// long as a member's session lasts, unless set.
     package var transactionTimeout: Int {
         let own = properties(for: .producer).last { $0.name == "transaction.timeout.ms" }
         return own.flatMap { Int($0.value) } ?? 6_000

@@ -193,6 +193,20 @@ struct ConfigurationTests {
                     + "kafka: { producer: { transaction.timeout.ms: 12000 } }\n", []
             ),
             ("delivery: { checkpoint-interval: 6s }\n", []),
+            (
+                "kafka: { socket.timeout.ms: 6001, producer: { message.timeout.ms: 8000 } }\n"
+                    + "delivery: { guarantee: exactly-once }\n",
+                [
+                    "1:29: kafka.socket.timeout.ms: may be no more than the producer's transaction.timeout.ms, which is 6000",
+                    "1:67: kafka.producer.message.timeout.ms: may be no more than the producer's transaction.timeout.ms,"
+                        + " which is 6000",
+                ]
+            ),
+            (
+                "kafka: { socket.timeout.ms: 6000, producer: { message.timeout.ms: 8000, transaction.timeout.ms: 8000 } }\n"
+                    + "delivery: { guarantee: exactly-once }\n", []
+            ),
+            ("kafka: { socket.timeout.ms: 60000 }\n", []),
             ("topics: { input: [] }\n", ["1:18: topics.input: names no topic"]),
             ("stages: [contact: { source: topic:contacts }]\n", []),
             (
