@@ -30,7 +30,7 @@ struct BacklogWatch {
             var before = self.seen[figures.place] ?? Seen(first: now)
             guard let next = figures.next else {
                 seen[figures.place] = before
-                return Backlog(place: figures.place, records: nil, seconds: Double(max(0, now - before.first)) / 1000)
+                return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.first, to: now))
             }
             let left = log.map { Self.left(next, $0, isFetched: figures.isFetched) }
             if left == 0 { before.caughtUp = now }
@@ -38,10 +38,16 @@ struct BacklogWatch {
             let oldest = figures.oldest ?? (left ?? 0 > 0 ? Self.oldestLeft(figures, before) : now)
             return Backlog(
                 place: figures.place, records: left.map { $0 + Int64(figures.inFlight) },
-                seconds: Double(max(0, now - oldest)) / 1000)
+                seconds: Self.seconds(from: oldest, to: now))
         }
         self.seen = seen
         return backlogs.sorted { ($0.place.topic, $0.place.partition) < ($1.place.topic, $1.place.partition) }
+    }
+
+    /// Records have any timestamps.
+    private static func seconds(from time: Int64, to now: Int64) -> Double {
+        let (age, isOver) = now.subtractingReportingOverflow(time)
+        return isOver ? 0 : Double(max(0, age)) / 1000
     }
 
     /// Where all that was fetched is taken, what lies before the next fetch is no record of ours; but where it was dropped

@@ -4,10 +4,18 @@ import PushmillStages
 import PushmillTelemetry
 
 /// What reports are counted by.
-struct OutputFacts {
+struct OutputFacts: Sendable {
     var outcome: UInt8 = 0
     var reason: UInt8 = .max
     var timestamp: Int64 = 0
+
+    init() {}
+
+    init(_ outcome: Outcome, _ reason: DeadLetterReason?, timestamp: Int64) {
+        self.outcome = UInt8(truncatingIfNeeded: outcome.rawValue)
+        self.reason = reason.map { UInt8(truncatingIfNeeded: $0.rawValue) } ?? .max
+        self.timestamp = timestamp
+    }
 }
 
 /// The topics that outputs go to, as the producer of the moment knows them.
@@ -27,6 +35,7 @@ struct OutputTopics {
 struct HeldOutput: Sendable {
     let isLetter: Bool
     let record: OwnedRecord
+    let facts: OutputFacts
 }
 
 extension OwnedRecord {
@@ -73,20 +82,18 @@ extension KafkaPorts {
             }
         let step = step(result, isLetter ? .deadLetters : .output)
         if step == .queued {
-            note(verdict, timestamp, tag)
+            facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
         } else {
             keep(&list)
         }
         return step
     }
 
-    private mutating func note(_ verdict: Verdict, _ timestamp: Int64, _ tag: UInt64) {
-        facts[Int(tag & Self.entryMask)] = OutputFacts(
-            outcome: UInt8(truncatingIfNeeded: verdict.outcome.rawValue),
-            reason: verdict.reason.map { UInt8(truncatingIfNeeded: $0.rawValue) } ?? .max, timestamp: timestamp)
+    private mutating func note(_ verdict: Verdict, _ timestamp: Int64) -> OutputFacts {
         counters.messageSeconds.observe(
             nanoseconds: Int64(clamping: now.nanoseconds(since: turn)),
             trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
+        return OutputFacts(verdict.outcome, verdict.reason, timestamp: timestamp)
     }
 
     private mutating func step(_ result: PublishResult, _ destination: Destinations) -> PublishStep {
@@ -133,12 +140,12 @@ extension KafkaPorts {
         let list = takeHeaders()
         let isLetter = verdict?.destination == .deadLetters
         let timestamp = current.record.timestamp
-        guard isNameOnly else {
-            return HeldOutput(
-                isLetter: isLetter, record: OwnedRecord(current, headers: list, timestamp: timestamp))
-        }
-        return HeldOutput(
-            isLetter: isLetter, record: OwnedRecord(key: nil, value: nil, headers: list, timestamp: timestamp))
+        let record =
+            isNameOnly
+            ? OwnedRecord(key: nil, value: nil, headers: list, timestamp: timestamp)
+            : OwnedRecord(current, headers: list, timestamp: timestamp)
+        let facts = verdict.map { note($0, timestamp) } ?? OutputFacts()
+        return HeldOutput(isLetter: isLetter, record: record, facts: facts)
     }
 
     mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
@@ -151,7 +158,9 @@ extension KafkaPorts {
                     to: topic, key: key, value: value, headers: &list, timestamp: record.timestamp, tag: tag)
             }
         }
-        return step(result, output.isLetter ? .deadLetters : .output)
+        let step = step(result, output.isLetter ? .deadLetters : .output)
+        if step == .queued { facts[Int(tag & Self.entryMask)] = output.facts }
+        return step
     }
 
     mutating func publishChange(
@@ -165,16 +174,16 @@ extension KafkaPorts {
     }
 
     mutating func refuseCurrent(reason: String) {
-        let wasLetter = verdict?.destination == .deadLetters
-        var list = takeHeaders()
-        let letter = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
-        verdict = letter
-        if wasLetter {
-            isNameOnly = true
-        } else {
-            list.change(by: current.output)
-            keep(&list)
+        if verdict?.destination == .deadLetters { isNameOnly = true }
+        // The letter has the record's own headers, not those that were changed for the output: librdkafka reads them from
+        // the record's bytes once more.
+        if let lent {
+            let topic = current.record.source.topic
+            current.record.clear()
+            lent.fill(current.record, topic: topic)
         }
+        hasKeptHeaders = false
+        verdict = environment.chain.deadLetter(current, .publishFailed, message: reason, counted: true)
         environment.log.error(
             "an output was refused for good: it becomes a dead letter",
             [.source("\(current.record.source)"), .error(text: reason)])
@@ -183,10 +192,6 @@ extension KafkaPorts {
     mutating func askLetter(
         of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
     ) {
-        let index = Int(tag & Self.entryMask)
-        facts[index] = OutputFacts(
-            outcome: UInt8(truncatingIfNeeded: Outcome.deadLetter.rawValue),
-            reason: UInt8(truncatingIfNeeded: DeadLetterReason.publishFailed.rawValue), timestamp: timestamp)
         letterReader.ask(source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
     }
 
@@ -196,7 +201,7 @@ extension KafkaPorts {
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock
-        producer.takeReports { [deadLetters = topics.deadLetters] delivery in
+        producer.takeReports { [deadLetters = topics.deadLetters, facts] delivery in
             guard let returned = delivery.returned, let failure = delivery.failure else {
                 reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
                 return
@@ -205,7 +210,8 @@ extension KafkaPorts {
             reports.append(
                 OutputReport(
                     tag: delivery.tag, failure: OutputReport.Failure(failure),
-                    returned: HeldOutput(isLetter: isLetter, record: returned)))
+                    returned: HeldOutput(
+                        isLetter: isLetter, record: returned, facts: facts[Int(delivery.tag & Self.entryMask)])))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
         if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }

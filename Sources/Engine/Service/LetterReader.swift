@@ -1,3 +1,4 @@
+import Glibc
 import PushmillKafka
 import PushmillPayload
 import PushmillStages
@@ -47,7 +48,7 @@ final class LetterReader: Sendable {
         }
         guard isFirst else { return }
         do throws(TelemetryError) {
-            _ = try Thread(named: "letters \(inbox.shard)") { self.run() }
+            try Thread(named: "letters \(inbox.shard)") { self.run() }.detach()
         } catch {
             environment.log.error("no thread for dead letters: they only name their messages", [.error(error)])
             answerAll(by: nil)
@@ -55,7 +56,13 @@ final class LetterReader: Sendable {
     }
 
     private func run() {
-        answerAll(by: try? PartitionReader(settings.reader, log: environment.kafkaLog))
+        var reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
+        // Files with secrets may just be replaced.
+        for _ in 0..<Self.attempts where reader == nil && !inbox.isEnding {
+            usleep(1_000_000)
+            reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
+        }
+        answerAll(by: reader)
     }
 
     private func answerAll(by reader: PartitionReader?) {
@@ -89,7 +96,8 @@ final class LetterReader: Sendable {
         headers.change(by: delivery.output)
         let letter = OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
-        inbox.postLetter(HeldOutput(isLetter: true, record: letter), tag: question.tag)
+        let facts = OutputFacts(.deadLetter, .publishFailed, timestamp: timestamp)
+        inbox.postLetter(HeldOutput(isLetter: true, record: letter, facts: facts), tag: question.tag)
     }
 
     private func fetch(_ source: Position, of timestamp: Int64, by reader: PartitionReader) -> Record? {

@@ -88,14 +88,14 @@ extension Shard where Ports: ~Copyable {
             oldest[Int(index)] = min(oldest[Int(index)] ?? .max, time(of: entry))
         }
         for index in partitions.indices {
-            guard let timestamp = partitions[index].changes.timestamp else { continue }
+            guard let timestamp = partitions[index].changes.timestamp, timestamp > 0 else { continue }
             oldest[Int(index)] = min(oldest[Int(index)] ?? .max, timestamp)
         }
         return oldest
     }
 
     /// A record without a timestamp is as old as its taking.
-    private func time(of entry: UInt32) -> Int64 {
+    func time(of entry: UInt32) -> Int64 {
         if entries[entry].timestamp > 0 { return entries[entry].timestamp }
         return ports.wallClock - Int64(clamping: now.nanoseconds(since: entries[entry].taken) / 1_000_000)
     }

@@ -125,6 +125,8 @@ package final class ShardThreads: Sendable {
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox
     ) {
         while true {
+            // Of a shard that there was before nothing is so any more.
+            box.show(ShardFigures())
             do throws(KafkaError) {
                 if try serve(settings, environment, inbox, box) { return }
             } catch {
@@ -156,6 +158,9 @@ package final class ShardThreads: Sendable {
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(
                     "the consumer can go on no more: another takes its place", [.shard(inbox.shard), .error(error)])
+                // librdkafka's threads do not end before each of their records was given back.
+                shard.giveUp()
+                shard.ports.releaseCopied()
                 return false
             }
             shard.ports.wait(until: min(next, shard.ports.now + looksEvery), records: shard.wantsRecords)

@@ -42,6 +42,7 @@ extension Shard where Ports: ~Copyable {
         case .none: break
         case .commit: commit()
         case .giveUpCommit:
+            ports.tell(.commitFailed(reason: "the group does not answer"))
             dropMarks()
             // The commit that was given up may still reach the group after a later one and undo it: all is committed again.
             nextRecommit = now + Self.recommitDelay

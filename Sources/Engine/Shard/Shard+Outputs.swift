@@ -153,7 +153,7 @@ extension Shard where Ports: ~Copyable {
         // What is sent again alone would wait for a batch each time.
         defer { if hasSent { ports.flush() } }
         while let held = retries[isLetter].next(now: now) {
-            guard let entry = entries.index(ofTag: held.tag) else {
+            guard let entry = entries.index(ofTag: held.tag), entries[entry].state == .held else {
                 retries[isLetter].taken()
                 continue
             }

@@ -174,6 +174,12 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
+    /// Everything comes to nothing here, of every partition, and each record is given back.
+    mutating func giveUp() {
+        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
+        for entry in 1...UInt32(entries.capacity) { letGo(of: entry) }
+    }
+
     /// What is not published of a partition is left to its next owner; what is goes on.
     mutating func dropUnpublished(of index: Int32) {
         partitions[index].isGivenUp = true

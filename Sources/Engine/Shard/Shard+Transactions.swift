@@ -65,7 +65,7 @@ extension Shard where Ports: ~Copyable {
     /// It comes to pass, or to nothing, with the whole transaction.
     mutating func completeInTransaction(_ entry: UInt32) {
         let index = entries[entry].partition
-        if !partitions[index].isInTransaction { partitions[index].transactionStart = entries[entry].timestamp }
+        if !partitions[index].isInTransaction { partitions[index].transactionStart = time(of: entry) }
         guard count(entry) else { return failDisk(of: index) }
         complete(entry)
     }

@@ -120,9 +120,10 @@ extension KafkaError {
     /// The brokers have something against the record, or against one of its batch: it is neither lost on the way nor
     /// the victim of what became of its producer or its transaction.
     package var blamesRecord: Bool {
-        !isTimeOut && !isOurOwnDoing && !isOfTopic
+        !isTimeOut && !isOurOwnDoing && !isOfTopic && !isForbidden
             && !isAny(
-                of: RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
+                of: RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
                 RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
                 RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
                 RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,

@@ -11,7 +11,8 @@ package struct Database: ~Copyable {
         // For its owner only, whatever the process's mask is; what SQLite puts beside it has the same mode. Only a file that
         // is not there yet is opened here: to close another one's descriptor would give up SQLite's locks.
         let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard made >= 0 || errno == EEXIST else { throw .unopened(path) }
+        // One without a name is SQLite's own to make.
+        guard made >= 0 || errno == EEXIST || path.isEmpty else { throw .unopened(path) }
         if made >= 0 { close(made) }
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX

@@ -24,8 +24,11 @@ package struct Thread: Sendable {
         self.handle = handle
     }
 
-    /// Waits for the end of the thread. Exactly once.
+    /// Waits for the end of the thread. Exactly once, unless it is detached.
     package func join() { pthread_join(handle, nil) }
+
+    /// Nobody will wait: what the system keeps of the thread goes when it ends.
+    package func detach() { pthread_detach(handle) }
 }
 
 private final class Body: Sendable {

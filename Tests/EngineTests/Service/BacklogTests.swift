@@ -36,6 +36,14 @@ struct BacklogTests {
         #expect(backlogs == [Backlog(place: place, records: 1, seconds: 30.5)])
     }
 
+    @Test("Records have any timestamps", arguments: [Int64.min, -1, 0, .max])
+    func timestamps(time: Int64) {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 1, done: 0..<0, oldest: time, lastTaken: time)
+        let seconds = watch.look([(figures, log(end: 1, next: 1))], now: start).first?.seconds
+        #expect(seconds == (time == .min || time == .max ? 0 : Double(start - time) / 1000))
+    }
+
     @Test("What was not taken is no older than the last one taken")
     func behind() {
         var watch = BacklogWatch()

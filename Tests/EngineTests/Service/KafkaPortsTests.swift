@@ -17,7 +17,9 @@ private final class Peer {
     let settings: EngineSettings
     let environment: EngineEnvironment
 
-    init(producer more: [(name: String, value: String)] = []) throws {
+    init(
+        producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = []
+    ) throws {
         cluster = try MockCluster()
         for topic in ["events", "out", "dead"] { try cluster.createTopic(topic, partitions: 1) }
         let common = [
@@ -40,6 +42,7 @@ private final class Peer {
         reader = try PartitionReader(settings.reader, log: { _, _, _ in })
         var headers = Headers()
         headers.add("n", "1")
+        for (name, value) in others { headers.add(name, value) }
         let topic = try producer.topic("events")
         _ = Array("anna".utf8).withUnsafeBytes { key in
             Array(Self.value.utf8).withUnsafeBytes { value in
@@ -142,6 +145,33 @@ struct KafkaPortsTests {
             #expect(stored.headers["n"] == "1" && stored.headers.count > 1)
         }
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
+    }
+
+    @Test("What was held is counted by what became of it, whatever its entry was before")
+    func heldFacts() throws {
+        var ports = try ports()
+        let deadLetters = { peer.environment.metrics.deadLetters.map(\.value).reduce(0, +) }
+        _ = try publish(by: &ports, isHeld: true)
+        #expect(published[Outcome.passed.rawValue] == 1 && published.reduce(0, +) == 1)
+        _ = try publish(by: &ports, isHeld: false, refusals: 1)
+        #expect(published[Outcome.deadLetter.rawValue] == 1 && deadLetters() == 1)
+        _ = try publish(by: &ports, isHeld: true)
+        #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 3 && deadLetters() == 1)
+    }
+
+    @Test("The dead letter of a refused output has the headers of its record, not those of the output")
+    func letterHeaders() throws {
+        let collapse = String(repeating: "c", count: 65)
+        let peer = try Peer(headers: [("apns-collapse-id", collapse), ("pushmill-attempt", "2")])
+        var ports = try ports(of: peer)
+        let message = try begin(3, by: &ports, peer)
+        defer { ports.release(message) }
+        ports.refuseCurrent(reason: "bad")
+        expectEqual(ports.publish(tag: Self.tag), .queued)
+        _ = try report(by: &ports, peer)
+        let stored = try peer.stored(in: "dead", at: 0).headers
+        #expect(stored["n"] == "1" && stored["apns-collapse-id"] == collapse && stored["apns-id"] == nil)
+        #expect(stored["pushmill.error.attempt"] == "3")
     }
 
     @Test("What the producer has no room for keeps its headers, and is published when there is some")
