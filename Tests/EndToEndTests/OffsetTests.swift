@@ -131,6 +131,36 @@ extension EndToEnd {
         }
 
         @Test(
+            "A member that is fenced while it holds records is replaced, and what it held is done by the next",
+            .enabled(if: Brokers.areMock, "needs error injection"))
+        func fenced() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let mock = try #require(scene.brokers.mock)
+                let folder = try TemporaryFolder()
+                let gate = try folder.write("", to: "gate")
+                // The second one waits behind the first, and is lent meanwhile.
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        consumer: [("group.instance.id", "one")],
+                        delivery: [("deadline", "120s")], cores: 1,
+                        stages: ["gate: { marker: slow, file: \(gate) }"]))
+                try await service.wait(forPartitionsRead: 1)
+                try await scene.feeder.publish((0..<2).map { Event(key: "slow", number: $0) })
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "two in flight") {
+                    $0.value(of: "pushmill_in_flight_messages") == 2
+                }
+                mock.failRequests(.heartbeat, with: [82])
+                try await service.wait(forLine: "the consumer can go on no more")
+                folder.delete("gate")
+                try await scene.outputs.wait(count: 2)
+                _ = try await scene.committed(within: .seconds(60)) { $0.doneCount == 2 }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        @Test(
             "A commit that is refused while the service ends is made again",
             .enabled(if: Brokers.areMock, "needs error injection"))
         func refusedAtTheEnd() async throws {

@@ -221,7 +221,9 @@ struct ShardCountTests {
         shard.count()
         shard.turn()
         disk.isFailing = true
-        #expect(shard.callsOfTurn(after: .seconds(10)).told == [.diskFailed(place)])
+        #expect(
+            shard.callsOfTurn(after: .seconds(10)).told
+                == [.commitFailed(reason: "the group does not answer"), .diskFailed(place)])
         disk.isFailing = false
         shard.turn(after: .seconds(10))
         #expect(disk.rows.count == 1)
