@@ -24,7 +24,7 @@ struct FormatCompiler {
         case .plain(let text):
             return try compile(text, Context())
         case .plural(let forms):
-            let argument = numberArgument(of: forms.other)
+            let argument = try numberArgument(of: forms.other)
             let plural = try compile(forms, argument: argument, Context())
             return programs.append(program: [plural])
         }
@@ -167,8 +167,9 @@ struct FormatCompiler {
         }
     }
 
-    /// The argument that chooses among forms without a variable of their own: the first number in them.
-    private func numberArgument(of format: SourceString) -> Int {
+    /// The argument that chooses among forms without a variable of their own: the first number in them, counted as
+    /// `piece(for:)` counts.
+    private func numberArgument(of format: SourceString) throws(CatalogProblem) -> Int {
         let text = format.bytes
         var argument = 0
         var at = text.startIndex
@@ -177,9 +178,14 @@ struct FormatCompiler {
             guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text, at: at) else { continue }
             at = end
             switch specifier.conversion {
-            case .integer, .float: return specifier.position.map { $0 - 1 } ?? argument
-            case .percent: break
-            case .text, .variable, .argument, .unservable: if specifier.position == nil { argument += 1 }
+            case .integer, .float: return try checked(specifier.position.map { $0 - 1 } ?? argument, format)
+            // Outside a variable `%arg` stands for no argument.
+            case .percent, .argument: break
+            case .variable(let name):
+                let own = template.variables.first(where: { $0.name.bytes == name })?.argument
+                let index = try checked((specifier.position ?? own).map { $0 - 1 } ?? argument, format)
+                argument = max(argument, index + 1)
+            case .text, .unservable: if specifier.position == nil { argument += 1 }
             }
         }
         return 0

@@ -85,4 +85,30 @@ struct StringCatalogTests {
         #expect(catalog.text("BOTH", ["1", "2000"]) == "1 cat and 2,000 dogs")
         #expect(catalog.text("MIXED", ["3", "Bob"]) == "3 from Bob")
     }
+
+    @Test("`%arg` outside a substitution is for the device and takes no argument", arguments: [40, 256, 300])
+    func misplaced(count: Int) throws {
+        let other = String(repeating: "%arg ", count: count) + "%lld likes"
+        let catalog = try catalog(
+            #""K": {"localizations": {"en": {"variations": \#(Self.plural("%lld like", other))}}}"#)
+        #expect(catalog.text("K", ["1"]) == "1 like")
+        #expect(catalog.text("K", ["2"]) == "[arguments]")
+    }
+
+    @Test("A plural's number behind a substitution is the one that its text shows")
+    func behindSubstitution() throws {
+        func catalog(argument: Int) throws -> Catalog {
+            try self.catalog(
+                #"""
+                "K": {"localizations": {"en": {"variations": \#(Self.plural("%#@x@, %lld like", "%#@x@, %lld likes")), "substitutions": {
+                  "x": {"argNum": \#(argument), "formatSpecifier": "lld", "variations": \#(Self.plural("%arg file", "%arg files"))}}}}}
+                """#)
+        }
+        let second = try catalog(argument: 2)
+        #expect(second.text("K", ["Bob", "2", "1"]) == "2 files, 1 like")
+        #expect(second.text("K", ["Bob", "1", "2"]) == "1 file, 2 likes")
+        for argument in [33, 257, Int.max] {
+            #expect(throws: CatalogError.self) { try catalog(argument: argument) }
+        }
+    }
 }
