@@ -21,7 +21,7 @@ package struct DecryptOptions: Sendable {
         let hasEntities: Bool
         /// The text of the alert that the target is.
         let text: AlertText?
-        /// The ciphertext gives its place to the plaintext.
+        /// A target that is the ciphertext's own place: nothing is left to remove.
         let isInPlace: Bool
 
         package init(
@@ -34,7 +34,7 @@ package struct DecryptOptions: Sendable {
             self.encoding = encoding
             self.hasEntities = hasEntities
             switch target {
-            case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer == from)
+            case .member(let pointer): (text, isInPlace) = (pointer.alertText, pointer.isPlace(of: from))
             case .merge: (text, isInPlace) = (nil, false)
             }
         }
@@ -167,6 +167,9 @@ extension DecryptStage {
             let standard = DecryptOptions.Field()
             let from = settings.value("from", .pointer, default: standard.from)
             let target = settings.value("to", .target, default: standard.target)
+            if case .member(let pointer) = target, let text = pointer.alertText, text != .body, from.isAlert {
+                settings.report("to", "an alert that is the ciphertext has no place for a \(text.member)")
+            }
             return DecryptOptions.Field(
                 from: from, to: target, members: members(of: target, &settings),
                 encoding: settings.value("encoding", .choice(BinaryEncoding.self), default: standard.encoding),
@@ -190,6 +193,16 @@ extension DecryptStage {
             settings.report("members", "`aps` is never taken: an object that has it is refused")
         }
         return members
+    }
+}
+
+extension JSONPointer {
+    /// The alert as a whole. Where that is a string, it is the body as well.
+    fileprivate var isAlert: Bool { description == "/aps/alert" }
+
+    /// What is put here stands where the other points to, and would be removed with it.
+    fileprivate func isPlace(of other: JSONPointer) -> Bool {
+        self == other || isAlert && other.alertText == .body || other.isAlert && alertText == .body
     }
 }
 

@@ -22,10 +22,10 @@ extension DecryptOptions.Field {
                 guard content.set(text.span, at: pointer) else { throw .malformed }
                 content.markDecrypted(at: pointer)
             }
+            if !isInPlace { content.remove(from) }
         case .merge:
             try merge(plaintext, into: &content, &scratch)
         }
-        if !isInPlace { content.remove(from) }
     }
 
     private func merge(
@@ -41,6 +41,8 @@ extension DecryptOptions.Field {
         guard object.kind(of: object.root) == .object else { throw .notObject }
         guard object.childCount(of: object.root) <= Self.maximumMembers else { throw .tooLarge }
         let mark = content.mark()
+        // A member may take the ciphertext's place.
+        content.remove(from)
         do throws(DecryptFailure) {
             try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
                 try merge(member, of: object, into: &content)

@@ -92,6 +92,39 @@ struct DecryptFieldTests {
         #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
     }
 
+    @Test(
+        "In place by another name: an alert that is a string is its body",
+        arguments: [
+            ("/aps/alert", "/aps/alert/body", true), ("/aps/alert/body", "/aps/alert", true),
+            ("/aps/alert/body", "/aps/alert", false),
+        ])
+    func inAlert(from: String, to: String, isString: Bool) async throws {
+        let sealed = try DecryptKeys.seal("B", .jwe, "k1")
+        let alert = isString ? "\"\(sealed)\"" : #"{"title":"T","body":"\#(sealed)"}"#
+        let result = try await publish([:], alert: alert, try fixture([(from, to)]))
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.payload == #"{"aps":{"alert":"B","mutable-content":1}}"#)
+    }
+
+    @Test("A member of an object takes the place of the ciphertext that it comes from")
+    func mergedInPlace() async throws {
+        let texts = try DecryptKeys.direct(content: Array(#"{"title":"S","body":"B"}"#.utf8))
+        for (from, alert) in [
+            ("/aps/alert/body", #"{"title":"T","body":"\#(texts)"}"#), ("/aps/alert/body", "\"\(texts)\""),
+            ("/aps/alert", "\"\(texts)\""),
+        ] {
+            let result = try await publish([:], alert: alert, try fixture([(from, "merge")]))
+            #expect(result.stages == "decrypt=ok")
+            let content = try NotificationContent(try #require(result.payload))
+            #expect(content.title == "S" && content.body == "B", "\(from) of \(alert)")
+        }
+        let message = try DecryptKeys.direct(content: Array(#"{"msg":"M"}"#.utf8))
+        let result = try await publish(["msg": message], try fixture([("/msg", "merge")], members: ["msg"]))
+        #expect(result.stages == "decrypt=ok")
+        #expect(
+            result.payload == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"msg":"M"}"#)
+    }
+
     @Test("A target behind a number cannot be made")
     func blocked() async throws {
         let fixture = try fixture([("/e", "/aps/mutable-content/x")])

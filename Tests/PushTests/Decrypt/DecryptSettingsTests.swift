@@ -119,6 +119,20 @@ struct DecryptSettingsTests {
             ])
     }
 
+    @Test("An alert that is the ciphertext becomes the body, or is merged")
+    func alert() {
+        let fields: Setting = [
+            ["from": "/aps/alert", "to": "/aps/alert/title"], ["from": "/aps/alert", "to": "/aps/alert/subtitle"],
+            ["from": "/aps/alert"], ["from": "/aps/alert", "to": "merge"],
+            ["from": "/aps/alert/body", "to": "/aps/alert/title"],
+        ]
+        #expect(
+            read(["keys": "k.json", "fields": fields]).messages == [
+                "stages.decrypt.fields[0].to: an alert that is the ciphertext has no place for a title",
+                "stages.decrypt.fields[1].to: an alert that is the ciphertext has no place for a subtitle",
+            ])
+    }
+
     @Test("Every mistake is found")
     func mistakes() {
         let settings: Setting = [
