@@ -44,7 +44,7 @@ package final class KeyRing: Sendable {
 
     func hasSameKeys(as other: KeyRing) -> Bool {
         keys.elementsEqual(other.keys) { key, other in
-            key.name == other.name && key.use == other.use && key.pair?.point == other.pair?.point
+            key.nameBytes == other.nameBytes && key.use == other.use && key.pair?.point == other.pair?.point
                 && key.secret.bytes.elementsEqual(other.secret.bytes)
         }
     }

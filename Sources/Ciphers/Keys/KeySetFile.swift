@@ -72,6 +72,13 @@ package struct KeySetReader {
     package private(set) var passedOver: [String] = []
     /// Keys that are not to open anything any more.
     private(set) var revoked: [RevokedKey] = []
+    private var named: Set<NamedUse> = []
+
+    /// By the name's bytes, as keys are looked up.
+    private struct NamedUse: Hashable {
+        let use: KeyUse
+        let name: [UInt8]
+    }
 
     package init(_ json: [UInt8]) throws(KeySetError) {
         var document = JSONDocument()
@@ -112,7 +119,7 @@ package struct KeySetReader {
         case nil:
             throw members.error("`kty` is missing")
         }
-        if let name = key.name, keys.contains(where: { $0.name == name && $0.use == key.use }) {
+        if let name = key.nameBytes, !named.insert(NamedUse(use: key.use, name: name)).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         keys.append(key)

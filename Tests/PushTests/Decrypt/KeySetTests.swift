@@ -186,6 +186,28 @@ struct KeySetTests {
         #expect(try read(set(Self.good, other)).keys.map(\.use) == [.gcm128, .wrap128])
     }
 
+    @Test("Names are told apart by their bytes, as keys are looked up")
+    func equivalentNames() throws {
+        let names = ["\u{E9}", "e\u{301}"]
+        let keys = try read(set(Self.named(names[0]), Self.named(names[1]))).keys
+        #expect(keys.compactMap(\.nameBytes) == names.map { Array($0.utf8) })
+        let rings = keys.map { KeyRing([$0]) }
+        try #require(rings.count == 2)
+        #expect(rings[0].hasSameKeys(as: rings[0]) && !rings[0].hasSameKeys(as: rings[1]))
+    }
+
+    @Test("Of very many keys each is told apart")
+    func many() throws {
+        let keys = (0..<20_000).map { Self.named("user-\($0)") }.joined(separator: ",")
+        #expect(try read(set(keys)).keys.count == 20_000)
+        let error = #expect(throws: KeySetError.self) { try read(set(keys, Self.named("user-7"))) }
+        #expect(error?.description == "key 20001 (user-7): another key for A128GCM has the same `kid`")
+    }
+
+    private static func named(_ name: String) -> String {
+        #"{"kty":"oct","kid":"\#(name)","alg":"A128GCM","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#
+    }
+
     @Test("A revoked key covers what has its name, its bytes or its point, and nothing else")
     func covers() throws {
         let (one, two) = (SecretBytes([1, 2]), SecretBytes([3, 4]))
