@@ -145,7 +145,16 @@ extension NotificationContent {
         set(text, to: value, isDecrypted ? [.localized, .decrypted] : .localized)
     }
 
-    /// True for a text that `setLocalized` has set, and nobody since.
+    /// Sets a text to what was made of the one that stands there, marked as that is.
+    package mutating func amendText(_ text: AlertText, to value: Span<UInt8>) {
+        guard let node = node(of: text) else { return setText(text, to: value) }
+        var origin: JSONRecord.Flags = []
+        if isDecrypted(node) { origin.insert(.decrypted) }
+        if isLocalized(node) { origin.insert(.localized) }
+        set(text, to: value, origin)
+    }
+
+    /// True for a text that `setLocalized` has set, and nobody since but `amendText`.
     package func isLocalized(_ node: JSONNode) -> Bool {
         document.records[document.value(of: node)].flags.contains(.localized)
     }

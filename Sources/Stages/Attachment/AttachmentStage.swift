@@ -95,7 +95,7 @@ package final class AttachmentStage: Stage {
             note.withUnsafeBufferPointer { text += $0 }
         }
         if !isTranslated { text += note }
-        content.setText(place, to: text.span)
+        content.amendText(place, to: text.span)
     }
 }
 

@@ -70,6 +70,26 @@ struct ContactOriginTests {
         }
     }
 
+    @Test("With a note behind them they stay what they were")
+    mutating func noted() async throws {
+        let attachment = AttachmentStage(
+            AttachmentStage.Options(
+                MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/"),
+            source: ListedMedia([:]), texts: SharedTexts())
+        let decrypted = try await published(
+            #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}","media-url":"u"}"#,
+            after: try decrypt(("E", .member(JSONPointer(.body)))), attachment)
+        #expect(decrypted.value == #"{"aps":{"alert":"{contact:c1} 📷","mutable-content":1},"media-url":"u"}"#)
+        chain.options.fields = [JSONPointer(.subtitle)]
+        let localize = try CatalogFixture(["en.lproj/Localizable.strings": #""K" = "From %@";"#]).stage()
+        let localized = try await published(
+            #"{"aps":{"alert":{"subtitle-loc-key":"K","subtitle-loc-args":["c1"]},"mutable-content":1},"media-url":"u"}"#,
+            after: localize, attachment)
+        #expect(
+            localized.value
+                == #"{"aps":{"alert":{"subtitle":"From c1 📷"},"mutable-content":1},"media-url":"u"}"#)
+    }
+
     @Test("What another stage has put in its place is looked at")
     func replaced() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}"}"#
