@@ -98,6 +98,21 @@ struct SharingTests {
         #expect(memory.find("u", now: start) == nil)
     }
 
+    @Test("URLs are told apart by their bytes")
+    func equivalent() throws {
+        let urls = ["https://cdn.example.com/\u{E9}.jpg", "https://cdn.example.com/e\u{301}.jpg"]
+        let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
+        let requests = Requests()
+        var fetches: [Fetch] = []
+        for url in urls {
+            if case .first(_, let fetch) = requests.join(url, until: .never, now: .past) { fetches.append(fetch) }
+        }
+        try #require(fetches.count == 2)
+        requests.end(fetches[0], .success(media), now: .past)
+        #expect(requests.known(urls[0], now: .past) != nil)
+        #expect(requests.known(urls[1], now: .past) == nil)
+    }
+
     @Test(
         "Only so much is remembered, and what is asked for again stays",
         arguments: [Memory(limit: 4), Memory(bytes: 8)])

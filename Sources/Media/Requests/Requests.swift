@@ -17,7 +17,7 @@ final class Requests: Sendable {
     }
 
     private struct State {
-        var requests: [String: Request] = [:]
+        var requests: [URLKey: Request] = [:]
         var memory = Memory()
     }
 
@@ -31,40 +31,55 @@ final class Requests: Sendable {
         state.withLock { state in
             if let (media, isDue) = state.memory.find(url, now: now) { return .known(media, isDue: isDue) }
             let waiter = Waiter()
-            if let fetch = state.requests[url]?.fetch {
+            let key = URLKey(url: url)
+            if let fetch = state.requests[key]?.fetch {
                 fetch.extend(until: limit)
-                state.requests[url]?.waiters[ObjectIdentifier(waiter)] = waiter
+                state.requests[key]?.waiters[ObjectIdentifier(waiter)] = waiter
                 return .waiting(waiter)
             }
             let fetch = Fetch(url, until: limit)
-            state.requests[url] = Request(fetch: fetch, waiters: [ObjectIdentifier(waiter): waiter])
+            state.requests[key] = Request(fetch: fetch, waiters: [ObjectIdentifier(waiter): waiter])
             return .first(waiter, fetch)
         }
     }
 
     /// Gives the fetch that nobody waits for any more.
     func leave(_ url: String, _ waiter: Waiter) -> Fetch? {
+        let key = URLKey(url: url)
         let abandoned = state.withLock { state -> Fetch? in
-            guard state.requests[url]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) != nil,
-                state.requests[url]?.waiters.isEmpty == true
+            guard state.requests[key]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) != nil,
+                state.requests[key]?.waiters.isEmpty == true
             else { return nil }
-            return state.requests.removeValue(forKey: url)?.fetch
+            return state.requests.removeValue(forKey: key)?.fetch
         }
         waiter.end(.failure(.abandoned))
         return abandoned
     }
 
     func end(_ fetch: Fetch, _ result: FetchResult, now: Instant) {
+        let key = URLKey(url: fetch.url)
         let request = state.withLock { state -> Request? in
             if case .success(let media) = result { state.memory.add(media, fetch.url, now: now) }
-            guard state.requests[fetch.url]?.fetch === fetch else { return nil }
-            return state.requests.removeValue(forKey: fetch.url)
+            guard state.requests[key]?.fetch === fetch else { return nil }
+            return state.requests.removeValue(forKey: key)
         }
         guard let request else { return }
         for waiter in request.waiters.values { waiter.end(result) }
     }
 
     func forget(_ names: Set<String>) { state.withLock { $0.memory.forget(names) } }
+}
+
+/// A URL by its bytes: two that Unicode takes for equal may lead to different files.
+private struct URLKey: Hashable {
+    let url: String
+
+    static func == (one: URLKey, other: URLKey) -> Bool { one.url.utf8.elementsEqual(other.url.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var url = url
+        url.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }
 
 /// A message that waits for a result; gets one exactly once.
@@ -137,10 +152,10 @@ struct Memory {
 
     private let limit: Int
     private let byteLimit: Int
-    private var recent: [String: Entry] = [:]
+    private var recent: [URLKey: Entry] = [:]
     /// Of the URLs that have been put there.
     private var recentBytes = 0
-    private var older: [String: Entry] = [:]
+    private var older: [URLKey: Entry] = [:]
 
     init(limit: Int = 16_384, bytes: Int = 32 << 20) {
         self.limit = max(2, limit)
@@ -149,27 +164,28 @@ struct Memory {
 
     /// `isDue`: the file's last use is to be noted.
     mutating func find(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
-        guard var entry = recent[url] ?? older[url], now < entry.fetched + Self.age else { return nil }
+        let key = URLKey(url: url)
+        guard var entry = recent[key] ?? older[key], now < entry.fetched + Self.age else { return nil }
         let isDue = now.nanoseconds(since: entry.touched) > Self.touchInterval
         if isDue { entry.touched = now }
-        if isDue || recent[url] == nil { put(entry, url) }
+        if isDue || recent[key] == nil { put(entry, key) }
         return (entry.media, isDue)
     }
 
     mutating func add(_ media: Media, _ url: String, now: Instant) {
-        put(Entry(media: media, fetched: now, touched: now), url)
+        put(Entry(media: media, fetched: now, touched: now), URLKey(url: url))
     }
 
-    private mutating func put(_ entry: Entry, _ url: String) {
-        if recent[url] == nil {
+    private mutating func put(_ entry: Entry, _ key: URLKey) {
+        if recent[key] == nil {
             if recent.count >= limit / 2 || recentBytes >= byteLimit / 2 {
                 older = recent
                 recent = [:]
                 recentBytes = 0
             }
-            recentBytes += url.utf8.count
+            recentBytes += key.url.utf8.count
         }
-        recent[url] = entry
+        recent[key] = entry
     }
 
     /// Their files are gone.
