@@ -3,12 +3,14 @@ struct FormatCompiler {
     /// Expansion within expansion; and the size of what comes of it, since one may name the next many times.
     private static let maximumDepth = 8
     private static let maximumPieces = 4096
+    private static let maximumBytes = 1 << 20
 
     private let template: Template
     private let source: SourceText
     private var programs: FormatPrograms
     private var signature = FormatSignature()
     private var pieceCount = 0
+    private var byteCount = 0
 
     static func compile(
         _ template: Template, from source: SourceText, into programs: inout FormatPrograms
@@ -40,6 +42,10 @@ struct FormatCompiler {
 
     private mutating func compile(_ format: SourceString, _ context: Context) throws(CatalogProblem) -> UInt32 {
         let text = format.bytes
+        byteCount += text.count
+        guard byteCount <= Self.maximumBytes else {
+            throw source.problem(at: format.offset, "the variables expand to too much")
+        }
         var pieces: [FormatPiece] = []
         var argument = context.argument
         var literal: [UInt8] = []

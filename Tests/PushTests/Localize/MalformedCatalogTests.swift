@@ -137,6 +137,8 @@ struct MalformedCatalogTests {
         #expect(try problems(chain) == ["variables within variables, deeper than 8"])
         let wide = (1...7).map { String(repeating: "%1$#@v\($0)@", count: 16) } + ["%d"]
         #expect(try problems(wide) == ["the variables expand to too much"])
+        let long = [String(repeating: "%1$#@v1@", count: 20), String(repeating: "x", count: 60_000)]
+        #expect(try problems(long) == ["the variables expand to too much"])
     }
 
     @Test(
