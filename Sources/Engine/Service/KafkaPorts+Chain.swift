@@ -61,6 +61,8 @@ extension KafkaPorts {
         }
     }
 
+    func byteCount(ofSuspended entry: Int) -> Int { suspended[entry]?.content.document.indexByteCount ?? 0 }
+
     mutating func resume(entry: Int, now: Instant) -> ChainStep? {
         guard let delivery = suspended[entry], let step = environment.chain.resume(delivery, now: now) else {
             return nil

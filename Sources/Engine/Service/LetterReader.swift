@@ -14,6 +14,8 @@ final class LetterReader: Sendable {
         let tag: UInt64
         let reason: String
         let isNameOnly: Bool
+        /// In vain.
+        var tries = 0
     }
 
     private struct State {
@@ -21,17 +23,20 @@ final class LetterReader: Sendable {
         var isRunning = false
     }
 
-    /// Polls for a record: brokers may be away for a while.
-    private static let attempts = 60
-    /// Milliseconds for one.
+    /// For a record that no broker lends: an hour of them. Letters of other partitions come between.
+    private static let tries = 360
+    /// Milliseconds for a poll.
     private static let patience: Int32 = 1000
 
     private let settings: EngineSettings
     private let environment: EngineEnvironment
     private let inbox: ShardInbox
+    /// Polls at a try.
+    private let attempts: Int
     private let state = Mutex(State())
 
-    init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) {
+    init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, attempts: Int = 10) {
+        self.attempts = attempts
         self.settings = settings
         self.environment = environment
         self.inbox = inbox
@@ -58,7 +63,7 @@ final class LetterReader: Sendable {
     private func run() {
         var reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
         // Files with secrets may just be replaced.
-        for _ in 0..<Self.attempts where reader == nil && !inbox.isEnding {
+        for _ in 0..<60 where reader == nil && !inbox.isEnding {
             usleep(1_000_000)
             reader = try? PartitionReader(settings.reader, log: environment.kafkaLog)
         }
@@ -66,7 +71,32 @@ final class LetterReader: Sendable {
     }
 
     private func answerAll(by reader: PartitionReader?) {
-        while let question = next() { answer(question, by: reader) }
+        while let question = next() {
+            guard let reader, !question.isNameOnly else {
+                answer(question, nil)
+                continue
+            }
+            do throws(KafkaError) {
+                answer(question, try fetch(question.source, of: question.timestamp, by: reader))
+            } catch {
+                // What is left then is the next owner's to do again.
+                if inbox.isEnding { return }
+                if question.tries < Self.tries {
+                    putBack(question)
+                } else {
+                    environment.log.warning(
+                        "the record of a refused output could not be read again", [.error(error)])
+                    answer(question, nil)
+                }
+            }
+        }
+    }
+
+    private func putBack(_ question: Question) {
+        var question = question
+        question.tries += 1
+        usleep(100_000)
+        state.withLock { $0.questions.append(question) }
     }
 
     private func next() -> Question? {
@@ -79,12 +109,11 @@ final class LetterReader: Sendable {
         }
     }
 
-    private func answer(_ question: Question, by reader: PartitionReader?) {
+    private func answer(_ question: Question, _ record: Record?) {
         let (source, timestamp) = (question.source, question.timestamp)
         let delivery = Delivery()
         let place = Source(
             topic: SourceTopic(source.partition.topic), partition: source.partition.partition, offset: source.offset)
-        let record = question.isNameOnly ? nil : reader.flatMap { fetch(source, of: timestamp, by: $0) }
         if let record {
             record.fill(delivery.record, topic: place.topic)
         } else {
@@ -100,19 +129,24 @@ final class LetterReader: Sendable {
         inbox.postLetter(HeldOutput(isLetter: true, record: letter, facts: facts), tag: question.tag)
     }
 
-    private func fetch(_ source: Position, of timestamp: Int64, by reader: PartitionReader) -> Record? {
+    /// nil where the log does not hold it any more.
+    private func fetch(
+        _ source: Position, of timestamp: Int64, by reader: PartitionReader
+    ) throws(KafkaError) -> Record? {
         do throws(KafkaError) {
             // In a topic made anew another record has its offset.
-            if let record = try reader.fetch(source, attempts: Self.attempts, milliseconds: Self.patience) {
+            if let record = try reader.fetch(source, attempts: attempts, milliseconds: Self.patience) {
                 if record.timestamp == timestamp { return record }
                 record.destroy()
             }
-            environment.log.warning(
-                "the log no longer holds the record of a refused output",
-                [.source("\(source.partition)/\(source.offset)")])
         } catch {
-            environment.log.warning("the record of a refused output could not be read again", [.error(error)])
+            guard let log = try? reader.watermarks(of: source.partition, milliseconds: 5 * Self.patience),
+                !(log.low..<max(log.low, log.high)).contains(source.offset)
+            else { throw error }
         }
+        environment.log.warning(
+            "the log no longer holds the record of a refused output",
+            [.source("\(source.partition)/\(source.offset)")])
         return nil
     }
 }

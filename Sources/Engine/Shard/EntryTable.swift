@@ -107,8 +107,15 @@ struct EntryTable: ~Copyable {
         entries[Int(index)].state = .waiting
         entries[Int(index)].byteCount = Int32(clamping: bytes)
         count += 1
-        byteCount += bytes
+        byteCount += Int(entries[Int(index)].byteCount)
         return index
+    }
+
+    /// From now on it takes so much more.
+    mutating func add(bytes: Int, to index: UInt32) {
+        let before = entries[Int(index)].byteCount
+        entries[Int(index)].byteCount = Int32(clamping: Int(before) + bytes)
+        byteCount += Int(entries[Int(index)].byteCount - before)
     }
 
     mutating func remove(_ index: UInt32) {

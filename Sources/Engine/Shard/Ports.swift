@@ -78,6 +78,9 @@ package protocol ShardPorts: ~Copyable {
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
 
+    /// What a suspended entry keeps beside its message's bytes.
+    func byteCount(ofSuspended entry: Int) -> Int
+
     /// Entries whose stage has ended on the pool. They may be of an earlier use of the entry: `resume` knows.
     mutating func takeStageResults(into entries: inout [Int])
 

@@ -202,6 +202,7 @@ extension Shard where Ports: ~Copyable {
         if case .suspended = step {
             if settings.ordering != .none { setKey(of: entry) }
             messages[Int(entry)] = nil
+            entries.add(bytes: ports.byteCount(ofSuspended: Int(entry)), to: entry)
         }
         take(step, of: entry)
     }

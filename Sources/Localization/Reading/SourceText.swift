@@ -1,8 +1,11 @@
+import Synchronization
+
 /// A catalog file as UTF-8, whatever encoding it was saved in, able to say where a byte stands.
 struct SourceText {
     let file: String
     /// Valid UTF-8 without a byte order mark, except in a binary property list.
     let bytes: [UInt8]
+    private let counted = CountedLines()
 
     /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.
     init(file: String, contents: [UInt8]) throws(CatalogProblem) {
@@ -36,23 +39,19 @@ struct SourceText {
         CatalogProblem(file: file, place: isBinary ? nil : place(of: offset), message: message)
     }
 
-    /// Any of LF, CR and CR LF ends a line.
     private func place(of offset: Int) -> SourcePlace {
-        var line = 1
-        var column = 1
-        var previous: UInt8 = 0
-        for byte in bytes.prefix(offset) {
-            switch byte {
-            case UInt8(ascii: "\n") where previous == UInt8(ascii: "\r"): break
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
-                line += 1
-                column = 1
-            case 0x80..<0xC0: break
-            default: column += 1
+        let offset = min(offset, bytes.count)
+        // A file may have a problem in each line: it is counted through once.
+        let counts = counted.counts.withLock { counts in
+            while counts.count <= offset / LineCount.step {
+                let from = (counts.count - 1) * LineCount.step
+                counts.append(counts[counts.count - 1].counting(bytes[from..<from + LineCount.step]))
             }
-            previous = byte
+            return counts
         }
-        return SourcePlace(line: line, column: column)
+        let from = offset / LineCount.step * LineCount.step
+        let count = counts[offset / LineCount.step].counting(bytes[from..<offset])
+        return SourcePlace(line: count.line, column: count.column)
     }
 
     /// As far as it is sound.
@@ -69,6 +68,38 @@ struct SourceText {
             text.append($0)
         }
         return (text, !isBroken && encoded.count.isMultiple(of: 2))
+    }
+}
+
+/// What has been counted of a file: before each of its pieces.
+private final class CountedLines: Sendable {
+    let counts = Mutex([LineCount()])
+}
+
+/// How far lines and columns were counted.
+private struct LineCount {
+    /// Bytes from one that is kept to the next.
+    static let step = 4096
+
+    private(set) var line = 1
+    private(set) var column = 1
+    private var previous: UInt8 = 0
+
+    /// Any of LF, CR and CR LF ends a line.
+    func counting(_ bytes: ArraySlice<UInt8>) -> LineCount {
+        var count = self
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\n") where count.previous == UInt8(ascii: "\r"): break
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                count.line += 1
+                count.column = 1
+            case 0x80..<0xC0: break
+            default: count.column += 1
+            }
+            count.previous = byte
+        }
+        return count
     }
 }
 

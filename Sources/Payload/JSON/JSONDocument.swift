@@ -17,6 +17,9 @@ public struct JSONDocument: Sendable {
     @usableFromInline var bytes: UnsafeMutablePointer<UInt8> { storage.bytes.base }
     var records: UnsafeMutablePointer<JSONRecord> { storage.records.base }
 
+    /// What the index takes: many times as much as the text where that is made of short values.
+    package var indexByteCount: Int { storage.records.count * MemoryLayout<JSONRecord>.stride }
+
     /// The empty object.
     public init() {}
 

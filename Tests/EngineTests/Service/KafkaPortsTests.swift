@@ -56,6 +56,9 @@ private final class Peer {
         }
     }
 
+    /// -1: none.
+    func setLeader(of topic: String, broker: Int32) { cluster.setLeader(of: TopicPartition(topic, 0), broker: broker) }
+
     func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
         let position = Position(TopicPartition(topic, 0), offset: offset)
         return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
@@ -210,6 +213,27 @@ struct KafkaPortsTests {
             }
         }
         #expect(peer.lines.count { $0.hasPrefix("an output was refused for good") } == 6)
+    }
+
+    @Test("While the leader of its partition is away a dead letter waits for its record")
+    func leaderless() throws {
+        let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
+        peer.setLeader(of: "events", broker: -1)
+        let source = Position(TopicPartition("events", 0), offset: 0)
+        letters.ask(source, timestamp: 5, tag: Self.tag, reason: "bad", isNameOnly: false)
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        // Several tries.
+        for _ in 0..<4 {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            peer.inbox.takeLetters(into: &answers)
+        }
+        try #require(answers.isEmpty)
+        peer.setLeader(of: "events", broker: 1)
+        for _ in 0..<120 where answers.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            peer.inbox.takeLetters(into: &answers)
+        }
+        #expect(try #require(answers.first).output.record.value == Array(Peer.value.utf8))
     }
 
     @Test(

@@ -85,6 +85,7 @@ final class ScriptedPorts: ShardPorts {
     private(set) var askedLetters: [UInt64] = []
     private(set) var prepared: [Int64] = []
     private var current: Output?
+    var bytesOfSuspended = 0
     private var suspended: [Int: Output] = [:]
     /// The entries that wait for a stage, the earliest first.
     private(set) var suspendedEntries: [Int] = []
@@ -195,6 +196,8 @@ final class ScriptedPorts: ShardPorts {
         setCurrent(output, stageResult)
         return .ended(stageResult)
     }
+
+    func byteCount(ofSuspended entry: Int) -> Int { bytesOfSuspended }
 
     func abandon(entry: Int) {
         calls.append(.abandon(entry: entry))

@@ -131,6 +131,24 @@ struct ShardMessageTests {
         #expect(shard.wantsRecords)
     }
 
+    @Test("What waits for a stage takes what is kept for it, too")
+    func suspendedBytes() {
+        let shard = Shard { $0.maxInFlightBytes = 1000 }
+        shard.ports.bytesOfSuspended = 899
+        shard.begin()
+        shard.suspend([0, 1])
+        shard.deliver()
+        shard.turn()
+        #expect(shard.figures.inFlightBytes == 999 && shard.wantsRecords)
+        shard.deliver()
+        shard.turn()
+        #expect(shard.figures.inFlightBytes == 1998 && !shard.wantsRecords)
+        _ = shard.published(after: .seconds(1))
+        shard.acknowledge()
+        shard.turn()
+        #expect(shard.figures.inFlightBytes == 0 && shard.wantsRecords)
+    }
+
     @Test("One that is larger than all the room goes alone")
     func large() {
         let shard = Shard { $0.maxInFlightBytes = 50 }

@@ -26,6 +26,16 @@ struct ImperfectCatalogTests {
             ])
     }
 
+    @Test("Each of ten thousand is told with its own place, in a file that is counted through once")
+    func manyTwice() throws {
+        let lines = (0..<10_000).map { "  \"the key number \($0)\" = \"é\";" }
+        let twice = lines.joined(separator: "\r\n") + "\r\n" + lines.joined(separator: "\n")
+        let fixture = try CatalogFixture(["en.lproj/Localizable.strings": twice])
+        let found = try warnings(fixture)
+        let expected = (10_001...20_000).map { "en.lproj/Localizable.strings:\($0):3: the key" }
+        #expect(found.count == expected.count && zip(found, expected).allSatisfy { $0.hasPrefix($1) })
+    }
+
     @Test("So it is in a String Catalog, and with the forms of a plural")
     func othersTwice() throws {
         let catalog = """

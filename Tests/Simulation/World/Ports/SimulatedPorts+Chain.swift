@@ -121,6 +121,8 @@ extension SimulatedPorts {
         return .ended(suspension.result)
     }
 
+    package func byteCount(ofSuspended entry: Int) -> Int { 0 }
+
     package func abandon(entry: Int) {
         guard suspensions.indices.contains(entry), suspensions[entry] != nil else {
             return witness.broken("entry \(entry) is abandoned and is not suspended", by: self)
