@@ -5,6 +5,8 @@ import Glibc
 final class AdminLoop {
     /// How often streams that wait are asked again, in nanoseconds.
     private static let interval: Int64 = 100_000_000
+    /// Of libmicrohttpd, one after the other while connections are closed.
+    private static let runsAtOnce = 16
 
     let router: Router
     let limits: AdminLimits
@@ -36,16 +38,19 @@ final class AdminLoop {
 
     func run(until stop: Waker) {
         while true {
+            var runs = 0
             repeat {
                 hasClosedConnection = false
                 MHD_run(daemon)
-                // At the limit the port is not listened to; only another run does so again.
-            } while hasClosedConnection
+                runs += 1
+                // At the limit the port is not listened to; only another run does so again. Where connections come and go
+                // without end, deadlines are looked after all the same.
+            } while hasClosedConnection && runs < Self.runsAtOnce
             var events = [
                 pollfd(fd: mhd_descriptor(daemon), events: Int16(POLLIN), revents: 0),
                 pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            poll(&events, 2, timeout)
+            poll(&events, 2, hasClosedConnection ? 0 : timeout)
             if events[1].revents != 0 { break }
             let now = nanoseconds(of: CLOCK_MONOTONIC)
             connections.shutOverdue(now)
