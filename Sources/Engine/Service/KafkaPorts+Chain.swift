@@ -1,4 +1,5 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
 
