@@ -55,7 +55,6 @@ extension EndToEnd {
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect(scene.outputs.all.repeats.isEmpty)
-                #expect(service.lines(with: "a transaction is aborted").isEmpty)
             }
         }
     }
