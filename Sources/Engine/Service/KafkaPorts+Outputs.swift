@@ -179,7 +179,7 @@ extension KafkaPorts {
         // the record's bytes once more.
         if let lent {
             let topic = current.record.source.topic
-            current.record.clear()
+            current.clear()
             lent.fill(current.record, topic: topic)
         }
         hasKeptHeaders = false

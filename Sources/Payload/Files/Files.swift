@@ -151,10 +151,9 @@ package struct OutputFile: ~Copyable {
     /// looks for that, and begins, holds the folder meanwhile.
     private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
         let folder = open(Self.folder(of: partial), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw FileFailure(path: path, errno) }
-        defer { Glibc.close(folder) }
-        // Not every file system has locks: there two may disturb each other.
-        while flock(folder, LOCK_EX) != 0, errno == EINTR {}
+        defer { if folder >= 0 { Glibc.close(folder) } }
+        // Not every file system has locks, nor may everybody read the folder: there two may disturb each other.
+        while folder >= 0, flock(folder, LOCK_EX) != 0, errno == EINTR {}
         let left = open(partial, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard left >= 0 || [ENOENT, ELOOP, ENXIO].contains(errno) else { throw FileFailure(path: path, errno) }
         defer { if left >= 0 { Glibc.close(left) } }
