@@ -96,7 +96,7 @@ extension AdminLoop {
             guard openStream() else {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
             }
-            answering(connection, isStream: true)
+            answering(connection, isStream: stream.follows)
             body = StreamBody(stream, connection: connection, loop: self).makeResponse()
         }
         guard let body else { return .NO }

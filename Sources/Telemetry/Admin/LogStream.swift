@@ -18,6 +18,8 @@ package final class LogStream {
     private var line: [UInt8] = []
     private var sent = 0
 
+    var follows: Bool { end == nil }
+
     /// Starts with the last `recent` lines that match.
     init(_ ring: LogRing, _ filter: LogFilter, recent: Int, follows: Bool) {
         self.ring = ring

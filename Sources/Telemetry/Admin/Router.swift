@@ -109,10 +109,12 @@ extension AdminRoute {
     package static func logs(_ log: Log) -> AdminRoute {
         let types = ["application/x-ndjson", "application/json", "text/plain; charset=utf-8"]
         return AdminRoute("GET", "/logs", offers: types) { request, offer in
-            guard let level = LogLevel(name: request.query("level") ?? LogLevel.trace.name) else {
+            // What a form leaves empty is not asked for.
+            func asked(_ name: String) -> String? { request.query(name).flatMap { $0.isEmpty ? nil : $0 } }
+            guard let level = LogLevel(name: asked("level") ?? LogLevel.trace.name) else {
                 return .text(status: 400, "level is one of \(LogLevel.choices)\n")
             }
-            guard let limit = Int(request.query("limit") ?? "200"), limit >= 0 else {
+            guard let limit = Int(asked("limit") ?? "200"), limit >= 0 else {
                 return .text(status: 400, "limit is a number of lines\n")
             }
             let filter = LogFilter(level: level, contains: request.query("contains") ?? "")

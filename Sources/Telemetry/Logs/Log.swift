@@ -47,8 +47,16 @@ public final class Log: Sendable {
         // An operator who switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
         let speakers = fields.filter(\.isSpeaker)
-        switch limit.withLock({ $0.admit(message, level: level, by: speakers, now: now) }) {
-        case .hold: counts.addHeldBack()
+        let (verdict, isFirst) = limit.withLock { limit in
+            let wasHolding = limit.isHolding
+            let verdict = limit.admit(message, level: level, by: speakers, now: now)
+            return (verdict, !wasHolding && limit.isHolding)
+        }
+        switch verdict {
+        case .hold:
+            counts.addHeldBack()
+            // Who tells how many there were looks for it from now on.
+            if isFirst { ring.wakeReaders() }
         case .write(heldBack: 0): append(now, level, message, fields)
         case .write(let heldBack): append(now, level, message, fields + [.heldBack(heldBack)])
         }

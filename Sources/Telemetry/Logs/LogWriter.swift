@@ -19,6 +19,8 @@ public final class LogWriter: Sendable {
     private let stop: Waker
     /// When to give up, in nanoseconds of the monotonic clock.
     private let deadline = Atomic(Int64.max)
+    /// A part of the last line was written: the next one begins on a line of its own.
+    private let isTorn = Atomic(false)
     private let thread = Mutex<Thread?>(nil)
 
     /// Starts with the oldest line that the log still has. The output, standard error unless given, stays the caller's.
@@ -76,8 +78,10 @@ public final class LogWriter: Sendable {
     /// may still take part of it.
     @discardableResult
     private func write(_ line: LogLine) -> Bool {
-        let bytes = isText ? line.text : line.json
+        var bytes = isText ? line.text : line.json
+        if isTorn.load(ordering: .relaxed) { bytes.insert(UInt8(ascii: "\n"), at: 0) }
         var done = 0
+        defer { if done > 0 { isTorn.store(done < bytes.count, ordering: .relaxed) } }
         while done < bytes.count {
             guard waitForRoom() else { return false }
             let written = bytes.withUnsafeBytes {
@@ -142,6 +146,10 @@ package final class LogRing: Sendable {
             return (overwritten, state.readers)
         }
         for reader in readers { reader.wake() }
+    }
+
+    func wakeReaders() {
+        for reader in state.withLock({ $0.readers }) { reader.wake() }
     }
 
     /// Up to `limit` lines from the cursor on, which moves behind them, and how many were overwritten before.

@@ -17,7 +17,7 @@ public final class Histogram: MetricSeries {
         let index = buckets.index(of: value)
         let cells = shards.cells(ofShard: 0)
         (cells + index).addShared(1)
-        (cells + buckets.bounds.count + 1).addShared(value)
+        (cells + buckets.bounds.count + 1).addShared(value >> buckets.sumShift)
         exemplars.offer(trace(), value: value, at: index)
     }
 
@@ -33,7 +33,8 @@ public final class Histogram: MetricSeries {
             return Int(truncatingIfNeeded: running)
         }
         exposition.histogram(
-            labels: labels, bounds: buckets.labels, counts: counts, sum: Double(shards.sum(count + 1)) / 1e9,
+            labels: labels, bounds: buckets.labels, counts: counts,
+            sum: Double(shards.sum(count + 1)) * Double(1 << buckets.sumShift) / 1e9,
             exemplar: exemplars.latest)
     }
 }
@@ -61,7 +62,7 @@ public struct HistogramShard: Sendable {
     private func count(_ value: UInt64) -> Int {
         let index = owner.buckets.index(of: value)
         (cells + index).addAlone(1)
-        (cells + owner.buckets.bounds.count + 1).addAlone(value)
+        (cells + owner.buckets.bounds.count + 1).addAlone(value >> owner.buckets.sumShift)
         return index
     }
 }
@@ -71,12 +72,15 @@ public struct Buckets: Sendable {
     let bounds: [UInt64]
     /// `le="0.001"`, one for each bound and one for what lies above.
     let labels: [String]
+    /// The sum counts units of so many bits of nanoseconds.
+    let sumShift: UInt64
     /// For each number of significant bits the first bucket that a value of so many bits can fall into.
     private let firstByBits: [UInt8]
 
-    init(_ bounds: [UInt64]) {
+    init(_ bounds: [UInt64], sumShift: UInt64 = 0) {
         precondition(!bounds.isEmpty && bounds.count < 255 && zip(bounds, bounds.dropFirst()).allSatisfy(<))
         self.bounds = bounds
+        self.sumShift = sumShift
         labels = bounds.map { "le=\"\(Double($0) / 1e9)\"" } + ["le=\"+Inf\""]
         firstByBits = (0...64).map { bits in
             let least: UInt64 = bits == 0 ? 0 : 1 << UInt64(bits - 1)
@@ -108,10 +112,11 @@ extension Buckets {
         fine.filter { $0 >= 10 * microsecond } + coarse
             + [1, 2.5, 5, 10, 20, 30, 60].map { UInt64($0 * Double(second)) })
 
-    /// From a record's timestamp to its acknowledged output; the long end is for a backlog.
+    /// From a record's timestamp to its acknowledged output; the long end is for a backlog, of which nanoseconds would not
+    /// fit into a sum.
     package static let endToEnd = Buckets(
         [1, 2, 5].map { $0 * millisecond } + coarse
-            + [1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600].map { UInt64($0 * Double(second)) })
+            + [1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600].map { UInt64($0 * Double(second)) }, sumShift: 16)
 
     /// One commit, file or transaction.
     package static let checkpoint = Buckets(

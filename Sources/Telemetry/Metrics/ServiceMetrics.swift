@@ -4,6 +4,7 @@ public final class ServiceMetrics: Sendable {
     /// By the indices of outcomes and reasons, as they were given.
     public let published: [Counter]
     public let deadLetters: [Counter]
+    public let dropped: Counter
     /// In the order of the chain.
     public let stages: [StageMetrics]
     public let messageSeconds: Histogram
@@ -32,6 +33,10 @@ public final class ServiceMetrics: Sendable {
         let deadLetters = registry.counters(
             "pushmill_dead_letters_total", "Dead letters that the brokers acknowledged.", labels: .reason)
         self.deadLetters = deadLetterReasons.map { deadLetters.series($0) }
+        dropped = registry.counters(
+            "pushmill_records_dropped_total",
+            "Records that had expired and were dropped, as `expired: drop` asks; again where they are taken again."
+        ).series()
         messageSeconds = registry.histograms(
             "pushmill_message_seconds", "Time from a message's turn to the hand-over of its output.", .message
         ).series()
@@ -112,6 +117,7 @@ public struct MetricsShard: Sendable {
     public let published: [CounterShard]
     /// By the index of the reason.
     public let deadLetters: [CounterShard]
+    public let dropped: CounterShard
     public let messageSeconds: HistogramShard
     public let endToEndSeconds: HistogramShard
     /// In the order of the chain.
@@ -120,6 +126,7 @@ public struct MetricsShard: Sendable {
     init(_ metrics: ServiceMetrics, _ index: Int) {
         published = metrics.published.map { $0.shard(index) }
         deadLetters = metrics.deadLetters.map { $0.shard(index) }
+        dropped = metrics.dropped.shard(index)
         messageSeconds = metrics.messageSeconds.shard(index)
         endToEndSeconds = metrics.endToEndSeconds.shard(index)
         stages = metrics.stages.map { StageMetricsShard($0, index) }

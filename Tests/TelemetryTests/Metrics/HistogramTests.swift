@@ -28,4 +28,19 @@ import Testing
                 #"h_bucket{le="+Inf"} 5"#, "h_sum 107.0", "h_count 5",
             ])
     }
+
+    @Test("A backlog's seconds do not run over")
+    func backlog() throws {
+        let registry = MetricRegistry(shards: 1)
+        let histogram = registry.histograms("h", "help", .endToEnd).series()
+        // Nine centuries in all, some by a shard.
+        for _ in 0..<4 {
+            histogram.observe(nanoseconds: .max / 4)
+            histogram.shard(0).observe(nanoseconds: .max / 4)
+        }
+        histogram.observe(nanoseconds: .max)
+        let lines = String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
+        let sum = try #require(lines.first { $0.hasPrefix("h_sum ") }.flatMap { Double($0.dropFirst(6)) })
+        #expect(abs(sum - 3 * Double(Int64.max) / 1e9) < 1)
+    }
 }
