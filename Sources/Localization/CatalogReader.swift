@@ -108,7 +108,7 @@ package struct CatalogReader {
         _ template: Template, _ key: SourceString, _ locale: LocaleName, _ source: SourceText
     ) throws(CatalogProblem) {
         let isAgain = try builders[locale, default: TableBuilder()]
-            .add(template, for: key, from: source, number: fileCount)
+            .add(template, for: key, from: source, number: fileCount, warnings: &warnings)
         if isAgain {
             warnings.append(source.problem(at: key.offset, "the key \"\(key.string)\" comes twice; the last counts"))
         }

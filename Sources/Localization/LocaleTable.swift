@@ -70,12 +70,14 @@ struct TableBuilder {
     /// Compiles a translation. An earlier file's comes first; where a file has a key twice, the last counts, and the
     /// answer is true.
     mutating func add(
-        _ template: Template, for key: SourceString, from source: SourceText, number file: Int
+        _ template: Template, for key: SourceString, from source: SourceText, number file: Int,
+        warnings: inout [CatalogProblem]
     ) throws(CatalogProblem) -> Bool {
         let hash = key.bytes.withUnsafeBufferPointer(KeyIndex.hash)
         let place = key.bytes.withUnsafeBufferPointer { index.find($0, hash: hash, in: programs.text) }
         if let place, origins[place] != file { return false }
-        let (program, signature) = try FormatCompiler.compile(template, from: source, into: &programs)
+        let (program, signature) = try FormatCompiler.compile(
+            template, from: source, into: &programs, warnings: &warnings)
         guard programs.text.count + key.bytes.count < Int(UInt32.max) / 2 else {
             throw CatalogProblem(file: source.file, message: "more text than a locale may have")
         }

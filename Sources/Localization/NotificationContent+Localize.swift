@@ -37,7 +37,7 @@ extension NotificationContent {
     private func translate(
         _ key: JSONNode, _ list: JSONNode?, _ capacity: Int, for choice: LocaleChoice, to output: inout FormatOutput
     ) -> Localization? {
-        guard let list else {
+        guard let list, document.kind(of: list) != .null else {
             return translate(key, UnsafeBufferPointer(start: nil, count: 0), for: choice, to: &output)
         }
         guard document.kind(of: list) == .array else { return .wrongArguments }

@@ -77,15 +77,19 @@ extension NotificationContent {
         return true
     }
 
+    /// False also for a text of the alert.
     @discardableResult
     public mutating func set(_ number: Int, at pointer: JSONPointer) -> Bool {
-        document.set(at: pointer) { $0.append(number) }
+        pointer.alertText == nil && document.set(at: pointer) { $0.append(number) }
     }
 
-    /// False also if the bytes are not JSON or would make the payload too deep.
+    /// False also if the bytes are not JSON, would make the payload too deep, or are no string for a text of the alert.
     @discardableResult
     public mutating func set(json: Span<UInt8>, at pointer: JSONPointer) -> Bool {
-        document.set(json: json, at: pointer)
+        guard let alertText = pointer.alertText else { return document.set(json: json, at: pointer) }
+        let bytes = json.withUnsafeBufferPointer { Array($0) }
+        guard let value = try? JSONDocument(bytes: bytes), value.kind(of: value.root) == .string else { return false }
+        return value.withText(of: value.root) { text in setText(alertText, to: text) } != nil
     }
 
     /// Removes the member, each time that it comes, or the element. False if there is none.

@@ -1,4 +1,5 @@
-/// Compiles one translation. Variables are compiled where they are used, because their arguments depend on it.
+/// Compiles one translation. A specifier that nobody knows leaves its text to the device, as one does that no push can carry:
+/// a catalog holds all texts of an app, and some are formats for other functions than those of strings. Variables are compiled where they are used, because their arguments depend on it.
 struct FormatCompiler {
     /// Expansion within expansion; and the size of what comes of it, since one may name the next many times.
     private static let maximumDepth = 8
@@ -9,15 +10,18 @@ struct FormatCompiler {
     private let source: SourceText
     private var programs: FormatPrograms
     private var signature = FormatSignature()
+    private var warnings: [CatalogProblem] = []
     private var pieceCount = 0
     private var byteCount = 0
 
     static func compile(
-        _ template: Template, from source: SourceText, into programs: inout FormatPrograms
+        _ template: Template, from source: SourceText, into programs: inout FormatPrograms,
+        warnings: inout [CatalogProblem]
     ) throws(CatalogProblem) -> (program: UInt32, signature: FormatSignature) {
         var compiler = FormatCompiler(template: template, source: source, programs: exchange(&programs, with: .init()))
         defer { programs = compiler.programs }
         let program = try compiler.compile(template.text)
+        warnings += compiler.warnings
         return (program, compiler.signature)
     }
 
@@ -65,7 +69,9 @@ struct FormatCompiler {
             case .literal:
                 literal.append(UInt8(ascii: "%"))
             case .unknown(let specifier):
-                throw source.problem(at: format.offset, "unknown specifier \(specifier)")
+                warn(specifier, at: format.offset)
+                flush(&programs)
+                pieces.append(FormatPiece(kind: .unservable))
             case .specifier(let specifier, let end):
                 at = end
                 if case .percent = specifier.conversion {
@@ -83,6 +89,12 @@ struct FormatCompiler {
             throw source.problem(at: format.offset, "the variables expand to too much")
         }
         return programs.append(program: pieces)
+    }
+
+    private mutating func warn(_ specifier: String, at offset: Int) {
+        let warning = source.problem(at: offset, "unknown specifier \(specifier): the text is left to the device")
+        // What is expanded many times is told once.
+        if warnings.last != warning { warnings.append(warning) }
     }
 
     /// `argument` is the next one in order, from 0.
@@ -158,13 +170,16 @@ struct FormatCompiler {
     }
 
     /// What `%arg` stands for; nil for a value type that no push can serve.
-    private func argumentSpecifier(
+    private mutating func argumentSpecifier(
         of variable: Template.Variable, _ format: SourceString
     ) throws(CatalogProblem) -> FormatSpecifier? {
         guard let text = variable.specifier else { return FormatSpecifier(conversion: .integer) }
         guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text.bytes, at: text.bytes.startIndex),
             end == text.bytes.endIndex
-        else { throw source.problem(at: text.offset, "unknown specifier %\(text.string)") }
+        else {
+            warn("%\(text.string)", at: text.offset)
+            return nil
+        }
         switch specifier.conversion {
         case .integer, .float, .text: return specifier
         case .unservable: return nil

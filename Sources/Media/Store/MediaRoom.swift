@@ -93,8 +93,12 @@ final class MediaRoom: Sendable {
     private static func disk(_ path: String) -> (size: Int, available: Int)? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        let block = Int(clamping: status.f_frsize)
-        return (Int(clamping: status.f_blocks) * block, Int(clamping: status.f_bavail) * block)
+        // There are file systems that have no end.
+        func bytes(_ blocks: UInt) -> Int {
+            let (bytes, isOver) = Int(clamping: blocks).multipliedReportingOverflow(by: Int(clamping: status.f_frsize))
+            return isOver ? .max : bytes
+        }
+        return (bytes(status.f_blocks), bytes(status.f_bavail))
     }
 
     // MARK: Telling

@@ -178,7 +178,10 @@ package struct OutputFile: ~Copyable {
 
     package consuming func close() throws(FileFailure) {
         let written = gzclose_w(handle.take())
-        guard written == Z_OK, partial.map({ rename($0, target) == 0 }) ?? true else {
+        // What is not on the disk yet would be lost with the power, and what was there before with it. Not everything that
+        // is written is a disk's.
+        let isStored = written == Z_OK && (fdatasync(lock) == 0 || [EINVAL, EROFS, ENOSYS, ENOTSUP].contains(errno))
+        guard isStored, partial.map({ rename($0, target) == 0 }) ?? true else {
             let failure = FileFailure(path: path, errno)
             if let partial { unlink(partial) }
             throw failure

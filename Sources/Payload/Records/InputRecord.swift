@@ -19,7 +19,7 @@ public final class InputRecord: @unchecked Sendable {
         get { lent.value }
         set { lent.value = newValue }
     }
-    /// Who is notified: the `recipient` header, else the key.
+    /// Who is notified: the `recipient` header unless it is empty, else the key.
     public var recipient: UnsafeRawBufferPointer? {
         get { lent.recipient }
         set { lent.recipient = newValue }
@@ -118,7 +118,7 @@ public final class InputRecord: @unchecked Sendable {
             }
         }
         self.known = known
-        recipient = self.value(of: .recipient) ?? key
+        recipient = whom
     }
 
     /// Fills the record with a copy of another that came as a line.
@@ -138,7 +138,12 @@ public final class InputRecord: @unchecked Sendable {
             if let known = KnownHeader(name) { self.known[known.rawValue] = headers.count }
             headers.append(RecordHeader(name: name, value: header.value.map(copy)))
         }
-        recipient = self.value(of: .recipient) ?? key
+        recipient = whom
+    }
+
+    private var whom: UnsafeRawBufferPointer? {
+        guard let named = value(of: .recipient), !named.isEmpty else { return key }
+        return named
     }
 
     /// Room for the record's own bytes, which it is going to have.

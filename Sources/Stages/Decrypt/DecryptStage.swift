@@ -42,7 +42,7 @@ package final class DecryptStage: Stage {
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        if options.isRequired || options.fields.contains(where: { content.node(at: $0.from) != nil }) {
+        if options.isRequired || options.fields.contains(where: { source(of: $0, in: content) != nil }) {
             if showPlaceholder(in: [.subtitle], of: &content, context) { content.setText(.body, to: "") }
         }
         return .expired
@@ -77,11 +77,19 @@ package final class DecryptStage: Stage {
         return true
     }
 
+    /// Encoders write what is not there as null.
+    private func source(
+        of field: DecryptOptions.Field, in content: borrowing NotificationContent
+    ) -> JSONNode? {
+        guard let node = content.node(at: field.from), content.document.kind(of: node) != .null else { return nil }
+        return node
+    }
+
     private func open(
         _ field: DecryptOptions.Field, _ turn: inout DecryptTurn, _ content: inout NotificationContent,
         _ context: StageContext
     ) -> Derivation? {
-        guard let node = content.node(at: field.from) else {
+        guard let node = source(of: field, in: content) else {
             if options.isRequired { turn.failed(field, .malformed) }
             return nil
         }

@@ -60,7 +60,8 @@ extension DecryptOptions.Field {
         let isListed = object.withName(of: member) { name in
             name.withUnsafeBytes { name in members.contains { $0.withUnsafeBytes(name.hasBytes) } }
         }
-        guard isListed == true else { return }
+        // Encoders write what is not there as null.
+        guard isListed == true, object.kind(of: member) != .null else { return }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
             let isSet: Void? = object.withText(of: member) { value in
                 guard hasEntities else { return content.setDecrypted(text, to: value) }

@@ -165,12 +165,19 @@ struct DecryptFieldTests {
         #expect(try await merged("{\"title\":\"X\"\(others)}").stages == "decrypt=\(result)")
     }
 
+    @Test("A member of it that is null is none")
+    func nullMember() async throws {
+        let result = try await merged(#"{"title":null,"body":"B"}"#)
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.payload == #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}}"#)
+    }
+
     @Test(
         "An object that may not be merged changes nothing",
         arguments: [
             ("[1]", DecryptFailure.notObject), ("\"x\"", .notObject), ("{", .notObject), ("", .notObject),
             (#"{"body":"B","aps":{}}"#, .protectedMember), (#"{"body":"B","\u0061ps":1}"#, .protectedMember),
-            (#"{"body":"B","title":1}"#, .malformed), (#"{"body":null}"#, .malformed),
+            (#"{"body":"B","title":1}"#, .malformed),
             (#"{"title":"X","aps":{}}"#, .protectedMember),
         ])
     func refused(plaintext: String, reason: DecryptFailure) async throws {

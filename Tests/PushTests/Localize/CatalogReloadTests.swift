@@ -42,7 +42,10 @@ struct CatalogReloadTests {
             (dict, Array("bplist00 and no more".utf8), ": not a sound binary property list"),
             (dict, withoutOther, ":3:13: n has no form \"other\""),
             (dict, recursive, "the variable n contains itself"),
-            (strings, [0xEF, 0xBB, 0xBF] + Array("K = t;\nL = \"%y\";".utf8), ":2:5: unknown specifier %y"),
+            (
+                strings, [0xEF, 0xBB, 0xBF] + Array("K = t;\nL = \"%#@n@\";".utf8),
+                ":2:5: %#@n@ names no variable of this key"
+            ),
             (
                 strings, utf16("K = t;\nL = "),
                 ":2:5: expected a value"

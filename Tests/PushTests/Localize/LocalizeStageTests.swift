@@ -69,7 +69,9 @@ struct LocalizeStageTests {
             (#""loc-key":"NOWHERE","loc-args":["x"]"#, "missing"), (#""loc-key":"""#, "skipped"),
             (#""loc-key":5,"body":"b""#, "skipped"),
             (#""body":"b""#, "skipped"), (#""loc-key":"IN","loc-args":["x"]"#, "failed:arguments"),
-            (#""loc-key":"FROM""#, "failed:arguments"), (#""loc-key":"IN","loc-args":["x",null]"#, "failed:arguments"),
+            (#""loc-key":"FROM""#, "failed:arguments"),
+            (#""loc-key":"FROM","loc-args":null"#, "failed:arguments"),
+            (#""loc-key":"IN","loc-args":["x",null]"#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":"x""#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":[["x"]]"#, "failed:arguments"),
             (#""loc-key":"FROM","loc-args":[null]"#, "failed:arguments"),
@@ -87,6 +89,7 @@ struct LocalizeStageTests {
         arguments: [
             ("en", #""NEWS","loc-args":[3]"#, "You have news"), ("de", #""COUNT","loc-args":[3,"x"]"#, "3 Stück"),
             ("de", #""COUNT","loc-args":[3,null,["x"]]"#, "3 Stück"),
+            ("en", #""NEWS","loc-args":null"#, "You have news"),
             ("en", #""NEWS","loc-args":[true]"#, "You have news"),
             ("en", #""FROM","loc-args":["x"\#(String(repeating: ",1", count: 40))]"#, "Message from x"),
         ])
@@ -174,9 +177,9 @@ struct LocalizeStageTests {
         #expect(file.reload(.request) == .reloaded)
         #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
 
-        try fixture.write("de.lproj/Localizable.strings", Array("NEWS = \"%y\";".utf8))
+        try fixture.write("de.lproj/Localizable.strings", Array("NEWS = \"%#@n@\";".utf8))
         let place = "\(fixture.folder)/de.lproj/Localizable.strings:1:8"
-        #expect(file.reload(.request) == .failed("\(place): unknown specifier %y"))
+        #expect(file.reload(.request) == .failed("\(place): %#@n@ names no variable of this key"))
         #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
 
         // Tables have moved: a locale chosen before must not mean another's table now.

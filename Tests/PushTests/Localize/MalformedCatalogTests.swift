@@ -36,14 +36,46 @@ struct MalformedCatalogTests {
             ("a = \"‸\\Ud83d\\U0041\";", "\\U needs four hexadecimal digits of a character"),
             ("a = \"‸\\377\";", "an octal escape beyond \\177; write the character itself"),
             ("a = b;\r\nc = d;\r\n‸é = e;", "expected a key"),
-            ("a = ‸{ b = c; };", "no NSStringLocalizedFormatKey"), ("a = ‸\"x %y\";", "unknown specifier %y"),
-            ("a = ‸\"%1$z\";", "unknown specifier %1$z"), ("a = ‸\"%33$@\";", "unknown specifier %33$@"),
-            ("a = ‸\"%999d\";", "unknown specifier %999d"), ("a = ‸\"%#@n\";", "unknown specifier %#"),
-            ("a = ‸\"%#@@\";", "unknown specifier %#"),
-            ("a = ‸\"100%l\";", "unknown specifier %l"), ("a = ‸\"%#@n@\";", "%#@n@ names no variable of this key"),
+            ("a = ‸{ b = c; };", "no NSStringLocalizedFormatKey"),
+            ("a = ‸\"%#@n@\";", "%#@n@ names no variable of this key"),
             (String(repeating: "a = { ", count: 15) + "a = ‸{", "nested too deep"),
         ])
     func strings(marked: String, message: String) throws { try check(Self.strings, marked, message) }
+
+    @Test(
+        "A text with a specifier that nobody knows is left to the device, and told",
+        arguments: [
+            ("%Y-%m-%d", "%Y"), ("x %y", "%y"), ("%1$z", "%1$z"), ("%33$@", "%33$@"), ("%999d", "%999d"),
+            ("%#@n", "%#"), ("%#@@", "%#"), ("100%l", "%l"),
+        ])
+    func unknownSpecifiers(text: String, specifier: String) throws {
+        let fixture = try CatalogFixture([
+            Self.strings: "a = b; c = \"\(text)\";", "de.lproj/Localizable.strings": "c = \"schön\";",
+        ])
+        let catalog = try fixture.catalog()
+        let warning = "\(try #require(catalog.warnings.first))"
+        #expect(warning.hasSuffix("1:12: unknown specifier \(specifier): the text is left to the device"), "\(warning)")
+        #expect(catalog.text("a", [], "en") == "b")
+        #expect(catalog.text("c", [], "en") == "[arguments]")
+        #expect(catalog.text("c", [], "de") == "schön")
+    }
+
+    @Test("So is a plural of which one form, or the type of whose value, is such a one")
+    func unknownInPlurals() throws {
+        func plural(_ type: String, _ form: String) -> String {
+            """
+            {"sourceLanguage": "en", "strings": {"K": {"localizations": {"en": {"stringUnit": {"value": "%#@n@"},
+            "substitutions": {"n": {"formatSpecifier": "\(type)", "variations": {"plural": {
+            "one": {"stringUnit": {"value": "\(form)"}}, "other": {"stringUnit": {"value": "some"}}}}}}}}}}}
+            """
+        }
+        for (type, form) in [("k", "%arg"), ("lld", "%k")] {
+            let catalog = try CatalogFixture([Self.xcstrings: plural(type, form)]).catalog()
+            #expect(catalog.warnings.count == 1)
+            #expect(catalog.text("K", ["1"], "en") == "[arguments]")
+            #expect(catalog.text("K", ["2"], "en") == "some")
+        }
+    }
 
     @Test("So does one in the wrong encoding, if it has lines")
     func encodings() throws {
@@ -100,12 +132,6 @@ struct MalformedCatalogTests {
                 "%#@n@", "<dict>TYPE<key>other</key>‸<string>%#@m@</string></dict>",
                 "%#@m@ names no variable of this key"
             ),
-            ("%#@n@", "<dict>TYPE<key>other</key>‸<string>%k</string></dict>", "unknown specifier %k"),
-            (
-                "%#@n@",
-                "<dict>TYPE<key>NSStringFormatValueTypeKey</key>‸<string>k</string><key>other</key><string>%arg</string></dict>",
-                "unknown specifier %k"
-            ),
         ])
     func stringsdict(format: String, variable: String, message: String) throws {
         let type = "<key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>"
@@ -156,7 +182,6 @@ struct MalformedCatalogTests {
         "A localization that makes no sense says where",
         arguments: [
             (#""en": {‸"stringUnit": {"state": "translated"}}"#, "the string unit has no value"),
-            (#""en": {"stringUnit": {‸"value": "%k"}}"#, "unknown specifier %k"),
             (#""en": {‸"variations": {"width": {}}}"#, "variations are by plural or by device"),
             (#""en": {"variations": {‸"device": {}}}"#, "no device"),
             (
@@ -170,10 +195,6 @@ struct MalformedCatalogTests {
             ),
             (#""en": {"stringUnit": {"value": "x"}, "substitutions": {‸"n": {}}}"#, "the substitution n has no text"),
             (#""en": {"stringUnit": {"value": "x"}, "substitutions": {"n": {‸"argNum": 0}}}"#, "argNum counts from 1"),
-            (
-                #""en": {"stringUnit": {"value": "%#@n@"}, "substitutions": {"n": {‸"formatSpecifier": "k", "stringUnit": {"value": "%arg"}}}}"#,
-                "unknown specifier %k"
-            ),
             (#"‸"fr fr": {}"#, "fr fr is no language tag"),
         ])
     func localization(marked: String, message: String) throws {
@@ -184,7 +205,7 @@ struct MalformedCatalogTests {
     @Test("Everything that is wrong is told at once")
     func all() throws {
         let fixture = try CatalogFixture([
-            "en.lproj/Localizable.strings": "a = \"%y\"; b = \"%z \";", "de.lproj/Localizable.strings": "a",
+            "en.lproj/Localizable.strings": "a = \"%#@m@\"; b = \"%#@n@\";", "de.lproj/Localizable.strings": "a",
             "not a tag.lproj/x.strings": "", "Localizable.xcstrings": "{",
         ])
         #expect(
@@ -192,8 +213,8 @@ struct MalformedCatalogTests {
                 "not a tag.lproj: the folder's name is no language tag",
                 "Localizable.xcstrings:1:2: not JSON: unexpected end",
                 "de.lproj/Localizable.strings:1:2: expected =, but the file ends",
-                "en.lproj/Localizable.strings:1:5: unknown specifier %y",
-                "en.lproj/Localizable.strings:1:15: unknown specifier %z ",
+                "en.lproj/Localizable.strings:1:5: %#@m@ names no variable of this key",
+                "en.lproj/Localizable.strings:1:18: %#@n@ names no variable of this key",
             ])
     }
 

@@ -268,6 +268,19 @@ struct NotificationContentTests {
         #expect(content.isEdited)
     }
 
+    @Test("JSON for a text of the alert is a string, and takes its key with it; nothing else is a text")
+    func textByJSON() throws {
+        var content = try NotificationContent(#"{"aps":{"alert":{"loc-key":"K","loc-args":["x"]}}}"#)
+        let body = JSONPointer(.body)
+        for other in ["5", "{}", "null", "\"a", "[\"a\"]"] {
+            #expect(content.set(json: Array(other.utf8).span, at: body) == false)
+        }
+        #expect(content.set(5, at: body) == false)
+        #expect(!content.isEdited)
+        #expect(content.set(json: Array(#"" \u0048i""#.utf8).span, at: body) == true)
+        #expect(content.rendered == #"{"aps":{"alert":{"body":" Hi"}}}"#)
+    }
+
     @Test("Marks are of a value and all that is in it, and go with what replaces it")
     func marks() throws {
         var content = try NotificationContent(#"{"aps":{"alert":{"title":"t","body":"b"}},"o":{"l":[1,2]},"p":1}"#)
