@@ -33,3 +33,9 @@ static inline rd_kafka_resp_err_t pushmill_produce(rd_kafka_t *client, rd_kafka_
     rd_kafka_error_destroy(error);
     return code;
 }
+
+/// The next requests of this kind to one broker of a mock cluster fail: the variadic call cannot be made from Swift.
+static inline void pushmill_mock_fail(rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t request,
+                                      rd_kafka_resp_err_t error, int count) {
+    while (count-- > 0) rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, request, 1, error, 0);
+}

@@ -71,6 +71,24 @@ struct GroupAnswerTests {
         #expect(try member.leave())
     }
 
+    @Test("What is committed is found again where the coordinator has moved to another broker")
+    func coordinatorMoves() throws {
+        let peer = try Peer(brokers: 2)
+        peer.cluster.setCoordinator(ofGroup: "g", broker: 1)
+        let member = try member(peer)
+        member.consumer.commit([Position(one, offset: 7)], number: 1)
+        try member.until { $0.commits().count == 1 }
+        member.consumer.askCommitted([one])
+        try member.until { $0.committed()[one]?.offset == 7 }
+        // Who asked it before would ask it for ever.
+        peer.cluster.failRequests(.offsetFetch, of: 1, with: 16, count: 1000)
+        peer.cluster.setCoordinator(ofGroup: "g", broker: 2)
+        let before = member.events.count
+        member.consumer.askCommitted([one])
+        try member.until { $0.events[before...].contains(.committed([Position(one, offset: 7)])) }
+        #expect(try member.leave())
+    }
+
     @Test("A partition without a leader keeps nobody from knowing what the logs of others hold")
     func leaderless() throws {
         let peer = try Peer()

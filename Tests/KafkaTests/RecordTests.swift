@@ -57,6 +57,29 @@ struct RecordTests {
         #expect(headers.view?.entry(2) == nil)
     }
 
+    @Test("A record with memory of its own is the same, and keeps its headers when they are taken")
+    func owned() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        _ = try peer.publish("v", key: "k", to: "t", headers: [("a", "1"), ("n", nil)], timestamp: 7)
+        _ = try peer.publish(nil, key: "", to: "t", timestamp: 8)
+        _ = peer.reports(2)
+        let reader = try peer.reader()
+        try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
+        let first = reader.first().owned()
+        #expect(text(first.key) == "k" && text(first.value) == "v" && first.timestamp == 7 && first.offset == 0)
+        for _ in 0..<2 {
+            let headers = first.detachHeaders()
+            #expect(headers.view?.count == 2 && text(headers.view?.last("a")) == "1")
+        }
+        #expect(first.headers?.count == 2)
+        first.owned().destroy()
+        let second = reader.first().owned()
+        #expect(second.key?.count == 0 && second.value == nil && second.headers == nil && second.offset == 1)
+        #expect(second.detachHeaders().view == nil)
+        second.destroy()
+    }
+
     /// Austin Appleby's MurmurHash2 with Kafka's seed, as the protocol's other clients have it.
     private func murmur2(_ data: [UInt8]) -> UInt32 {
         let (m, r): (UInt32, UInt32) = (0x5bd1_e995, 24)

@@ -11,22 +11,22 @@ struct StatisticsTests {
         try peer.cluster.createTopic("t", partitions: 2)
         let output = try Output(peer.cluster, [("statistics.interval.ms", "50")])
         let producer = output.producer
-        #expect(producer.statistics == nil)
+        #expect(producer.statistics.latest == nil)
         try output.publish(0..<6, partitions: 2)
-        try output.until { $0.stored.count == 6 && $0.producer.statistics?.roundTrips.isEmpty == false }
-        #expect(producer.statistics?.roundTrips.map(\.broker) == [1])
-        #expect(producer.statistics?.roundTrips.allSatisfy { $0.seconds > 0 && $0.seconds < 5 } == true)
+        try output.until { $0.stored.count == 6 && $0.producer.statistics.latest?.roundTrips.isEmpty == false }
+        #expect(producer.statistics.latest?.roundTrips.map(\.broker) == [1])
+        #expect(producer.statistics.latest?.roundTrips.allSatisfy { $0.seconds > 0 && $0.seconds < 5 } == true)
 
         let member = try Member(peer.cluster, group: "g", [("statistics.interval.ms", "50")])
         let consumer = member.consumer
         func partition() -> ClientStatistics.Partition? {
-            consumer.statistics?.partitions.first { $0.place == TopicPartition("t", 1) }
+            consumer.statistics.latest?.partitions.first { $0.place == TopicPartition("t", 1) }
         }
         // What was measured before they were read has them as fetched.
         try member.until { _ in partition().map { ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) } == true }
-        let brokers = consumer.statistics?.roundTrips.map(\.broker) ?? []
+        let brokers = consumer.statistics.latest?.roundTrips.map(\.broker) ?? []
         #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
-        #expect(consumer.statistics?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
+        #expect(consumer.statistics.latest?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
         #expect(try member.leave())
     }
 

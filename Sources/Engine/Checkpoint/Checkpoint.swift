@@ -192,7 +192,7 @@ struct Checkpoint {
             ended = number
             due = max(begun + interval, now)
         case .retry: due = now + Self.retryDelay
-        case .refused: due = now + Self.refusalDelay
+        case .denied, .refused: due = now + Self.refusalDelay
         }
         return true
     }

@@ -156,7 +156,7 @@ struct ChangelogRestore {
             problem = .changelogNotARecord(position, reason: error.reason)
         }
         reading[index].last = position
-        reading[index].next = position.offset + 1
+        reading[index].next = position.offset &+ 1
         reading[index].count += 1
         return problem
     }

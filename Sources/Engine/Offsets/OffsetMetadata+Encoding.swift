@@ -35,7 +35,7 @@ extension OffsetMetadata {
 
     /// No set with this many holes within this many offsets takes more characters.
     static func sizeBound(span: Int, holes: Int) -> Int {
-        let bitmap = (span + 7) / 8
+        let bitmap = span / 8 + 1
         // At worst each hole stands alone. A code of the order of the mean takes at most order + 4 bits on average
         // (runs of 1 and 3 times 2^order in turn), and the hole before it one.
         let order = Int.bitWidth - max(1, span / max(1, holes)).leadingZeroBitCount - 1

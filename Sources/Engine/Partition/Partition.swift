@@ -26,6 +26,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The number of its topic, as records carry it.
     let topic: UInt32
     var state: State
+    /// When what the group has committed was first asked for, here or after it was unknown again.
+    var beganAt: Instant
     /// Raised whenever what was taken before is void.
     var epoch: UInt32 = 1
     var ledger = OffsetLedger(startingAt: 0)
@@ -71,6 +73,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         self.place = place
         self.topic = topic
         state = .asking(again: now)
+        beganAt = now
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
 

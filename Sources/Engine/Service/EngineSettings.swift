@@ -75,6 +75,8 @@ package struct EngineSettings: Sendable {
         // An end is known when a fetch has waited in vain.
         properties["fetch.wait.max.ms"] = "10"
         properties["queued.max.messages.kbytes"] = "16384"
+        // Nobody shows them, and between two restores nobody takes them: they would pile up.
+        properties["statistics.interval.ms"] = nil
         return properties
     }
 

@@ -15,24 +15,23 @@ extension KafkaPorts {
         okayMessages = 0
     }
 
-    mutating func orderHash(_ message: Record) -> UInt64 {
-        guard let bytes = message.headers?.last("recipient") ?? message.key else { return 0 }
+    mutating func orderHash(_ message: Record) -> UInt64? {
+        guard let bytes = message.recipient, !bytes.isEmpty else { return nil }
         var hasher = Hasher()
         hasher.combine(bytes: bytes)
         return UInt64(truncatingIfNeeded: UInt(bitPattern: hasher.finalize()))
     }
 
     mutating func withAccount<Result>(of message: Record, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        let headers = message.headers
-        guard let recipient = headers?.last("recipient") ?? message.key else { return nil }
-        let app = headers?.last("apns-topic")
+        guard let recipient = message.recipient else { return nil }
+        let app = message.headers?.last("apns-topic")
         guard Chain.isAccount(recipient, app) else { return nil }
         ChangelogRecord.encodeKey(recipient, app ?? UnsafeRawBufferPointer(start: nil, count: 0), into: &accountKey)
         return accountKey.withUnsafeBytes(body)
     }
 
     func prepare(_ message: Record) {
-        environment.chain.prepare(recipient: { message.headers?.last("recipient") ?? message.key }, key: message.key)
+        environment.chain.prepare(recipient: { message.recipient }, key: message.key)
     }
 
     mutating func begin(
@@ -100,6 +99,7 @@ extension KafkaPorts {
 
     private mutating func ended(_ verdict: Verdict) -> ChainStep {
         self.verdict = verdict
+        if verdict.destination == .nowhere { counters.dropped.add() }
         countStages()
         return .ended(ChainResult(verdict.destination, current.badgeOperation))
     }

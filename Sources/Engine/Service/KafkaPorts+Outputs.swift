@@ -2,6 +2,7 @@ import PushmillKafka
 import PushmillPayload
 import PushmillStages
 import PushmillTelemetry
+import Synchronization
 
 /// What reports are counted by.
 struct OutputFacts: Sendable {
@@ -45,6 +46,11 @@ extension OwnedRecord {
             key: delivery.record.key.map(Array.init), value: delivery.output.withValue { $0.map(Array.init) },
             headers: headers, timestamp: timestamp)
     }
+
+    /// A dead letter that only names its message, with a key and a time that no topic refuses.
+    convenience init(naming source: Source, headers: consuming Headers) {
+        self.init(key: Array("\(source)".utf8), value: nil, headers: headers, timestamp: SystemTime.milliseconds)
+    }
 }
 
 extension Headers {
@@ -69,17 +75,15 @@ extension KafkaPorts {
 
     mutating func publish(tag: UInt64) -> PublishStep {
         guard let verdict else { return .later }
+        if isNameOnly { return publish(holdCurrent(), tag: tag) }
         let isLetter = verdict.destination == .deadLetters
         var list = takeHeaders()
         let timestamp = current.record.timestamp
-        let key = isNameOnly ? nil : current.record.key
+        let key = current.record.key
         let topic = isLetter ? topics.deadLetters : topics.output
-        let result =
-            isNameOnly
-            ? producer.publish(to: topic, key: nil, value: nil, headers: &list, timestamp: timestamp, tag: tag)
-            : current.output.withValue {
-                producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
-            }
+        let result = current.output.withValue {
+            producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
+        }
         let step = step(result, isLetter ? .deadLetters : .output)
         if step == .queued {
             facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
@@ -142,7 +146,7 @@ extension KafkaPorts {
         let timestamp = current.record.timestamp
         let record =
             isNameOnly
-            ? OwnedRecord(key: nil, value: nil, headers: list, timestamp: timestamp)
+            ? OwnedRecord(naming: current.record.source, headers: list)
             : OwnedRecord(current, headers: list, timestamp: timestamp)
         let facts = verdict.map { note($0, timestamp) } ?? OutputFacts()
         return HeldOutput(isLetter: isLetter, record: record, facts: facts)
@@ -206,12 +210,14 @@ extension KafkaPorts {
                 reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
                 return
             }
-            let isLetter = delivery.topic == deadLetters
+            // A change of a count is no entry's, and has no facts.
+            let held = EntryTable.change(ofTag: delivery.tag) == nil ? facts[Int(delivery.tag & Self.entryMask)] : nil
             reports.append(
                 OutputReport(
                     tag: delivery.tag, failure: OutputReport.Failure(failure),
-                    returned: HeldOutput(
-                        isLetter: isLetter, record: returned, facts: facts[Int(delivery.tag & Self.entryMask)])))
+                    returned: held.map {
+                        HeldOutput(isLetter: delivery.topic == deadLetters, record: returned, facts: $0)
+                    }))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
         if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }
@@ -219,6 +225,7 @@ extension KafkaPorts {
             let facts = facts[Int(report.tag & Self.entryMask)]
             if facts.reason != .max { counters.deadLetters[Int(facts.reason)].add() }
             counters.published[Int(facts.outcome)].add()
+            guard facts.timestamp > 0 else { continue }
             let took = wallClock.subtractingReportingOverflow(facts.timestamp).partialValue
             counters.endToEndSeconds.observe(nanoseconds: took.multipliedReportingOverflow(by: 1_000_000).partialValue)
         }
@@ -254,7 +261,10 @@ extension KafkaPorts {
             transactionSince = transactionSince ?? now
             guard !positions.isEmpty else { return .done }
             guard let group = consumer.groupMetadata() else { return .notAMember(KafkaError("the group was left")) }
+            // librdkafka 2.0.2 looks at its time-out only when a broker answers (`rd_kafka_send_offsets_to_transaction`).
+            inbox.isWithBrokers.store(true, ordering: .relaxed)
             result = producer.addOffsets(positions, of: group, milliseconds: 5000)
+            inbox.isWithBrokers.store(false, ordering: .relaxed)
         case .commit:
             transactionSince = transactionSince ?? now
             result = producer.commitTransaction(milliseconds: Self.stepPatience)

@@ -126,7 +126,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             let since = commitsSince.removeValue(forKey: number)
             switch answer {
             case .accepted: if let since { observeCheckpoint(since) }
-            case .partly: break
+            case .partly, .denied: break
             case .retry(let error): environment.log.info("offsets were not committed, trying again", [.error(error)])
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
@@ -207,6 +207,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     mutating func release(_ message: Record) { message.destroy() }
 
+    mutating func own(_ message: Record) -> Record { message.owned() }
+
     mutating func number(ofTopic topic: String) -> UInt32 {
         let number = consumer.number(ofTopic: topic)
         learnTopics(upTo: Int(number))
@@ -276,6 +278,12 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 }
 
 extension Record: LentMessage {
+    /// As `InputRecord` has it.
+    var recipient: UnsafeRawBufferPointer? {
+        guard let named = headers?.last("recipient"), !named.isEmpty else { return key }
+        return named
+    }
+
     /// Lends the record's bytes to an input record.
     func fill(_ input: InputRecord, topic: SourceTopic) {
         let headers = headers

@@ -31,6 +31,7 @@ final class LetterReader: Sendable {
     private let settings: EngineSettings
     private let environment: EngineEnvironment
     private let inbox: ShardInbox
+    private let number: UInt32
     /// Polls at a try.
     private let attempts: Int
     private let state = Mutex(State())
@@ -40,6 +41,7 @@ final class LetterReader: Sendable {
         self.settings = settings
         self.environment = environment
         self.inbox = inbox
+        number = inbox.beginLetters()
     }
 
     /// Answered in the inbox.
@@ -123,10 +125,13 @@ final class LetterReader: Sendable {
         _ = environment.chain.deadLetter(delivery, .publishFailed, message: question.reason, counted: true)
         var headers = record?.detachHeaders() ?? Headers()
         headers.change(by: delivery.output)
-        let letter = OwnedRecord(delivery, headers: headers, timestamp: timestamp)
+        let letter =
+            record == nil
+            ? OwnedRecord(naming: place, headers: headers)
+            : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
         let facts = OutputFacts(.deadLetter, .publishFailed, timestamp: timestamp)
-        inbox.postLetter(HeldOutput(isLetter: true, record: letter, facts: facts), tag: question.tag)
+        inbox.postLetter(HeldOutput(isLetter: true, record: letter, facts: facts), tag: question.tag, by: number)
     }
 
     /// nil where the log does not hold it any more.

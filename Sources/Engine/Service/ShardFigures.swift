@@ -21,9 +21,13 @@ package struct ShardFigures: Sendable {
         package let isFetched: Bool
         /// Its counts are read from the changelog, or something else that it needs.
         package let isRestoring: Bool
+        /// It has not been read for long, and what it waits for is not restored.
+        package let isUnserved: Bool
+
+        private static let patience = Duration.seconds(15)
 
         init<Ports: ShardPorts & ~Copyable>(
-            _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool
+            _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool, now: Instant
         ) {
             place = partition.place
             next = partition.isServed ? partition.ledger.next : nil
@@ -33,6 +37,7 @@ package struct ShardFigures: Sendable {
             self.oldest = oldest
             lastTaken = partition.timestamp > 0 ? partition.timestamp : nil
             isRestoring = partition.state == .restoring
+            isUnserved = partition.isBeginning && !isRestoring && now >= partition.beganAt + Self.patience
         }
     }
 
@@ -50,8 +55,8 @@ package struct ShardFigures: Sendable {
     package var isAnswered = true
     /// At most so many records are left of the changelog.
     package var restoreLeft: Int64 = 0
-    package var consumed: ClientStatistics?
-    package var produced: ClientStatistics?
+    package var consumed: StatisticsInbox?
+    package var produced: StatisticsInbox?
 
     init() {}
 
@@ -59,13 +64,14 @@ package struct ShardFigures: Sendable {
         inFlight = shard.entries.count
         inFlightBytes = shard.entries.byteCount
         isInitialized = shard.checkpoint.isInitialized
-        canPublish = shard.retries.outputs.isIdle && !shard.isReplacingProducer
+        canPublish = shard.retries.outputs.isIdle && shard.mayPublish
         hasRoom = shard.hasRoom
         let canTake = shard.canRun && hasRoom
         let oldest = shard.oldestInFlight
         for index in shard.partitions.indices where shard.partitions[index].state != .gone {
             partitions.append(
-                PartitionFigures(shard.partitions[index], oldest: oldest[Int(index)], canTake: canTake))
+                PartitionFigures(
+                    shard.partitions[index], oldest: oldest[Int(index)], canTake: canTake, now: shard.now))
         }
     }
 

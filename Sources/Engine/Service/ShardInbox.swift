@@ -8,6 +8,8 @@ final class ShardInbox: Sendable {
         var results: [Int] = []
         var terminations = 0
         var letters: [(tag: UInt64, output: HeldOutput)] = []
+        /// Who makes them now: tags of a shard that there was before name other messages.
+        var letterReader: UInt32 = 0
     }
 
     /// The number of the shard.
@@ -17,6 +19,8 @@ final class ShardInbox: Sendable {
     /// Something is there: the shard looks each turn, and locks only then.
     private let hasNews = Atomic<Bool>(false)
     private let wasTerminated = Atomic<Bool>(false)
+    /// The shard's thread is in a call of librdkafka's that only brokers end.
+    let isWithBrokers = Atomic<Bool>(false)
 
     init(shard: Int) { self.shard = shard }
 
@@ -37,7 +41,18 @@ final class ShardInbox: Sendable {
     /// The shard was told to end, at least once.
     var isEnding: Bool { wasTerminated.load(ordering: .sequentiallyConsistent) }
 
-    func postLetter(_ letter: HeldOutput, tag: UInt64) { change { $0.letters.append((tag, letter)) } }
+    /// Gives the number by which a new reader of letters posts them; what an earlier one has made is nobody's.
+    func beginLetters() -> UInt32 {
+        state.withLock { state in
+            state.letterReader += 1
+            state.letters.removeAll()
+            return state.letterReader
+        }
+    }
+
+    func postLetter(_ letter: HeldOutput, tag: UInt64, by reader: UInt32) {
+        change { if $0.letterReader == reader { $0.letters.append((tag, letter)) } }
+    }
 
     private var isEmpty: Bool { !hasNews.load(ordering: .acquiring) }
 

@@ -8,9 +8,13 @@ import Synchronization
 package final class ShardThreads: Sendable {
     /// A shard whose consumer can go on no more is made anew after so long.
     private static let restartPause = Duration.seconds(1)
+    /// One that goes on no more again and again is made anew after longer and longer, up to this.
+    private static let longestPause = Duration.seconds(30)
 
     /// What a shard shows of itself is no older than this.
     private static let looksEvery = Duration.milliseconds(250)
+    /// Of brokers that end a transaction, after which readiness says so.
+    private static let answerPatience = Duration.seconds(5)
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
 
@@ -78,7 +82,7 @@ package final class ShardThreads: Sendable {
     /// For each partition.
     package var backlogs: [Backlog] {
         let partitions = figures.flatMap { figures in
-            let logs = (figures.consumed?.partitions ?? []).filter { $0.end >= 0 }.map { ($0.place, $0) }
+            let logs = (figures.consumed?.latest?.partitions ?? []).filter { $0.end >= 0 }.map { ($0.place, $0) }
             let byPlace = Dictionary(logs) { first, _ in first }
             return figures.partitions.map { ($0, byPlace[$0.place]) }
         }
@@ -86,18 +90,26 @@ package final class ShardThreads: Sendable {
     }
 
     /// The longest time that a shard has been at one turn: a stage that calls itself immediate may block it.
-    package var longestTurn: Duration {
+    package var longestTurn: Duration { longestTurn(withBrokers: false) }
+
+    private func longestTurn(withBrokers: Bool) -> Duration {
         let now = TimeSource.system.now
-        return boxes.map { $0.busy(now) }.max() ?? .zero
+        let turns = zip(inboxes, boxes).filter { inbox, _ in
+            inbox.isWithBrokers.load(ordering: .relaxed) == withBrokers
+        }
+        return turns.map { _, box in box.busy(now) }.max() ?? .zero
     }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
     package var reasons: [(word: String, sentence: String)] {
-        Self.reasons(isEnding: isEnding, figures, contacts: contacts?.reason, counts: counts)
+        Self.reasons(
+            isEnding: isEnding, isWithBrokers: longestTurn(withBrokers: true) > Self.answerPatience, figures,
+            contacts: contacts?.reason, counts: counts)
     }
 
     static func reasons(
-        isEnding: Bool, _ figures: [ShardFigures], contacts: (word: String, sentence: String)?, counts: Bool
+        isEnding: Bool, isWithBrokers: Bool = false, _ figures: [ShardFigures],
+        contacts: (word: String, sentence: String)?, counts: Bool
     ) -> [(word: String, sentence: String)] {
         var reasons: [(word: String, sentence: String)] = []
         if isEnding { reasons.append(("ending", "the service was told to end")) }
@@ -107,8 +119,8 @@ package final class ShardThreads: Sendable {
         if figures.contains(where: { !$0.isInitialized }) {
             reasons.append(("no-transactions", "the name of the transactions has not been taken over yet"))
         }
-        if figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
-            reasons.append(("cannot-publish", "no broker takes what is published"))
+        if isWithBrokers || figures.contains(where: { !$0.canPublish || !$0.isAnswered }) {
+            reasons.append(("cannot-publish", "brokers take nothing that is published"))
         }
         if let contacts { reasons.append(contacts) }
         let waiting = figures.reduce(0) { $0 + $1.restoring }
@@ -118,13 +130,22 @@ package final class ShardThreads: Sendable {
                 "the counts of \(waiting) partitions are read from their changelog: at most \(left) records are left"
             reasons.append(("restoring-counts", sentence))
         }
+        let unserved = figures.reduce(0) { $0 + $1.partitions.count { $0.isUnserved } }
+        if unserved > 0 {
+            let sentence =
+                "\(unserved) partitions are not read yet: brokers do not say, or not in a way that this release "
+                + "understands, where to begin"
+            reasons.append(("not-served", sentence))
+        }
         return reasons
     }
 
     private static func run(
         _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox
     ) {
+        var pause = restartPause
         while true {
+            let begun = TimeSource.system.now
             // Of a shard that there was before nothing is so any more.
             box.show(ShardFigures())
             do throws(KafkaError) {
@@ -132,8 +153,11 @@ package final class ShardThreads: Sendable {
             } catch {
                 environment.log.error("a shard cannot be made, trying again", [.shard(inbox.shard), .error(error)])
             }
+            let until = TimeSource.system.now + pause
+            while !inbox.isEnding, TimeSource.system.now < until { usleep(100_000) }
             if inbox.isEnding { return }
-            usleep(UInt32(restartPause / .microseconds(1)))
+            // Two with one static name take it from each other for as long as both live.
+            pause = TimeSource.system.now < begun + longestPause * 2 ? min(pause * 2, longestPause) : restartPause
         }
     }
 

@@ -25,7 +25,7 @@ struct KeyOrder: ~Copyable {
 
     /// The running entry of this key has suspended.
     mutating func hold(_ entry: UInt32, _ entries: inout EntryTable) {
-        guard !entries[entry].holdsKey else { return }
+        guard !entries[entry].holdsKey, entries[entry].key != 0 else { return }
         entries[entry].holdsKey = true
         let former = held.updateValue(Queue(), forKey: entries[entry].key)
         precondition(former == nil, "a message ran while its key was held")

@@ -58,11 +58,14 @@ package protocol ShardPorts: ~Copyable {
 
     mutating func release(_ message: Message)
 
+    /// The message with memory of its own, for one that may wait for long.
+    mutating func own(_ message: Message) -> Message
+
     /// The number under which records of this topic come.
     mutating func number(ofTopic topic: String) -> UInt32
 
-    /// A hash of what orders the message: its recipient. With a key of this process's own.
-    mutating func orderHash(_ message: Message) -> UInt64
+    /// A hash of what orders the message: its recipient; nil where it is nobody's. With a key of this process's own.
+    mutating func orderHash(_ message: Message) -> UInt64?
 
     /// Whose count the message may change, as the changelog's key; nil where nobody's.
     mutating func withAccount<Result>(

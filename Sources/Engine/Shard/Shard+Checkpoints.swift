@@ -57,7 +57,7 @@ extension Shard where Ports: ~Copyable {
         case .dropMarks: dropMarks()
         case .abort: step(.abort)
         case .rewind: rewindAll()
-        case .replaceProducer: isReplacingProducer = true
+        case .replaceProducer: beginReplacement()
         }
     }
 
@@ -117,6 +117,9 @@ extension Shard where Ports: ~Copyable {
             accept { !refused.contains($0) }
             isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
+        case .denied(let error):
+            isDirty = true
+            ports.tell(.commitFailed(reason: error.name))
         case .retry:
             isDirty = true
             nextRecommit = now + Self.recommitDelay
@@ -161,6 +164,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].rewind()
         guard partitions[index].state != .draining else { return }
         partitions[index].state = .asking(again: now + delay)
+        partitions[index].beganAt = now
     }
 
     mutating func failDisk(of index: Int32) {

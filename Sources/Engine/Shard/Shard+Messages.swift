@@ -171,16 +171,20 @@ extension Shard where Ports: ~Copyable {
     private mutating func waits(_ entry: UInt32) -> Bool {
         guard !order.isEmpty, settings.ordering != .none else { return false }
         setKey(of: entry)
-        return order.wait(entry, &entries)
+        guard order.wait(entry, &entries) else { return false }
+        // What it was fetched with does not wait with it.
+        messages[Int(entry)] = messages[Int(entry)].map { ports.own($0) }
+        return true
     }
 
+    /// It stays 0 where nothing orders the message: that waits for none, and none for it.
     private mutating func setKey(of entry: UInt32) {
         guard entries[entry].key == 0 else { return }
         let salt = UInt64(UInt32(bitPattern: entries[entry].partition)) &+ 1
         if settings.ordering == .partition {
             entries[entry].key = salt
-        } else if let message = messages[Int(entry)] {
-            entries[entry].key = ports.orderHash(message) | 1 << 63
+        } else if let message = messages[Int(entry)], let hash = ports.orderHash(message) {
+            entries[entry].key = hash | 1 << 63
         }
     }
 

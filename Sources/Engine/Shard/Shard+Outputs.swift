@@ -3,9 +3,15 @@ import PushmillStages
 
 /// Outputs: published, answered, sent again.
 extension Shard where Ports: ~Copyable {
+    /// After which a dead letter is tried again that is refused though it only names its message.
+    static var letterPause: Duration { .seconds(10) }
+
     /// Publishes what has become of the entry's message, or holds it.
     mutating func publishCurrent(_ entry: UInt32) {
-        if !poisonRecords.isEmpty, let reason = poisonRecords[refusedRecord(entry)] { refuseCurrent(entry, reason) }
+        if !poisonRecords.isEmpty, let poison = poisonRecords[refusedRecord(entry)] {
+            if poison.isLetter, entries[entry].destination != .deadLetters { refuseCurrent(entry, poison.reason) }
+            refuseCurrent(entry, poison.reason)
+        }
         let isLetter = entries[entry].destination == .deadLetters
         let isSuspect = !suspects.isEmpty && suspects.contains(refusedRecord(entry))
         let isFree = retries[isLetter].isIdle && checkpoint.takesOutputs && mayPublish
@@ -69,6 +75,7 @@ extension Shard where Ports: ~Copyable {
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].isUnanswered else { return }
         entries[entry].isUnanswered = false
+        if report.failure == nil { replacements = 0 }
         let index = entries[entry].partition
         // Where an earlier one of its key was given up, one that comes back would overtake it.
         let isVoid =
@@ -117,6 +124,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func askLetter(_ entry: UInt32, _ reason: String) {
         entries[entry].state = .held
+        if entries[entry].isNameOnly { lettersFrom = now + Self.letterPause }
         // A dead letter that is refused only names its message from then on.
         if entries[entry].destination == .deadLetters { entries[entry].isNameOnly = true }
         entries[entry].destination = .deadLetters
@@ -164,7 +172,7 @@ extension Shard where Ports: ~Copyable {
             case .later:
                 return retries[isLetter].stays(until: now + .milliseconds(5))
             case .refused where entries[entry].isNameOnly:
-                return retries.letters.stays(until: now + .seconds(10))
+                return retries.letters.stays(until: now + Self.letterPause)
             case .refused(let reason):
                 retries[isLetter].taken()
                 askLetter(entry, reason)

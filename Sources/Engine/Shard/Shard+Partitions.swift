@@ -4,7 +4,9 @@ import PushmillStores
 
 /// Partitions: what they wait for, and logs that do not hold what is to be read.
 extension Shard where Ports: ~Copyable {
-    private static var asksEvery: Duration { .seconds(5) }
+    /// Who was asked asks brokers again and again; to ask anew makes what is on its way no answer.
+    private static var asksEvery: Duration { .seconds(15) }
+    private static var looksForOldEvery: Duration { .seconds(5) }
     private static var seeksEvery: Duration { .milliseconds(100) }
 
     mutating func advancePartitions() {
@@ -64,6 +66,7 @@ extension Shard where Ports: ~Copyable {
             completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
         } catch let error where error.isOfNewerRelease {
             // Without it what is done already would be done again. It is asked for again after a while.
+            partitions[index].state = .asking(again: now + Self.looksForOldEvery)
             return ports.tell(.newerCommit(position, reason: error.explanation))
         } catch {
             ports.tell(.foreignCommit(position, reason: error.explanation))
@@ -108,6 +111,7 @@ extension Shard where Ports: ~Copyable {
             guard partitions[index].suspected == highest else {
                 partitions[index].suspected = highest
                 partitions[index].state = .asking(again: now)
+                partitions[index].beganAt = now
                 return
             }
             partitions[index].incarnation = highest.incarnation

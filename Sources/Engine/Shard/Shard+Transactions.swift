@@ -80,7 +80,10 @@ extension Shard where Ports: ~Copyable {
             if isPoison {
                 ports.tell(.outputRefused(record.position.partition, offset: record.position.offset, reason: reason))
                 suspects.remove(record)
-                poisonRecords[record] = reason
+                let isLetter = entries[entry].destination == .deadLetters
+                // What only names it was refused as well.
+                if poisonRecords[record]?.isLetter == true { lettersFrom = now + Self.letterPause }
+                poisonRecords[record] = Poison(reason: reason, isLetter: isLetter)
             } else {
                 suspects.insert(record)
             }
@@ -94,14 +97,24 @@ extension Shard where Ports: ~Copyable {
         entries[entry].state = .published
     }
 
+    private static var quickReplacements: Int { 20 }
+
     /// A producer that has failed for good is replaced when everything that was published by it is answered.
     mutating func replaceProducerIfFailed() {
         if !isReplacingProducer, ports.hasProducerFailed {
-            isReplacingProducer = true
+            beginReplacement()
             ports.purge(all: false)
             ports.tell(.producerReplaced(reason: "the producer has failed"))
             perform(checkpoint.producerFailed(now: now))
         }
+    }
+
+    /// Records that are refused fail a producer each. Where so many in turn have stored nothing, it is no record.
+    mutating func beginReplacement() {
+        guard !isReplacingProducer else { return }
+        isReplacingProducer = true
+        if replacements >= Self.quickReplacements { nextReplacement = now + .seconds(1) }
+        replacements += 1
     }
 
     /// As long as the producer has failed.

@@ -46,10 +46,12 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changesAdded = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
     var suspects: Set<RefusedRecord> = []
-    /// Records whose outputs were refused alone, with transactions, and why: they become dead letters when they come again.
-    var poisonRecords: [RefusedRecord: String] = [:]
+    /// Records whose outputs were refused alone, with transactions: they become dead letters when they come again.
+    var poisonRecords: [RefusedRecord: Poison] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
+    /// Producers since something was acknowledged.
+    var replacements = 0
 
     // Checkpoints.
     var checkpoint: Checkpoint
@@ -254,4 +256,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
 struct RefusedRecord: Hashable {
     let position: Position
     let timestamp: Int64
+}
+
+/// Why an output was refused.
+struct Poison {
+    let reason: String
+    /// It was a dead letter already: the next one only names its message.
+    let isLetter: Bool
 }

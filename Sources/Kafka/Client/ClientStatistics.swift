@@ -89,7 +89,7 @@ public struct ClientStatistics: Sendable {
 
 /// The latest statistics of a client. What comes is only kept, because it comes within a poll; it is read when someone
 /// asks.
-final class StatisticsInbox: Sendable {
+package final class StatisticsInbox: Sendable {
     private enum Content {
         case nothing
         case text([UInt8])
@@ -101,7 +101,7 @@ final class StatisticsInbox: Sendable {
     func take(_ json: [UInt8]) { content.withLock { $0 = .text(json) } }
 
     /// Nil before the first, and where they are switched off. Decodes what is new: not for every message.
-    var latest: ClientStatistics? {
+    package var latest: ClientStatistics? {
         let json: [UInt8]
         switch content.withLock({ $0 }) {
         case .nothing: return nil

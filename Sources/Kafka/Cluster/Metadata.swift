@@ -169,7 +169,8 @@ extension ClusterClient {
         default: throw KafkaError(code)
         }
         guard let list else { return 0 }
-        return UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
-            .reduce(0) { $0 + Int($1.member_cnt) }
+        let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
+        for group in groups { if let error = KafkaError(ifAny: group.err) { throw error } }
+        return groups.reduce(0) { $0 + Int($1.member_cnt) }
     }
 }

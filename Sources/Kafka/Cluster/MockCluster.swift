@@ -30,6 +30,11 @@ public final class MockCluster: Sendable {
         rd_kafka_mock_push_request_errors_array(handle, request.rawValue, codes.count, codes)
     }
 
+    /// The next `count` of this kind on one broker.
+    public func failRequests(_ request: Request, of broker: Int32, with code: Int32, count: Int32) {
+        pushmill_mock_fail(handle, broker, request.rawValue, rd_kafka_resp_err_t(rawValue: code), count)
+    }
+
     public func clearFailures(of request: Request) { rd_kafka_mock_clear_request_errors(handle, request.rawValue) }
 
     /// -1 is every broker.
@@ -44,6 +49,11 @@ public final class MockCluster: Sendable {
     /// -1 is no broker.
     public func setLeader(of partition: TopicPartition, broker: Int32) {
         rd_kafka_mock_partition_set_leader(handle, partition.topic, partition.partition, broker)
+    }
+
+    /// Where the group's coordinator is from now on.
+    public func setCoordinator(ofGroup group: String, broker: Int32) {
+        rd_kafka_mock_coordinator_set(handle, "group", group, broker)
     }
 
     public func setTopicError(_ topic: String, code: Int32) {

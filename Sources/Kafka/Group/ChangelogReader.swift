@@ -79,7 +79,7 @@ package final class ChangelogReader {
         switch message.pointee.err {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
             guard next[partition] != nil else { return nil }
-            next[partition] = offset + 1
+            next[partition] = offset &+ 1
             return .record(Record(message, topic: 0))
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
             guard next[partition] != nil else { return nil }

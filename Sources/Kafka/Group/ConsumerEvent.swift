@@ -22,6 +22,8 @@ package enum CommitAnswer: Sendable, Equatable {
     case accepted
     /// These are not committed, the others are.
     case partly(refused: [TopicPartition])
+    /// Of none of them it is known that it is: librdkafka tells of all what it was told of one.
+    case denied(KafkaError)
     /// A rebalance is under way, or no answer came: worth another attempt.
     case retry(KafkaError)
     /// Another member, or another generation of the group: never.
@@ -37,7 +39,11 @@ package enum CommitAnswer: Sendable, Equatable {
             self = .retry(failure)
         } else {
             let refused = results.filter { $0.error != nil }.map(\.position.partition)
-            self = refused.isEmpty ? .accepted : .partly(refused: refused)
+            if let error = errors.first, refused.count == results.count {
+                self = .denied(error)
+            } else {
+                self = refused.isEmpty ? .accepted : .partly(refused: refused)
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Dispatch
 
 extension GroupConsumer {
     /// Answered by `commitEnded` of that number, or never: librdkafka keeps commits for a coordinator that is away, and
@@ -25,9 +26,11 @@ final class CommittedOffsets {
     /// Milliseconds between questions for what is not known yet.
     static let pause: Int64 = 100
 
-    private let client: Client
+    private var client: Client
+    private let another: () throws(KafkaError) -> Client
     private let group: String
-    private let queue: OpaquePointer
+    private let signal: WakeSignal
+    private var queue: OpaquePointer
     /// By the number of the question: what was asked before a partition was given back, or asked about again, is no answer.
     private var wanted: [TopicPartition: UInt64] = [:]
     private var lastQuestion: UInt64 = 0
@@ -36,10 +39,15 @@ final class CommittedOffsets {
     private var isAsking = false
     private var next = ContinuousClock.now
 
-    init(_ client: Client, group: String, _ signal: WakeSignal) throws(KafkaError) {
+    /// `another` makes a client that knows no coordinator yet.
+    init(
+        _ client: Client, group: String, _ signal: WakeSignal, another: @escaping () throws(KafkaError) -> Client
+    ) throws(KafkaError) {
         guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for answers") }
         self.client = client
+        self.another = another
         self.group = group
+        self.signal = signal
         self.queue = queue
         signal.watch(queue)
     }
@@ -67,11 +75,27 @@ final class CommittedOffsets {
             isAsking = false
             next = .now + .milliseconds(Self.pause)
             let known = answer(in: event).filter { wanted[$0.partition].map { $0 <= asked } ?? false }
+            let isElsewhere = rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NOT_COORDINATOR
             rd_kafka_event_destroy(event)
+            if isElsewhere { takeAnother() }
             forget(known.map(\.partition))
             if !known.isEmpty { events.append(.committed(known)) }
         }
         if !wanted.isEmpty { askIfDue() }
+    }
+
+    /// librdkafka 2.0.2 keeps asking a broker that coordinates no more for as long as it is asked again within a quarter
+    /// of an hour (`rd_kafka_coord_cache_get`): another client looks for the one that does.
+    private func takeAnother() {
+        guard let other = try? another(), let answers = rd_kafka_queue_new(other.handle) else { return }
+        WakeSignal.endWatch(of: queue)
+        rd_kafka_queue_destroy(queue)
+        signal.watch(answers)
+        // To end a client takes time, and is not this thread's to wait for.
+        let former = Unmanaged.passRetained(client)
+        (client, queue) = (other, answers)
+        DispatchQueue(label: "pushmill.remains").async { former.release() }
+        next = .now + .seconds(1)
     }
 
     private func askIfDue() {

@@ -47,7 +47,12 @@ package final class GroupConsumer {
             sinks.joins.watch($0)
         }
         rd_kafka_poll_set_consumer(client.handle)
-        let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal)
+        var plain = properties
+        for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
+        let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal) {
+            [plain] () throws(KafkaError) in
+            try Client(RD_KAFKA_CONSUMER, properties: plain, sinks: ClientSinks(log: log))
+        }
         guard let events = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
         guard let records = rd_kafka_queue_new(client.handle) else {
             rd_kafka_queue_destroy(events)
@@ -72,7 +77,10 @@ package final class GroupConsumer {
         WakeSignal.endWatch(of: records)
         rd_kafka_queue_destroy(records)
         rd_kafka_queue_destroy(events)
-        if let leaving { rd_kafka_queue_destroy(leaving) }
+        if let leaving {
+            WakeSignal.endWatch(of: leaving)
+            rd_kafka_queue_destroy(leaving)
+        }
     }
 
     package func subscribe(to topics: [String]) throws(KafkaError) {
@@ -170,7 +178,7 @@ package final class GroupConsumer {
     package var fatalError: KafkaError? { client.fatalError }
 
     /// What was measured last; see `ClientStatistics`.
-    package var statistics: ClientStatistics? { sinks.statistics.latest }
+    package var statistics: StatisticsInbox { sinks.statistics }
 
     /// Who this is in its group at this moment: to be asked for anew for each transaction. Nil once it has left.
     package func groupMetadata() -> GroupMetadata? { GroupMetadata(rd_kafka_consumer_group_metadata(client.handle)) }

@@ -128,7 +128,7 @@ package final class OutputProducer {
     package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
 
     /// What was measured last; see `ClientStatistics`.
-    package var statistics: ClientStatistics? { sinks.statistics.latest }
+    package var statistics: StatisticsInbox { sinks.statistics }
 }
 
 public enum PublishResult: Sendable {

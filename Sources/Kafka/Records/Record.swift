@@ -2,7 +2,7 @@ internal import CPushmillRdKafka
 internal import Glibc
 
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
-/// once, on any thread. Held long, it holds the whole fetch response: who keeps a record copies it.
+/// once, on any thread. Held long, it holds the whole fetch response: who keeps a record makes it `owned`.
 ///
 /// Unchecked because of its pointers: one thread at a time has a record, since batches hand it on. What is in it came from
 /// outside and changes nothing of that; lengths are those that librdkafka has checked against the fetch.
@@ -17,21 +17,70 @@ public struct Record: @unchecked Sendable {
     public let key: UnsafeRawBufferPointer?
     /// nil for a tombstone.
     public let value: UnsafeRawBufferPointer?
-    let message: UnsafeMutablePointer<rd_kafka_message_t>
+    private let bytes: Bytes
+
+    private enum Bytes {
+        case lent(UnsafeMutablePointer<rd_kafka_message_t>)
+        /// Headers if there are any, in memory where key and value follow.
+        case owned(UnsafeMutablePointer<OpaquePointer?>)
+    }
 
     public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 
-    public func destroy() { rd_kafka_message_destroy(message) }
+    public func destroy() {
+        switch bytes {
+        case .lent(let message): rd_kafka_message_destroy(message)
+        case .owned(let memory):
+            if let headers = memory.pointee { rd_kafka_headers_destroy(headers) }
+            UnsafeMutableRawPointer(memory).deallocate()
+        }
+    }
+
+    /// The same with memory of its own: the lent one has been destroyed.
+    package func owned() -> Record {
+        guard case .lent = bytes else { return self }
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: MemoryLayout<OpaquePointer?>.size + byteCount, alignment: MemoryLayout<OpaquePointer?>.alignment)
+        let list = memory.bindMemory(to: OpaquePointer?.self, capacity: 1)
+        list.initialize(to: headers.map { rd_kafka_headers_copy($0.pointer) })
+        var free = memory + MemoryLayout<OpaquePointer?>.size
+        func copy(_ bytes: UnsafeRawBufferPointer?) -> UnsafeRawBufferPointer? {
+            guard let bytes else { return nil }
+            if let start = bytes.baseAddress { free.copyMemory(from: start, byteCount: bytes.count) }
+            defer { free += bytes.count }
+            return UnsafeRawBufferPointer(start: free, count: bytes.count)
+        }
+        let record = Record(self, key: copy(key), value: copy(value), list)
+        destroy()
+        return record
+    }
+
+    private init(
+        _ other: Record, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        _ list: UnsafeMutablePointer<OpaquePointer?>
+    ) {
+        (topic, partition, offset) = (other.topic, other.partition, other.offset)
+        (timestamp, timestampKind) = (other.timestamp, other.timestampKind)
+        (self.key, self.value, bytes) = (key, value, .owned(list))
+    }
 
     /// The headers, still owned by the record; librdkafka parses them on first use. nil for none.
     public var headers: HeaderView? {
+        guard case .lent(let message) = bytes else { return ownHeaders }
         var headers: OpaquePointer?
         guard rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else { return nil }
         return HeaderView(headers)
     }
 
-    /// Takes the headers out of the record, so that they can go on without a copy.
+    private var ownHeaders: HeaderView? {
+        guard case .owned(let list) = bytes else { return nil }
+        return list.pointee.map { HeaderView($0) }
+    }
+
+    /// Takes the headers out of the record, so that they can go on without a copy. They are read from its bytes again when
+    /// they are asked for again.
     public func detachHeaders() -> Headers {
+        guard case .lent(let message) = bytes else { return ownHeaders.map { Headers(copying: $0) } ?? Headers() }
         var headers: OpaquePointer?
         guard rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else {
             return Headers()
@@ -90,7 +139,7 @@ extension Record {
             default: .none
             }
         self.topic = topic
-        self.message = message
+        bytes = .lent(message)
         partition = message.pointee.partition
         offset = message.pointee.offset
         key = message.pointee.key.map { UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len) }

@@ -63,19 +63,22 @@ extension MetricRegistry {
             [.init(Double(handle.figures.reduce(0) { $0 + ($1.restoring > 0 ? $1.restoreLeft : 0) }))]
         }
         measure(.producerQueueMessages) {
-            let producers = handle.figures.compactMap(\.produced)
+            let producers = handle.figures.compactMap(\.produced?.latest)
             return producers.isEmpty ? [] : [.init(producers.sum(\.queuedMessages))]
         }
         measure(.producerQueueBytes) {
-            let producers = handle.figures.compactMap(\.produced)
+            let producers = handle.figures.compactMap(\.produced?.latest)
             return producers.isEmpty ? [] : [.init(producers.sum(\.queuedBytes))]
         }
         measure(.brokerRoundTrip) {
             let figures = handle.figures
-            return [("consumer", figures.compactMap(\.consumed)), ("producer", figures.compactMap(\.produced))]
-                .flatMap { name, statistics in
-                    Self.longest(statistics.flatMap(\.roundTrips)).map { .init($0.value, name, "\($0.key)") }
-                }
+            return [
+                ("consumer", figures.compactMap(\.consumed?.latest)),
+                ("producer", figures.compactMap(\.produced?.latest)),
+            ]
+            .flatMap { name, statistics in
+                Self.longest(statistics.flatMap(\.roundTrips)).map { .init($0.value, name, "\($0.key)") }
+            }
         }
     }
 

@@ -60,7 +60,7 @@ struct CommittedCheckpointTests {
 
     @Test(
         "A commit that is refused, or to be tried again, has not ended",
-        arguments: [CommitAnswer.retry(.unanswered), .refused(.unanswered)])
+        arguments: [CommitAnswer.retry(.unanswered), .refused(.unanswered), .denied(.unanswered)])
     mutating func notAccepted(outcome: CommitAnswer) {
         let number = beginCommit(start)
         _ = checkpoint.committed(number, outcome, now: start)

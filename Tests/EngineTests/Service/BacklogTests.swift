@@ -21,7 +21,7 @@ struct BacklogTests {
         for offset in 0..<taken { _ = partition.ledger.take(offset) }
         for offset in done { _ = partition.ledger.complete(offset) }
         partition.timestamp = lastTaken
-        return ShardFigures.PartitionFigures(partition, oldest: oldest, canTake: true)
+        return ShardFigures.PartitionFigures(partition, oldest: oldest, canTake: true, now: .past)
     }
 
     private func log(end: Int64, next: Int64, fetched: Int = 1) -> ClientStatistics.Partition {

@@ -18,10 +18,13 @@ private final class Peer {
     let environment: EngineEnvironment
 
     init(
-        producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = []
+        producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = [],
+        publishesExpired: Bool = true, changelog: String? = nil
     ) throws {
         cluster = try MockCluster()
-        for topic in ["events", "out", "dead"] { try cluster.createTopic(topic, partitions: 1) }
+        for topic in ["events", "out", "dead"] + (changelog.map { [$0] } ?? []) {
+            try cluster.createTopic(topic, partitions: 1)
+        }
         let common = [
             ("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1"),
             // The mock cluster takes nearly as long for a rebalance.
@@ -32,11 +35,15 @@ private final class Peer {
             consumer: properties, producer: ClientProperties(common + more), input: ["events"], output: "out",
             deadLetters: "dead")
         settings.shard.maxInFlight = 8
+        settings.changelog = changelog
         self.settings = settings
         let metrics = ServiceMetrics(
             registry: MetricRegistry(shards: 2), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
-        environment = EngineEnvironment(chain: Chain([]), counts: nil, contacts: nil, metrics: metrics, log: Log())
+        var rules = Chain.Settings()
+        rules.publishesExpired = publishesExpired
+        environment = EngineEnvironment(
+            chain: Chain([], settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
         let signal = WakeSignal()
         producer = try OutputProducer(properties, signal: signal, log: { _, _, _ in })
         reader = try PartitionReader(settings.reader, log: { _, _, _ in })
@@ -150,6 +157,34 @@ struct KafkaPortsTests {
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
     }
 
+    @Test("What has expired and is dropped is counted, and nothing is published of it")
+    func dropped() throws {
+        let peer = try Peer(headers: [("apns-expiration", "1")], publishesExpired: false)
+        var ports = try ports(of: peer)
+        let message = try peer.record(of: "events")
+        defer { ports.release(message) }
+        let step = ports.begin(message, entry: 3, taken: ports.now, now: ports.now, count: nil, isCounted: false)
+        guard case .ended(let result) = step else { throw KafkaError("a stage was begun") }
+        #expect(result.destination == .nowhere)
+        let metrics = peer.environment.metrics
+        #expect(metrics.dropped.value == 1 && metrics.published.allSatisfy { $0.value == 0 })
+    }
+
+    @Test("A change of a count that comes back is no message's, whatever its number")
+    func changeReturned() throws {
+        let peer = try Peer(changelog: "badges")
+        peer.setLeader(of: "badges", broker: -1)
+        var ports = try ports(of: peer)
+        let tag = EntryTable.changeTag(5000, 0)
+        let step = Array("anna".utf8).withUnsafeBytes { key in
+            ports.publishChange(partition: 0, key: key, value: key, timestamp: 5, tag: tag)
+        }
+        #expect(step == .queued)
+        ports.purge(all: true)
+        let report = try report(by: &ports, peer)
+        #expect(report.tag == tag && report.returned == nil && report.failure == .purged)
+    }
+
     @Test("What was held is counted by what became of it, whatever its entry was before")
     func heldFacts() throws {
         var ports = try ports()
@@ -206,7 +241,7 @@ struct KafkaPortsTests {
                 let stored = try peer.stored(in: "dead", at: offset)
                 offset += 1
                 #expect(stored.value == (refusals == 1 ? Peer.value : nil))
-                #expect(stored.key == (refusals == 1 ? "anna" : nil))
+                #expect(stored.key == (refusals == 1 ? "anna" : "events/0/0"))
                 #expect(stored.headers["n"] == (refusals == 1 ? "1" : nil))
                 #expect(stored.headers["pushmill.error.message"] == "bad")
                 #expect(stored.headers["pushmill.error.offset"] == "0")
@@ -251,9 +286,10 @@ struct KafkaPortsTests {
         let answer = try #require(answers.first)
         #expect(answer.tag == Self.tag && answer.output.isLetter)
         let record = answer.output.record
-        #expect(record.key == (isWhole ? Array("anna".utf8) : nil))
+        // One that only names its message has a key and a time that every topic takes.
+        #expect(record.key == Array((isWhole ? "anna" : "events/0/0").utf8))
         #expect(record.value == (isWhole ? Array(Peer.value.utf8) : nil))
-        #expect(record.timestamp == timestamp)
+        #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
         let headers = record.headers
         let count = headers.view?.count
         // Those of a dead letter, and its own.

@@ -150,7 +150,8 @@ struct ShardInboxTests {
         var results: [Int] = []
         var letters: [(tag: UInt64, output: HeldOutput)] = []
         inbox.postResult(3)
-        inbox.postLetter(letter(), tag: 9)
+        let reader = inbox.beginLetters()
+        inbox.postLetter(letter(), tag: 9, by: reader)
         #expect(!inbox.isEnding)
         inbox.postTermination()
         inbox.postResult(5)
@@ -170,12 +171,44 @@ struct ShardInboxTests {
         inbox.takeResults(into: &results)
         #expect(results == [3, 5, 8])
     }
+
+    @Test("A dead letter that was made for an earlier shard is not taken for this one's")
+    func earlierLetters() {
+        let inbox = ShardInbox(shard: 4)
+        let former = inbox.beginLetters()
+        inbox.postLetter(letter(), tag: 1, by: former)
+        let reader = inbox.beginLetters()
+        inbox.postLetter(letter(), tag: 2, by: former)
+        inbox.postLetter(letter(), tag: 3, by: reader)
+        var letters: [(tag: UInt64, output: HeldOutput)] = []
+        inbox.takeLetters(into: &letters)
+        #expect(letters.map(\.tag) == [3])
+    }
 }
 
 @Suite("Readiness")
 struct ReadinessTests {
+    private typealias Shard = ScriptedShard
+
     private func words(isEnding: Bool = false, _ figures: [ShardFigures], counts: Bool = true) -> [String] {
         ShardThreads.reasons(isEnding: isEnding, figures, contacts: nil, counts: counts).map(\.word)
+    }
+
+    @Test("It is not ready while it has not been told for long where a partition begins")
+    func unserved() {
+        let shard = Shard()
+        shard.ports.events = [.assigned([Shard.place()])]
+        func words(after time: Duration) -> [String] {
+            shard.turn(after: time)
+            var figures = shard.figures
+            figures.hasJoined = true
+            return self.words([figures])
+        }
+        #expect(words(after: .zero) == [])
+        #expect(words(after: .seconds(14)) == [])
+        #expect(words(after: .seconds(1)) == ["not-served"])
+        shard.ports.events = [.committed([Shard.position(0)])]
+        #expect(words(after: .zero) == [])
     }
 
     @Test("It is ready when every shard has joined, can publish, and has its counts")
@@ -196,6 +229,8 @@ struct ReadinessTests {
         figures.canPublish = false
         #expect(words([other, figures]) == ["no-transactions", "cannot-publish"])
         #expect(words(isEnding: true, [figures]) == ["ending", "cannot-publish"])
+        let hanging = ShardThreads.reasons(isEnding: false, isWithBrokers: true, [], contacts: nil, counts: true)
+        #expect(hanging.map(\.word) == ["cannot-publish"])
         let contacts = ("contacts-not-restored", "they are read")
         let all = ShardThreads.reasons(isEnding: true, [], contacts: contacts, counts: true)
         #expect(all.map(\.word) == ["ending", "contacts-not-restored"])

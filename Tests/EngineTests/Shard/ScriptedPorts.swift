@@ -82,6 +82,7 @@ final class ScriptedPorts: ShardPorts {
     private(set) var sent: [(tag: UInt64, output: Output)] = []
     private(set) var sentChanges: [(tag: UInt64, key: String, value: String)] = []
     private(set) var released: [Int64] = []
+    private(set) var owned: [Int64] = []
     private(set) var askedLetters: [UInt64] = []
     private(set) var prepared: [Int64] = []
     private var current: Output?
@@ -143,7 +144,14 @@ final class ScriptedPorts: ShardPorts {
 
     func nextMessage() -> Message? { messages.isEmpty ? nil : messages.removeFirst() }
     func release(_ message: Message) { released.append(message.offset) }
-    func orderHash(_ message: Message) -> UInt64 { UInt64(truncatingIfNeeded: message.recipient.hashValue) }
+    func orderHash(_ message: Message) -> UInt64? {
+        message.recipient.isEmpty ? nil : UInt64(truncatingIfNeeded: message.recipient.hashValue)
+    }
+
+    func own(_ message: Message) -> Message {
+        owned.append(message.offset)
+        return message
+    }
     func prepare(_ message: Message) { prepared.append(message.offset) }
 
     func withAccount<Result>(of message: Message, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {

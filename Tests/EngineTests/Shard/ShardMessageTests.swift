@@ -182,6 +182,33 @@ struct ShardMessageTests {
         #expect(shard.published() == [0] + (0..<3).filter { $0 > 0 && !free.contains($0) })
     }
 
+    @Test("What is nobody's waits for nothing, and nothing for it")
+    func nobody() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.suspend([0])
+        shard.deliver(3, to: "")
+        shard.deliver(1, of: 1, to: "")
+        #expect(shard.published() == [1, 2])
+        #expect(shard.ports.suspendedEntries.count == 2)
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0, 0])
+    }
+
+    @Test("What waits for its key has memory of its own, and what runs at once has not")
+    func ownMemory() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(3)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [3])
+        #expect(shard.ports.owned == [1, 2])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0, 1, 2])
+        #expect(shard.ports.released == [3, 1, 2])
+    }
+
     @Test("Partitions have an order of their own each")
     func partitionsApart() {
         let shard = Shard { $0.ordering = .partition }

@@ -170,6 +170,15 @@ struct ShardOutputTests {
         #expect(shard.callsOfTurn() == [.publish(letter)])
         #expect(shard.turn() == shard.ports.now + .seconds(10))
         #expect(shard.published(after: .seconds(9)) == [])
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .seconds(1)) == [0])
+        // Brokers that refuse it are not asked again sooner.
+        for _ in 0..<2 {
+            shard.fail(.refused(reason: "bad"))
+            shard.turn()
+        }
+        shard.ports.letters = [(try #require(shard.ports.askedLetters.last), letter)]
+        #expect(shard.published(after: .seconds(9)) == [])
         #expect(shard.published(after: .seconds(1)) == [0])
     }
 

@@ -394,6 +394,35 @@ struct ShardTransactionTests {
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: isSame))))
     }
 
+    @Test("The dead letter of one whose dead letter was refused only names it, and waits where that is refused too")
+    func poisonLetter() {
+        let shard = transactional()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        /// What was published is refused, with others and alone; gives what becomes of the record when it comes again.
+        func refuse() -> [ScriptedPorts.Call] {
+            for _ in 0..<2 {
+                shard.fail(.refused(reason: "bad"))
+                for _ in 0..<6 { shard.turn(after: .milliseconds(250)) }
+                shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
+                _ = shard.ports.takeCalls()
+                shard.turn()
+                // A suspect goes alone in the turn after the one that holds it.
+                shard.turn()
+            }
+            return shard.ports.takeCalls() + (0..<2).flatMap { _ in shard.callsOfTurn() }
+        }
+        let refusal = ScriptedPorts.Call.refuseCurrent(reason: "bad")
+        let letter = ScriptedPorts.Call.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true))
+        #expect(refuse().count { $0 == refusal } == 1)
+        let named = refuse()
+        #expect(named.count { $0 == refusal } == 2)
+        #expect(named.contains(letter))
+        #expect(!refuse().contains(letter))
+        #expect(shard.callsOfTurn(after: .seconds(10)).contains(letter))
+    }
+
     @Test("A partition that is lost with something in the open transaction fails it")
     func lost() {
         let shard = transactional()

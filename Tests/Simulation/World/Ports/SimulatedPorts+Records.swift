@@ -131,7 +131,9 @@ extension SimulatedPorts {
 
     package func prepare(_ message: SimulatedMessage) {}
 
-    package func orderHash(_ message: SimulatedMessage) -> UInt64 {
+    package func own(_ message: SimulatedMessage) -> SimulatedMessage { message }
+
+    package func orderHash(_ message: SimulatedMessage) -> UInt64? {
         UInt64(UInt32(bitPattern: events[Int(message.event)].recipient)) &* 0x9e37_79b9_7f4a_7c15
     }
 

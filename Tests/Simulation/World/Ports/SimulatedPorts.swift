@@ -175,7 +175,7 @@ package final class SimulatedPorts: ShardPorts {
     package func askCommitted(_ partitions: [TopicPartition]) {
         question += 1
         for partition in partitions { questions[partition] = question }
-        askCommitted(partitions, question, attempts: 40)
+        askCommitted(partitions, question, attempts: 1000)
     }
 
     /// As long as a transaction that would commit one of them is open, the answer is: later. What was asked again since, or
@@ -198,15 +198,23 @@ package final class SimulatedPorts: ShardPorts {
     }
 
     package func askRange(_ partition: TopicPartition) {
-        guard let log = cluster.log(partition) else { return }
         question += 1
-        let question = question
         questions[partition] = question
+        askRange(partition, question, attempts: 1000)
+    }
+
+    /// Again and again, until it is answered or asked anew.
+    private func askRange(_ partition: TopicPartition, _ question: Int, attempts: Int) {
+        guard let log = cluster.log(partition), questions[partition] == question else { return }
         fetching.request(patience: .milliseconds(400)) { _ -> Range<Int64>? in
             log.isLeaderAway ? nil : log.start..<log.end
         } _: { [weak self] (answer: Range<Int64>?) in
-            guard let self, let answer, questions[partition] == question else { return }
-            tell(.range(partition, answer))
+            guard let self, questions[partition] == question else { return }
+            if let answer { return tell(.range(partition, answer)) }
+            guard attempts > 0 else { return }
+            node.after(.milliseconds(300)) { [weak self] in
+                self?.askRange(partition, question, attempts: attempts - 1)
+            }
         }
     }
 
@@ -225,7 +233,11 @@ package final class SimulatedPorts: ShardPorts {
                 // Most clients tell that there was no answer; some never do.
                 if dice.chance(900) { tell(.commitEnded(number: number, .retry(.unanswered))) }
             case .accepted(let refused):
-                tell(.commitEnded(number: number, refused.isEmpty ? .accepted : .partly(refused: refused)))
+                let answer: CommitAnswer =
+                    refused.isEmpty
+                    ? .accepted
+                    : refused.count == positions.count ? .denied(KafkaError("refused")) : .partly(refused: refused)
+                tell(.commitEnded(number: number, answer))
             case .refused(.rebalance): tell(.commitEnded(number: number, .retry(.unanswered)))
             case .refused: tell(.commitEnded(number: number, .refused(.unanswered)))
             }
