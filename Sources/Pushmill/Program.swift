@@ -12,6 +12,7 @@ import Glibc
 ///     await Program.main(stages: [LotteryStage.entry])
 public enum Program {
     public static func main(stages: [StageEntry] = []) async -> Never {
+        occupyStandardDescriptors()
         // Before anything secret is read, by whichever command; a setting shows it again to those who debug a service.
         _ = pushmill_show_memory(0)
         // While the process ends, threads of librdkafka's may be at a connection.
@@ -21,6 +22,14 @@ public enum Program {
             console: .standard)
         let arguments = Array(CommandLine.arguments.dropFirst())
         exit(Console.end(await commands.run(arguments, surroundings)).rawValue)
+    }
+
+    /// One that is closed would be given to the next file or socket, and be read and written as if it was the terminal. What
+    /// stands there instead can be neither.
+    private static func occupyStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
     }
 
     static let commands = CommandTable(commands: [

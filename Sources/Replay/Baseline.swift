@@ -8,6 +8,8 @@ package final class Baseline {
     private var index: OutputIndex
     /// Whether its records may stand for a wider range than the input: what lies beside that is not missing.
     private let isWider: Bool
+    /// Records of topics that are no outputs of this service's.
+    package private(set) var foreign = 0
 
     private init(isWider: Bool) throws(ReplayError) {
         index = try indexed { () throws(StoreError) in try OutputIndex() }
@@ -28,6 +30,10 @@ package final class Baseline {
                 if records.isEmpty { break }
                 for (index, record) in records.enumerated() {
                     guard let place = record.source else {
+                        if source is TopicRecords {
+                            baseline.foreign += 1
+                            continue
+                        }
                         throw source.failure(
                             at: index, "\(record.place) has no header pushmill-source: it is no output")
                     }

@@ -125,9 +125,10 @@ struct Invocation: Sendable {
     }
 
     /// The configuration that `--config` names.
-    func configuration() throws(ProgramError) -> Configuration {
-        try ConfigurationSource(registry: surroundings.registry, environment: surroundings.environment)
-            .read(file: required(.config))
+    func configuration() throws(ProgramError) -> Configuration { try configuration(required(.config)) }
+
+    func configuration(_ path: String) throws(ProgramError) -> Configuration {
+        try ConfigurationSource(registry: surroundings.registry, environment: surroundings.environment).read(file: path)
     }
 }
 

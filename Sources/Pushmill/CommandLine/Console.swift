@@ -65,6 +65,8 @@ package struct Console: Sendable {
     }
 
     private static func write(bytes: [UInt8], to descriptor: Int32) {
+        // Behind a part that is missing nothing would be right.
+        if descriptor == STDOUT_FILENO, hasFailed { return }
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
         if !isWritten, descriptor == STDOUT_FILENO { fail(errno) }
     }

@@ -20,9 +20,18 @@ extension Command {
         capture.follows = invocation.flag(.follow)
         capture.limit = try invocation.value(.limit, .integer(1...Int.max)) ?? .max
         capture.redaction = invocation.flag(.redact) ? Redaction() : nil
+        if capture.follows, invocation.text(.to) != nil {
+            throw ProgramError.usage("--follow goes on for ever, and --to says where to end")
+        }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
         let end = Signals.take([SIGINT, SIGTERM])
+        // A terminal that is closed ends it too, unless it was told not to mind (`nohup`).
+        var former = sigaction()
+        sigaction(SIGHUP, nil, &former)
+        if unsafeBitCast(former.__sigaction_handler.sa_handler, to: Int.self) == 0 {
+            signal(SIGHUP) { _ in raise(SIGTERM) }
+        }
         defer { withExtendedLifetime(end) {} }
         let console = invocation.surroundings.console
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
@@ -34,7 +43,7 @@ extension Command {
                 if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
             },
             isOver: { Signals.isEndWanted || Console.hasFailed }, progress: progress.show)
-        guard count > 0 || capture.follows else {
+        guard count > 0 || capture.follows || Signals.isEndWanted || Console.hasFailed else {
             throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }
         try file?.close()

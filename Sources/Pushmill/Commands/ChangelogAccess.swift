@@ -21,19 +21,26 @@ struct ChangelogAccess {
         partitions = try configuration.read(range).ends.count
     }
 
-    /// The partition of a recipient's events, whose key is the recipient unless it is named.
-    func place(of recipient: String, named: Int?) throws -> TopicPartition {
-        if let named {
-            guard (0..<partitions).contains(named) else {
-                throw ProgramError.usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
-            }
-            return TopicPartition(topic, Int32(clamping: named))
+    /// Where Java clients put the events whose key is the recipient.
+    func place(of recipient: String) -> TopicPartition {
+        Array(recipient.utf8).withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
+    }
+
+    /// The partition of that number, else all of them, one after the other, so that not all are in memory.
+    func forEachView(
+        of number: Int? = nil, _ body: (TopicPartition, ChangelogView) throws -> Void
+    ) throws {
+        if let number, !(0..<partitions).contains(number) {
+            throw ProgramError.usage("the topic \(topic) has \(partitions) partitions, numbered from 0")
         }
-        return Array(recipient.utf8).withUnsafeBytes { TopicPartition(of: $0, in: topic, partitions: partitions) }
+        for partition in number.map({ $0..<($0 + 1) }) ?? 0..<partitions {
+            let place = TopicPartition(topic, Int32(clamping: partition))
+            try body(place, view(of: place))
+        }
     }
 
     /// What the partition's records come to.
-    func view(of place: TopicPartition) throws -> ChangelogView {
+    private func view(of place: TopicPartition) throws -> ChangelogView {
         var range = TopicRange(topic: topic)
         range.partitions = [place.partition]
         let records = try configuration.read(range)
@@ -52,13 +59,6 @@ struct ChangelogAccess {
             }
         }
         return view
-    }
-
-    /// A partition after the other, so that no more than one is in memory.
-    func export(_ print: ([UInt8]) -> Void) throws {
-        for partition in 0..<Int32(clamping: partitions) {
-            _ = try view(of: TopicPartition(topic, partition)).exportLines(print)
-        }
     }
 
     /// What running instances would undo is refused.

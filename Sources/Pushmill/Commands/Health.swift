@@ -6,20 +6,12 @@ extension Command {
         "health", "Asks a running service whether it is alive",
         details: """
             For health checks of containers. Exits with 0 if it is, else with 1, and prints
-            what it says. The address is --address, else PUSHMILL_ADMIN_LISTEN, else
-            127.0.0.1:9464.
+            what it says. The address is --address, else PUSHMILL_ADMIN_LISTEN, else what
+            --config says if it can be read, else 127.0.0.1:9464.
             """,
-        options: [.address, .ready]
+        options: [.address, .ownConfig, .ready]
     ) { invocation in
-        let text =
-            invocation.text(.address) ?? invocation.surroundings.environment["PUSHMILL_ADMIN_LISTEN"]
-            ?? "127.0.0.1:9464"
-        let address: ListenAddress
-        do throws(TelemetryError) {
-            address = try ListenAddress(text)
-        } catch {
-            throw ProgramError.usage("\(error)")
-        }
+        let address = try invocation.adminAddress()
         let console = invocation.surroundings.console
         do throws(TelemetryError) {
             let (status, body) = try ProbeRequest(address).get(invocation.flag(.ready) ? "/readyz" : "/healthz")
@@ -32,7 +24,28 @@ extension Command {
     }
 }
 
+extension Invocation {
+    fileprivate func adminAddress() throws(ProgramError) -> ListenAddress {
+        let variable = surroundings.environment["PUSHMILL_ADMIN_LISTEN"].flatMap { $0.isEmpty ? nil : $0 }
+        let text = text(.address) ?? variable
+        if text == nil, let path = self.text(.ownConfig) {
+            do throws(ProgramError) {
+                return try configuration(path).admin.listen
+            } catch {
+                // It may have been edited for the next start: the service that runs has read another one.
+                surroundings.console.error("\(path) says no address: asking at the usual one")
+            }
+        }
+        do throws(TelemetryError) {
+            return try ListenAddress(text ?? "127.0.0.1:9464")
+        } catch {
+            throw .usage("\(error)")
+        }
+    }
+}
+
 extension Option {
+    fileprivate static let ownConfig = Option.value("config", "FILE", "the service's configuration")
     fileprivate static let address = Option.value("address", "HOST:PORT", "where the admin endpoint listens")
     fileprivate static let ready = Option.flag("ready", "asks whether it is ready, not only alive")
 }

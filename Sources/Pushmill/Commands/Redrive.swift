@@ -28,8 +28,11 @@ extension Command {
         let path = invocation.text(.journal) ?? configuration.state.journal
         if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
         let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
+        let end = Signals.take([SIGINT, SIGTERM])
+        defer { withExtendedLifetime(end) {} }
         let tally = try await redrive.run(
-            source, to: configuration.topics.input, journal: path, configuration.plainProducer()
+            source, to: configuration.topics.input, journal: path, configuration.plainProducer(),
+            isOver: { Signals.isEndWanted || Console.hasFailed }
         ) { console.output(line($0, $1)) }
         console.error(summary(tally, isDry: redrive.isDry))
         if isWithoutJournal, tally[.sent] ?? 0 > 0 {

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillEngine
+import PushmillKafka
 import PushmillStages
 import PushmillStores
 
@@ -8,20 +9,22 @@ extension Command {
     private static let count = Option.operand("COUNT", "from 0 to 2147483647")
     private static let app = Option.value("app", "TOPIC", "the apns-topic of the app; none unless given")
     fileprivate static let partition = Option.value(
-        "partition", "NUMBER", "that of the events, where the recipient is not their key")
+        "partition", "NUMBER", "that of the recipient's events, where it is known: no other is read")
 
     static let badgesGet = Command(
         "badges get", "Prints one recipient's counts",
         details: """
             A line for each app, as `badges export` has them, from the changelog: as of
-            the last checkpoint. May be done while the service runs.
+            the last checkpoint. May be done while the service runs. All of the changelog
+            is read unless the partition is named.
             """,
         options: [.config, recipient, partition]
     ) { invocation in
         let recipient = try invocation.required(recipient)
-        let changelog = try invocation.changelog()
-        let view = try changelog.view(of: changelog.place(of: recipient, named: invocation.partition()))
-        let found = view.exportLines(recipient: Array(recipient.utf8), invocation.print)
+        var found = 0
+        try invocation.changelog().forEachView(of: invocation.partition()) { _, view in
+            found += view.exportLines(recipient: Array(recipient.utf8), invocation.print)
+        }
         if found == 0 { invocation.surroundings.console.error("no counts are kept of this recipient") }
         return .success
     }
@@ -29,7 +32,9 @@ extension Command {
     static let badgesSet = Command(
         "badges set", "Sets one recipient's count in an app; no instance must run",
         details: """
-            It is written to the changelog. Refused while the service's group has members.
+            It is written to the changelog: where the recipient's count is, else where Java
+            clients put events whose key is the recipient, unless the partition is named.
+            Refused while the service's group has members.
             """,
         options: [.config, recipient, count, app, partition]
     ) { invocation in
@@ -38,12 +43,22 @@ extension Command {
         let app = invocation.text(app) ?? ""
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
-        let place = try changelog.place(of: recipient, named: invocation.partition())
         var key: [UInt8] = []
         Array(recipient.utf8).withUnsafeBytes { recipient in
             Array(app.utf8).withUnsafeBytes { ChangelogRecord.encodeKey(recipient, $0, into: &key) }
         }
-        try changelog.set([key], to: Int32(count), try changelog.view(of: place), in: place)
+        let number = try invocation.partition()
+        let usual = changelog.place(of: recipient)
+        var found: (place: TopicPartition, view: ChangelogView)?
+        try changelog.forEachView(of: number) { place, view in
+            let isHere = view.state(ofKey: key) != CountState(count: 0)
+            if let found, isHere, found.view.state(ofKey: key) != CountState(count: 0) {
+                throw ProgramError.badData("counts are in \(found.place) and in \(place): name one by --partition")
+            }
+            if isHere || found == nil && (place == usual || number != nil) { found = (place, view) }
+        }
+        guard let found else { throw ProgramError.badData("the changelog has no partitions") }
+        try changelog.set([key], to: Int32(count), found.view, in: found.place)
         return .success
     }
 
@@ -55,27 +70,29 @@ extension Command {
             """,
         options: [.config]
     ) { invocation in
-        try invocation.changelog().export(invocation.print)
+        try invocation.changelog().forEachView { _, view in _ = view.exportLines(invocation.print) }
         return .success
     }
 
     static let badgesDelete = Command(
-        "badges delete", "Deletes all counts of one recipient; no instance must run",
+        "badges delete", "Sets all counts of one recipient to 0; no instance must run",
         details: """
-            They are 0 in the changelog afterwards. Refused while the service's group has
-            members.
+            They are 0 in the changelog afterwards, all of which is read unless the
+            partition is named. Refused while the service's group has members.
             """,
         options: [.config, recipient, partition]
     ) { invocation in
         let recipient = try invocation.required(recipient)
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
-        let place = try changelog.place(of: recipient, named: invocation.partition())
-        let view = try changelog.view(of: place)
-        let keys = view.keys(of: Array(recipient.utf8))
-        // A record without a value would be older than the stored state, which would come back.
-        try changelog.set(keys, to: 0, view, in: place)
-        invocation.surroundings.console.output("\(keys.count) counts deleted")
+        var count = 0
+        try changelog.forEachView(of: invocation.partition()) { place, view in
+            let keys = view.keys(of: Array(recipient.utf8))
+            // A record without a value would be older than the stored state, which would come back.
+            if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: place) }
+            count += keys.count
+        }
+        invocation.surroundings.console.output("\(count) counts deleted")
         return .success
     }
 }

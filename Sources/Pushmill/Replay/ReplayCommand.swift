@@ -101,7 +101,11 @@ struct ReplayCommand {
         let places = invocation.texts(.baseline).map(place)
         var sources: [any RecordSource] = []
         for place in places { sources.append(try place.open(isOrdered: false)) }
-        return try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
+        let baseline = try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
+        if baseline.foreign > 0 {
+            console.error("\(baseline.foreign) records of the baseline have no pushmill-source: they are left out")
+        }
+        return baseline
     }
 }
 
@@ -124,7 +128,13 @@ extension Command {
                 .update,
             ]
     ) { invocation in
-        try await ReplayCommand(invocation).run()
+        do {
+            return try await ReplayCommand(invocation).run()
+        } catch let error as ReplayError {
+            // What brokers do not lend cannot be read.
+            if case .kafka = error { throw ProgramError.badData("\(error)") }
+            throw error
+        }
     }
 }
 

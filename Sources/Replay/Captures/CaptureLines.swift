@@ -81,8 +81,8 @@ extension RecordEnvelope {
 
     package func text(_ name: StaticString) -> String? { header(name).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The `recipient` header, else the key.
-    var recipient: [UInt8]? { header("recipient") ?? key }
+    /// The `recipient` header unless it is empty, else the key.
+    var recipient: [UInt8]? { header("recipient").flatMap { $0.isEmpty ? nil : $0 } ?? key }
 
     /// As the header `pushmill-source` has it.
     package var place: String { "\(topic)/\(partition)/\(offset)" }

@@ -32,20 +32,21 @@ package struct Redrive: Sendable {
 
     package typealias Tally = [Fate: Int]
 
-    /// Tells `report` the fate of each letter that is meant. What is sent is remembered over runs, in the file `journal`,
-    /// once the brokers have acknowledged it: a run that breaks off may send again what it was about to remember, and loses
-    /// nothing.
+    /// Tells `report` the fate of each letter that is meant, of those that are sent when it is remembered over runs, in the
+    /// file `journal`: once the brokers have acknowledged it. A run that breaks off may send again what it was about to
+    /// remember, and loses nothing. `isOver` is asked where everything sent is remembered.
     package func run(
         _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
-        report: (DeadLetter, Fate) -> Void = { _, _ in }
+        isOver: () -> Bool = { false }, report: (DeadLetter, Fate) -> Void = { _, _ in }
     ) async throws(ReplayError) -> Tally {
         let journal = try RedriveJournal(path: path, isDry: isDry)
         var tally: Tally = [:]
         let sender = isDry ? nil : try RecordSender(properties)
         while true {
-            let records = try await source.next(500)
+            let records = isOver() ? [] : try await source.next(500)
             if records.isEmpty { return tally }
             var sent: [RecordEnvelope] = []
+            var fates: [(letter: DeadLetter, fate: Fate)] = []
             var failure: ReplayError?
             for record in records {
                 guard let letter = DeadLetter(record) else {
@@ -64,14 +65,16 @@ package struct Redrive: Sendable {
                     sent.append(record)
                 }
                 tally[fate, default: 0] += 1
-                report(letter, fate)
+                fates.append((letter, fate))
             }
-            guard let sender else { continue }
-            for (record, isAcknowledged) in zip(sent, sender.settle()) where isAcknowledged { journal.add(record) }
+            let answers = sender?.settle() ?? []
+            for (record, isAcknowledged) in zip(sent, answers) where isAcknowledged { journal.add(record) }
             try journal.flush()
+            var left = answers[...]
+            for (letter, fate) in fates where fate != .sent || left.popFirst() ?? true { report(letter, fate) }
             // Only now: what was sent before it is remembered.
             if let failure { throw failure }
-            try sender.check()
+            try sender?.check()
         }
     }
 

@@ -37,6 +37,12 @@ struct TopicCommandTests {
         return (terminal, await terminal.run(Program.commands, "\(words[0]) --config \(folder.file) \(rest)"))
     }
 
+    @Test("What goes on for ever has no end")
+    func followTo() async {
+        let (terminal, code) = await run("capture --follow --to 5")
+        #expect(code == .usage && terminal.error.contains("--follow"))
+    }
+
     @Test("A topic is captured, and replays against what was published")
     func replayed() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#
@@ -52,6 +58,14 @@ struct TopicCommandTests {
         let (different, found) = await run(replay)
         #expect(found == .different)
         #expect(different.output.contains("header:apns-id changed in 1 of 1"))
+        #expect(different.error.isEmpty)
+        // Others may write there too.
+        try publish("probe", to: "push.notifications")
+        let (beside, same) = await run("\(replay) --ignore header:apns-id")
+        #expect(same == .success)
+        #expect(beside.error == "1 records of the baseline have no pushmill-source: they are left out")
+        cluster.setTopicError("push.notifications", code: 29)
+        #expect(await run(replay).1 == .badData)
     }
 
     @Test("A range without records is bad data")

@@ -7,6 +7,15 @@ import Testing
 struct RedactionTests {
     private func redact(_ payload: String) -> String { Redaction().redacted(RecordEnvelope(payload)).payloadText }
 
+    @Test("A payload of more values than any notification has is replaced as a whole, soon")
+    func manyValues() {
+        let start = "{\"membersname\":["
+        let values = { (count: Int) in start + Array(repeating: "7", count: count).joined(separator: ",") + "]}" }
+        #expect(redact(values(2_000)).hasPrefix(start))
+        let many = redact(values(500_000))
+        #expect(!many.hasPrefix(start) && many.utf8.count == values(500_000).utf8.count)
+    }
+
     @Test("Texts become others of the same shape and length; what programs read stays")
     func shape() throws {
         let payload =

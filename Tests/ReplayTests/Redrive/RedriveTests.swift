@@ -79,14 +79,18 @@ struct RedriveTests {
         try broker.cluster.createTopic("refused", partitions: 1)
         broker.cluster.setTopicError("refused", code: 29)
         try broker.publish((0..<3).map { letter([1], offset: $0) } + [letter([2], topic: "refused")], to: "dead")
+        var told: [Redrive.Fate] = []
         func redriveBoth() async throws -> Redrive.Tally {
             var redrive = Redrive()
             redrive.isDry = false
             let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
             return try await redrive.run(
-                source, to: ["events", "refused"], journal: "\(folder.path)/journal", broker.properties)
+                source, to: ["events", "refused"], journal: "\(folder.path)/journal", broker.properties,
+                report: { told.append($1) })
         }
         await #expect(throws: ReplayError.self) { try await redriveBoth() }
+        // Of the one that was not taken nobody says that it was sent.
+        #expect(told == [.sent, .sent, .sent])
         broker.cluster.setTopicError("refused", code: 0)
         #expect(try await redriveBoth() == [.done: 3, .sent: 1])
         #expect(try await input().count == 3)
@@ -102,6 +106,20 @@ struct RedriveTests {
         try broker.publish([letter([1], offset: 9)], to: "dead")
         #expect(try await redrive() == [.done: 5, .sent: 1])
         #expect(try await input().count == 6)
+    }
+
+    @Test("One that is told to end does so when what it has sent is remembered")
+    func over() async throws {
+        try broker.publish((0..<501).map { letter([1], offset: $0) }, to: "dead")
+        var redrive = Redrive()
+        redrive.isDry = false
+        var told = 0
+        let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
+        let tally = try await redrive.run(
+            source, to: ["events"], journal: "\(folder.path)/journal", broker.properties, isOver: { told > 0 },
+            report: { _, _ in told += 1 })
+        #expect(tally == [.sent: 500] && told == 500)
+        #expect(try await self.redrive() == [.done: 500, .sent: 1])
     }
 
     @Test("After a line that a full disk cut off, what is sent is remembered all the same")

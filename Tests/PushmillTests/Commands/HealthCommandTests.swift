@@ -1,0 +1,39 @@
+import PushmillStages
+import Testing
+
+@testable import Pushmill
+
+@Suite("health")
+struct HealthCommandTests {
+    private let folder: ConfigurationFolder
+
+    init() throws {
+        folder = try ConfigurationFolder(
+            "{ kafka: { bootstrap.servers: h }, admin: { listen: \"127.0.0.2:1\" }, stages: [] }")
+    }
+
+    /// Where it has asked in vain.
+    private func asked(_ line: String, _ environment: [String: String] = [:]) async -> String {
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        #expect(await terminal.run(Program.commands, "health \(line)", environment: environment) == .different)
+        return terminal.error
+    }
+
+    @Test("It asks at the address that is given, else the variable's, else the configuration's, else the usual one")
+    func address() async {
+        let config = "--config \(folder.file)"
+        let variable = ["PUSHMILL_ADMIN_LISTEN": "127.0.0.3:1"]
+        #expect(await asked("\(config) --address 127.0.0.4:1", variable).contains("from 127.0.0.4:1:"))
+        #expect(await asked(config, variable).contains("from 127.0.0.3:1:"))
+        #expect(await asked(config).contains("from 127.0.0.2:1:"))
+    }
+
+    @Test("Where the configuration has no address it asks at the usual one, and says so")
+    func unreadable() async {
+        let missing = "\(folder.path)/missing.yaml"
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        // Whether anything is there is another matter.
+        _ = await terminal.run(Program.commands, "health --config \(missing)")
+        #expect(terminal.error.hasPrefix("\(missing) says no address: asking at the usual one"))
+    }
+}
