@@ -23,7 +23,9 @@ extension EndToEnd {
                 let arrivals = try await scene.outputs.wait(count: 60)
                 #expect(Set(arrivals.map(\.event)) == Set(events[40...]))
                 #expect(arrivals.repeats.isEmpty)
-                let lines = service.lines(with: "the committed offset was not set by pushmill and is obeyed")
+                let line = "the committed offset was not set by pushmill and is obeyed"
+                try await service.wait(forLine: line)
+                let lines = service.lines(with: line)
                 #expect(lines.count == 1)
                 #expect(lines.allSatisfy { $0.contains(reason) && $0.contains(#""offset":40"#) })
             }
@@ -59,8 +61,9 @@ extension EndToEnd {
                 let service = try scene.start()
                 let arrivals = try await scene.outputs.wait(count: 100)
                 #expect(Set(arrivals.map(\.event)) == Set(events))
-                #expect(service.lines(with: "the offsets of a partition have gone back").count == 1)
                 _ = try await scene.committed { $0.doneCount == 100 }
+                try await service.wait(forLine: "the offsets of a partition have gone back")
+                #expect(service.lines(with: "the offsets of a partition have gone back").count == 1)
             }
         }
 

@@ -63,6 +63,7 @@ package struct Redaction: Sendable {
         case .object, .array:
             var position = 0
             document.forEachChild(of: node) { child in
+                if edits.count > Self.mostEdits { return }
                 let name = document.withName(of: child) { name in
                     name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
                 }

@@ -12,8 +12,8 @@ struct RedactionTests {
         let start = "{\"membersname\":["
         let values = { (count: Int) in start + Array(repeating: "7", count: count).joined(separator: ",") + "]}" }
         #expect(redact(values(2_000)).hasPrefix(start))
-        let many = redact(values(500_000))
-        #expect(!many.hasPrefix(start) && many.utf8.count == values(500_000).utf8.count)
+        let many = redact(values(100_000))
+        #expect(!many.hasPrefix(start) && many.utf8.count == values(100_000).utf8.count)
     }
 
     @Test("Texts become others of the same shape and length; what programs read stays")

@@ -118,8 +118,9 @@ struct RedriveTests {
         let tally = try await redrive.run(
             source, to: ["events"], journal: "\(folder.path)/journal", broker.properties, isOver: { told > 0 },
             report: { _, _ in told += 1 })
-        #expect(tally == [.sent: 500] && told == 500)
-        #expect(try await self.redrive() == [.done: 500, .sent: 1])
+        // As many as came at once.
+        #expect((1...500).contains(told) && tally == [.sent: told])
+        #expect(try await self.redrive() == [.done: told, .sent: 501 - told])
     }
 
     @Test("After a line that a full disk cut off, what is sent is remembered all the same")
