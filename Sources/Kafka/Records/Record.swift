@@ -4,8 +4,9 @@ internal import Glibc
 /// A record lent by librdkafka: its bytes stay where the fetch put them until `destroy()`, which must be called exactly
 /// once, on any thread. Held long, it holds the whole fetch response: who keeps a record makes it `owned`.
 ///
-/// Unchecked because of its pointers: one thread at a time has a record, since batches hand it on. What is in it came from
-/// outside and changes nothing of that; lengths are those that librdkafka has checked against the fetch.
+/// Unchecked because of its pointers: one thread at a time has a record, since batches hand it on, whether its memory is
+/// lent or its own. What is in it came from outside and changes nothing of that; lengths are those that librdkafka has
+/// checked against the fetch.
 public struct Record: @unchecked Sendable {
     public let topic: UInt32
     public let partition: Int32

@@ -1,5 +1,6 @@
-/// Compiles one translation. A specifier that nobody knows leaves its text to the device, as one does that no push can carry:
-/// a catalog holds all texts of an app, and some are formats for other functions than those of strings. Variables are compiled where they are used, because their arguments depend on it.
+/// Compiles one translation. Variables are compiled where they are used, because their arguments depend on it. A specifier
+/// that nobody knows leaves its text to the device, as one does that no push can carry: a catalog holds all texts of an
+/// app, and some are formats for other functions than those of strings.
 struct FormatCompiler {
     /// Expansion within expansion; and the size of what comes of it, since one may name the next many times.
     private static let maximumDepth = 8
