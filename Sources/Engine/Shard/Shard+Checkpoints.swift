@@ -183,7 +183,12 @@ extension Shard where Ports: ~Copyable {
             guard hasRowsToWrite(index) else { continue }
             // Each file costs about as much as so many rows.
             written += 32 + (partitions[index].counts?.pendingRows ?? 0)
-            if !partitions[index].writeBehind() { ports.tell(.diskFailed(partitions[index].place)) }
+            guard !partitions[index].writeBehind() else { continue }
+            if partitions[index].counts?.disk.isTaken ?? false {
+                failDisk(of: index)
+            } else {
+                ports.tell(.diskFailed(partitions[index].place))
+            }
         }
         guard nextWritten == partitions.count else { return }
         nextWritten = 0

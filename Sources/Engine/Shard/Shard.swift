@@ -172,7 +172,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         events.removeAll(keepingCapacity: true)
         ports.takeLetters(into: &letters)
         // One that nobody waits for any more is passed over when its turn comes.
-        for (tag, letter) in letters { retries.letters.hold(letter, tag: tag, now: now) }
+        for (tag, letter) in letters {
+            let isSuspect = entries.index(ofTag: tag).map { suspects.contains(refusedRecord($0)) } ?? false
+            retries.letters.hold(letter, tag: tag, isSuspect: isSuspect, now: now)
+        }
         letters.removeAll(keepingCapacity: true)
     }
 

@@ -94,6 +94,9 @@ struct CountConnection: ~Copyable {
         )
     }
 
+    /// Nobody has opened it since.
+    func isOwner() throws(StoreError) -> Bool { try database.integer("SELECT owner FROM meta") == owner }
+
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) throws(StoreError) {
         try database.snapshot { () throws(StoreError) in
             for account in accounts {

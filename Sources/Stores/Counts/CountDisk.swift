@@ -9,6 +9,9 @@ package protocol CountDisk: AnyObject {
     /// The highest of all states that were ever written since it was begun, by incarnation and offset.
     var highest: CountState? { get }
 
+    /// Another owner has opened or made the file since: this one keeps nothing any more.
+    var isTaken: Bool { get }
+
     /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
@@ -15,20 +16,29 @@ package final class CountFile: CountDisk {
     package let path: String
     /// Of what the file is a copy.
     private let identity: String
-    /// Nil where there is no file yet, or where it could not be opened, so that nobody knows what is there: when it can be,
-    /// it is begun anew.
+    /// Nil where there is no file yet, and where it could not be opened, so that nobody knows what is there.
     private var connection: CountConnection?
     private var isAbsent: Bool
     private var isDamaged = false
     private var news: [News] = []
+    /// Several shards of this process may open, make and remove a partition's file, of which one has lost it and does not
+    /// know.
+    private static let names = Mutex(())
 
     package private(set) var secret = AccountSecret.random
     package private(set) var position: RecordPosition?
     package private(set) var highest: CountState?
+    package private(set) var isTaken = false
 
     init(path: String, identity: String) {
         self.path = path
         self.identity = identity
+        isAbsent = true
+        Self.names.withLock { _ in open() }
+        secret = connection?.secret ?? secret
+    }
+
+    private func open() {
         isAbsent = access(path, F_OK) != 0 && errno == ENOENT
         if isAbsent { return }
         do throws(StoreError) {
@@ -38,7 +48,6 @@ package final class CountFile: CountDisk {
         } catch {
             report(error)
         }
-        secret = connection?.secret ?? secret
     }
 
     /// What happened since the last call: at most one failure of a kind.
@@ -56,6 +65,7 @@ package final class CountFile: CountDisk {
         let highest = rows.reduce(highest) { highest, row in
             if let highest, row.state <= highest { highest } else { row.state }
         }
+        if isAbsent, !make() { return false }
         let isWritten = perform { () throws(StoreError) in
             try connection?.write(rows, at: position, highest: highest)
         }
@@ -64,32 +74,50 @@ package final class CountFile: CountDisk {
     }
 
     package func clear() -> Bool {
-        connection = nil
-        (position, highest) = (nil, nil)
-        do throws(StoreError) {
-            if isDamaged { try setAside("damaged") } else { try AsideFile.remove(path) }
-            (isDamaged, isAbsent) = (false, true)
-            return true
-        } catch {
-            report(error)
-            return false
+        Self.names.withLock { _ in
+            do throws(StoreError) {
+                if isDamaged {
+                    try setAside("damaged")
+                } else if !isAbsent {
+                    try remove()
+                }
+                (position, highest) = (nil, nil)
+                connection = nil
+                (isDamaged, isAbsent) = (false, true)
+                return true
+            } catch {
+                report(error)
+                return false
+            }
         }
     }
 
-    private func perform(_ body: () throws(StoreError) -> Void) -> Bool {
-        if isDamaged { return false }
-        do throws(StoreError) {
-            if connection == nil {
-                try AsideFile.remove(path)
+    /// Where nobody has made it meanwhile.
+    private func make() -> Bool {
+        Self.names.withLock { _ in
+            do throws(StoreError) {
+                guard access(path, F_OK) != 0 else { throw .inUse(path: path) }
                 try connect()
-                // Another owner has made it meanwhile.
-                if connection?.secret != secret {
-                    connection = nil
-                    (position, highest) = (nil, nil)
-                    throw .inUse(path: path)
-                }
-                isAbsent = false
+            } catch {
+                if error != .inUse(path: path) { try? AsideFile.remove(path) }
+                report(error)
+                return false
             }
+            isAbsent = false
+            return true
+        }
+    }
+
+    /// Only its owner does that, and only of a file that it knows.
+    private func remove() throws(StoreError) {
+        guard let isOwner = try connection?.isOwner() else { throw .unopened(path: path, error: EBADF) }
+        guard isOwner else { throw .inUse(path: path) }
+        try AsideFile.remove(path)
+    }
+
+    private func perform(_ body: () throws(StoreError) -> Void) -> Bool {
+        if isDamaged || connection == nil { return false }
+        do throws(StoreError) {
             try body()
             return true
         } catch {
@@ -100,6 +128,7 @@ package final class CountFile: CountDisk {
     }
 
     private func report(_ error: StoreError) {
+        if case .inUse = error { isTaken = true }
         let failure = News.failed(error)
         if !news.contains(failure) { news.append(failure) }
     }

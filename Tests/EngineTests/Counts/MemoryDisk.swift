@@ -9,6 +9,7 @@ final class MemoryDisk: CountDisk {
     private(set) var reads = 0
     private(set) var writes = 0
     var isFailing = false
+    var isTaken = false
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         reads += 1
@@ -22,7 +23,7 @@ final class MemoryDisk: CountDisk {
 
     func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
-        if isFailing { return false }
+        if isFailing || isTaken { return false }
         writes += 1
         for row in rows {
             self.rows[row.account] = row.state
@@ -34,7 +35,7 @@ final class MemoryDisk: CountDisk {
     }
 
     func clear() -> Bool {
-        if isFailing { return false }
+        if isFailing || isTaken { return false }
         (rows, position, highest) = ([:], nil, nil)
         return true
     }

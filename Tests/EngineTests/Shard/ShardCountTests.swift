@@ -229,6 +229,23 @@ struct ShardCountTests {
         #expect(disk.rows.count == 1)
     }
 
+    @Test("A disk that another owner has taken is told, and opened anew")
+    func diskTaken() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        shard.acceptCommit()
+        disk.isTaken = true
+        #expect(shard.callsOfTurn(after: .seconds(10)).told == [.diskFailed(place)])
+        shard.ports.disks[place] = nil
+        #expect(shard.callsOfTurn(after: .seconds(1)) == [.askCommitted([place])])
+        shard.ports.events = [.committed([Shard.commit(1)])]
+        shard.turn()
+        #expect(shard.ports.disks[place] != nil)
+    }
+
     @Test("What an owner wrote behind its successor's back is put right before anything is committed")
     func rewritten() {
         let shard = Shard.counting()

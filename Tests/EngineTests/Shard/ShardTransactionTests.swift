@@ -120,28 +120,6 @@ struct ShardTransactionTests {
         #expect(taken == 828 * 4 + 10_000)
     }
 
-    @Test("A dead letter that is not stored is left out of transactions for five seconds, and outputs are not")
-    func letterAway() {
-        let shard = transactional()
-        shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
-        shard.deliver(to: "anna")
-        shard.turn()
-        shard.fail(.unavailable(reason: "away"))
-        let since = shard.ports.now
-        for _ in 0..<3 { shard.turn() }
-        shard.ports.messages = [
-            ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1, recipient: "bert"),
-            ScriptedPorts.Message(offset: 2),
-        ]
-        // The last one waits for the first, of its recipient.
-        #expect(shard.published() == [1])
-        shard.acknowledge()
-        #expect(shard.published(after: .milliseconds(4_999)) == [])
-        while shard.ports.now < since + .milliseconds(4_999) || !shard.figures.hasRoom { shard.turn() }
-        #expect(shard.published(after: .milliseconds(1)) == [0, 2])
-    }
-
     @Test("What goes on hold keeps the later ones of its key back until it is published")
     func heldKey() {
         let shard = transactional()
@@ -265,59 +243,6 @@ struct ShardTransactionTests {
         #expect(!calls.contains(.transact(.commit)))
     }
 
-    /// One whose outputs of two partitions were refused, and which has the first record of each before it again.
-    private func refused() -> ScriptedShard {
-        let shard = transactional()
-        shard.begin(0..<2)
-        for partition in Int32(0)..<2 { shard.deliver(2, of: partition, to: "\(partition)") }
-        shard.turn()
-        shard.fail(.refused(reason: "bad"))
-        for _ in 0..<3 { shard.turn() }
-        return shard
-    }
-
-    private func again(_ partition: Int32, _ offsets: [Int64]) -> [ScriptedPorts.Message] {
-        offsets.map { ScriptedPorts.Message(partition: partition, offset: $0, recipient: "\($0)") }
-    }
-
-    @Test("What was refused is forgotten when it is committed, of one partition and not of others")
-    func forgotten() {
-        let shard = refused()
-        #expect(shard.refusals == 4)
-        shard.ports.messages = again(0, [0])
-        shard.turn()
-        #expect(shard.published() == [0])
-        shard.acknowledge()
-        let calls = (0..<2).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
-        #expect(calls.contains(.transact(.commit)))
-        #expect(shard.refusals == 3)
-    }
-
-    @Test("What was refused of a partition that goes is forgotten, and not of others", arguments: [false, true])
-    func forgottenWithPartition(isLost: Bool) {
-        let shard = refused()
-        shard.ports.messages = again(0, [0])
-        for _ in 0..<2 { shard.turn() }
-        shard.fail(.refused(reason: "bad"))
-        for _ in 0..<3 { shard.turn(after: .milliseconds(40)) }
-        #expect(shard.refusals == 4)
-        shard.ports.events = [isLost ? .lost([place]) : .revoked([place])]
-        for _ in 0..<3 { shard.turn() }
-        #expect(shard.refusals == 2)
-    }
-
-    @Test("Only what was refused goes alone")
-    func others() {
-        let shard = transactional()
-        shard.begin(0..<2)
-        shard.deliver(2)
-        shard.turn()
-        shard.fail(.refused(reason: "bad"))
-        for _ in 0..<3 { shard.turn() }
-        shard.deliver(2, of: 1)
-        #expect(shard.published() == [0, 1])
-    }
-
     @Test("With nothing in flight a record is taken, however much is known to be done beyond it")
     func windowOfOne() {
         let shard = transactional { $0.metadataLimit = 64 }
@@ -392,35 +317,6 @@ struct ShardTransactionTests {
         let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
         #expect(calls.contains(.refuseCurrent(reason: "bad")) == isSame)
         #expect(calls.contains(.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: isSame))))
-    }
-
-    @Test("The dead letter of one whose dead letter was refused only names it, and waits where that is refused too")
-    func poisonLetter() {
-        let shard = transactional()
-        shard.begin()
-        shard.deliver()
-        shard.turn()
-        /// What was published is refused, with others and alone; gives what becomes of the record when it comes again.
-        func refuse() -> [ScriptedPorts.Call] {
-            for _ in 0..<2 {
-                shard.fail(.refused(reason: "bad"))
-                for _ in 0..<6 { shard.turn(after: .milliseconds(250)) }
-                shard.ports.messages = [ScriptedPorts.Message(offset: 0)]
-                _ = shard.ports.takeCalls()
-                shard.turn()
-                // A suspect goes alone in the turn after the one that holds it.
-                shard.turn()
-            }
-            return shard.ports.takeCalls() + (0..<2).flatMap { _ in shard.callsOfTurn() }
-        }
-        let refusal = ScriptedPorts.Call.refuseCurrent(reason: "bad")
-        let letter = ScriptedPorts.Call.publish(ScriptedPorts.Output(partition: 0, offset: 0, isLetter: true))
-        #expect(refuse().count { $0 == refusal } == 1)
-        let named = refuse()
-        #expect(named.count { $0 == refusal } == 2)
-        #expect(named.contains(letter))
-        #expect(!refuse().contains(letter))
-        #expect(shard.callsOfTurn(after: .seconds(10)).contains(letter))
     }
 
     @Test("A partition that is lost with something in the open transaction fails it")

@@ -67,6 +67,29 @@ struct CountFileTests {
         #expect(earlier.takeNews() == [.failed(.inUse(path: "\(path)/events-3.sqlite"))])
         #expect(read(later, 1...2) == [1: one] && later.position == position(1))
         #expect(later.write(rows([(1, two)]), at: position(2)))
+        #expect(!earlier.clear() && earlier.isTaken && !later.isTaken)
+        #expect(read(try open(), 1...2) == [1: two])
+    }
+
+    @Test("Of two that found no file only one makes it, and the other one's opening of it anew takes it over")
+    func makers() throws {
+        let (first, second) = (try open(), try open())
+        #expect(second.write(rows([(1, one)]), at: position(1)) && !second.isTaken)
+        #expect(!first.write(rows([(2, two)]), at: position(2)) && first.isTaken && first.position == nil)
+        #expect(read(first, 1...2) == [:] && read(second, 1...2) == [1: one])
+        let again = try open()
+        #expect(again.write(rows([(2, two)]), at: position(2)) && read(again, 1...2) == [1: one, 2: two])
+        #expect(!second.write(rows([(1, two)]), at: position(3)) && second.isTaken)
+    }
+
+    @Test("Who closes a file that was removed leaves the log of the one that has its name")
+    func removed() throws {
+        var earlier: CountFile? = try open()
+        #expect(earlier?.write(rows([(1, one)]), at: position(1)) == true)
+        let later = try open()
+        #expect(later.clear() && later.write(rows([(2, two)]), at: position(2)))
+        earlier = nil
+        #expect(read(try open(), 1...2) == [2: two])
     }
 
     @Test("A file of something else is set aside, and the last two are kept")
@@ -125,7 +148,7 @@ struct CountFileTests {
         #expect(try names(in: path).contains("events-3.sqlite.aside-1"))
     }
 
-    @Test("What cannot be opened is tried again, and begun anew")
+    @Test("What cannot be opened is nobody's to remove, and is there when it is opened again")
     func unopened() throws {
         _ = try folder()
         try temporary.makeFolder("counts/events-3.sqlite")
@@ -133,7 +156,9 @@ struct CountFileTests {
         #expect(file.position == nil && read(file, 1...1) == nil)
         guard case .failed = file.takeNews().first else { throw CancellationError() }
         rmdir("\(path)/events-3.sqlite")
-        #expect(read(file, 1...1) == [:] && file.write(rows([(1, one)]), at: position(1)))
+        #expect(read(file, 1...1) == nil && !file.write(rows([(1, one)]), at: position(1)) && !file.clear())
+        let again = try open()
+        #expect(read(again, 1...1) == [:] && again.write(rows([(1, one)]), at: position(1)))
     }
 
     @Test("A file has a secret of its own for as long as it is there, and who has opened it keeps that beyond")

@@ -25,6 +25,7 @@ package final class MemoryDisk: CountDisk {
     package let secret: AccountSecret
     package private(set) var position: RecordPosition?
     package private(set) var highest: CountState?
+    package private(set) var isTaken = false
 
     package init(_ file: DiskFile, isAlive: @escaping () -> Bool) {
         self.file = file
@@ -44,6 +45,7 @@ package final class MemoryDisk: CountDisk {
 
     package func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
         guard owner > 0 else { return true }
+        guard file.secret == secret else { return false }
         for account in accounts {
             if let state = file.rows[account] { body(account, state) }
         }
@@ -56,11 +58,8 @@ package final class MemoryDisk: CountDisk {
             file.failures -= 1
             return false
         }
-        if owner == 0 {
-            remove()
-            own()
-        }
-        guard owner == file.owner else { return false }
+        guard takes() else { return false }
+        if owner == 0 { own() }
         for row in rows {
             file.rows[row.account] = row.state
             file.highest = max(file.highest ?? row.state, row.state)
@@ -71,17 +70,15 @@ package final class MemoryDisk: CountDisk {
     }
 
     package func clear() -> Bool {
-        guard isAlive() else { return false }
-        remove()
-        file.isThere = false
-        owner = 0
-        (position, highest) = (nil, nil)
+        guard isAlive(), takes() else { return false }
+        if owner > 0 { file.isThere = false }
+        (file.rows, file.position, file.highest) = ([:], nil, nil)
+        (owner, position, highest) = (0, nil, nil)
         return true
     }
 
-    private func remove() {
-        file.rows = [:]
-        file.position = nil
-        file.highest = nil
+    private func takes() -> Bool {
+        isTaken = owner == 0 ? file.isThere : owner != file.owner
+        return !isTaken
     }
 }

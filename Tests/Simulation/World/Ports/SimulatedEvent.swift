@@ -26,6 +26,8 @@ package struct SimulatedEvent: Sendable {
     package var behaviour = Behaviour.immediate
     /// Nanoseconds.
     package var delay: UInt64 = 0
+    /// Of its dead letter, unless that only names it.
+    package var letterRefuser: Refuser?
 
     package init(recipient: Int32, topic: Int, partition: Int32) {
         self.recipient = recipient
@@ -53,9 +55,18 @@ package struct SimulatedMessage: LentMessage {
     package var byteCount: Int { 500 }
 }
 
+/// Who takes a record at no time. Brokers refuse all of its batch with it.
+package enum Refuser: Sendable { case brokers, client }
+
 package struct SimulatedOutput: Sendable {
     package var value: OutputValue
-    package var refusal: Refusal?
-    /// The client takes it at no time.
-    package var isTooLarge = false
+    /// A dead letter of nothing but a name.
+    package var isNameOnly = false
+    var outputRefuser: Refuser?
+    var letterRefuser: Refuser?
+
+    var refuser: Refuser? { isNameOnly ? nil : value.isLetter ? letterRefuser : outputRefuser }
+
+    /// What is published instead where it was refused.
+    mutating func refuse() { if value.isLetter { isNameOnly = true } else { value.isLetter = true } }
 }

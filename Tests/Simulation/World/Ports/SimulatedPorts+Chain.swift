@@ -24,7 +24,8 @@ extension SimulatedPorts {
         var output = SimulatedOutput(
             value: OutputValue(
                 event: message.event, recipient: event.recipient, topic: Int(message.topic),
-                partition: message.partition, offset: message.offset))
+                partition: message.partition, offset: message.offset),
+            letterRefuser: event.letterRefuser)
         if let operation = event.operation, event.isCounted {
             if count == nil { witness.broken("event \(message.event) began without its count", by: self) }
             output.value.badge = isCounted ? count ?? 0 : operation.applied(to: count ?? 0)
@@ -37,8 +38,8 @@ extension SimulatedPorts {
             output.value.isLetter = true
             current = output
             return .ended(ChainResult(.deadLetters))
-        case .refusedByBrokers: output.refusal = .invalidRecord
-        case .refusedByClient: output.isTooLarge = true
+        case .refusedByBrokers: output.outputRefuser = .brokers
+        case .refusedByClient: output.outputRefuser = .client
         case .immediate, .suspended, .late: break
         }
         let result = ChainResult(.output, event.isCounted ? event.operation : nil)

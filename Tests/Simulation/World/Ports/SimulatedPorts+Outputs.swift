@@ -42,11 +42,12 @@ extension SimulatedPorts {
     package func publish(_ output: SimulatedOutput, tag: UInt64) -> PublishStep {
         elapsed += 1_000
         guard let producer, !producer.hasFailed, canSend else { return .later }
-        if output.isTooLarge, !output.value.isLetter { return .refused(reason: "too large") }
+        if output.refuser == .client { return .refused(reason: "too large") }
         let topic = output.value.isLetter ? Place.letters : Place.output
         let logs = cluster.logs[topic]
-        let log = logs[Int(UInt32(bitPattern: output.value.recipient) &* 2_654_435_761 >> 8) % logs.count]
-        let record = NewRecord(.output(output.value), refusal: output.value.isLetter ? nil : output.refusal)
+        let key = output.isNameOnly ? Int32(truncatingIfNeeded: output.value.offset) : output.value.recipient
+        let log = logs[Int(UInt32(bitPattern: key) &* 2_654_435_761 >> 8) % logs.count]
+        let record = NewRecord(.output(output.value), refusal: output.refuser == .brokers ? .invalidRecord : nil)
         timeline.note(number, .publish, Int64(output.value.event), Int64(output.value.badge))
         if !owns(output.value) {
             witness.broken("event \(output.value.event) is published, and its partition was given back", by: self)
@@ -66,7 +67,7 @@ extension SimulatedPorts {
         return producer.send(Outgoing(tag: tag, record: record, output: nil), to: log) ? .queued : .later
     }
 
-    package func refuseCurrent(reason: String) { current?.value.isLetter = true }
+    package func refuseCurrent(reason: String) { current?.refuse() }
 
     package func askLetter(
         of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
@@ -83,14 +84,17 @@ extension SimulatedPorts {
                 }
                 return
             }
-            var value = OutputValue(
-                event: -1, recipient: 0, topic: log.topic, partition: log.partition, offset: source.offset,
-                isLetter: true)
+            var letter = SimulatedOutput(
+                value: OutputValue(
+                    event: -1, recipient: 0, topic: log.topic, partition: log.partition, offset: source.offset,
+                    isLetter: true),
+                isNameOnly: isNameOnly)
             if case .event(let event) = answer?.content {
-                value.event = event
-                value.recipient = events[Int(event)].recipient
+                letter.value.event = event
+                letter.value.recipient = events[Int(event)].recipient
+                letter.letterRefuser = events[Int(event)].letterRefuser
             }
-            letters.append((tag, SimulatedOutput(value: value)))
+            letters.append((tag, letter))
             hasNews()
         }
     }

@@ -158,6 +158,8 @@ package final class Run {
     /// Nothing is left to do: a shard that has its partitions hardly turns.
     private func idle() {
         run(for: .seconds(6)) { false }
+        // A commit that came late has taken back what was committed, and somebody reads it again.
+        guard verdict.uncommitted == 0 else { return }
         let hosts = instances.flatMap(\.hosts)
         let before = hosts.map(\.turns)
         let (seconds, generation) = (UInt64(2), cluster.group.generation)

@@ -61,7 +61,9 @@ package struct Scenario: Sendable {
     /// brokers refuse ends its producer.
     package var isCalm: Bool {
         faults.allSatisfy { if case .restart = $0.fault { true } else { false } } && switches.failures == 0
-            && !events.contains { $0.behaviour == .refusedByBrokers }
+            && !events.contains {
+                $0.behaviour == .refusedByBrokers || $0.mayBeLetter && $0.letterRefuser == .brokers
+            }
     }
 
     package init(seed: UInt64, faults count: Int = 20, events: Int = 200) {
@@ -135,6 +137,7 @@ package struct Scenario: Sendable {
         case 7, 8: event.behaviour = .refusedByBrokers
         default: event.behaviour = .refusedByClient
         }
+        if event.mayBeLetter { event.letterRefuser = dice.pick([nil, nil, .brokers, .client]) }
     }
 
     private mutating func makeFaults(_ count: Int, _ dice: inout Dice) {
