@@ -85,6 +85,7 @@ package struct Scenario: Sendable {
         settings.sessionTimeout = .seconds(3)
         settings.countBudget = 1 << 20
         makeEvents(events, &dice)
+        refuseLetters()
         makeFaults(count, &dice)
         guard count > 0 else {
             switches.failures = 0
@@ -137,7 +138,13 @@ package struct Scenario: Sendable {
         case 7, 8: event.behaviour = .refusedByBrokers
         default: event.behaviour = .refusedByClient
         }
-        if event.mayBeLetter { event.letterRefuser = dice.pick([nil, nil, .brokers, .client]) }
+    }
+
+    private mutating func refuseLetters() {
+        var dice = Dice(seed: seed ^ 0x1e77_e500)
+        for index in events.indices where events[index].mayBeLetter {
+            events[index].letterRefuser = dice.pick([nil, nil, .brokers, .client])
+        }
     }
 
     private mutating func makeFaults(_ count: Int, _ dice: inout Dice) {
