@@ -44,10 +44,12 @@ package final class Catalog: Sendable {
     /// What whose wishes cannot be served gets.
     package var defaultChoice: LocaleChoice { LocaleChoice(catalog: self, table: defaultTable) }
 
+    /// Bytes. No person's list is longer.
+    package static let longestWishes = 512
+
     /// What serves a BCP 47 tag or an Accept-Language list. Slow: `LocalizeStage` remembers it.
     package func choice(for wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
-        // No person's list is longer.
-        guard !wishes.isEmpty, wishes.count <= 512, let match = matcher.bestMatch(for: wishes) else {
+        guard !wishes.isEmpty, wishes.count <= Self.longestWishes, let match = matcher.bestMatch(for: wishes) else {
             return defaultChoice
         }
         let wish = match.wish

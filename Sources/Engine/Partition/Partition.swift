@@ -60,6 +60,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var timestamp: Int64 = 0
     /// Counts that are settled and not in the changelog.
     var changes = ChangeQueue()
+    /// Of these, and of those of partitions that had the number before, what was published and is not answered.
+    var changesUnanswered = 0
     /// The last changelog record that this shard is known to have stored.
     var lastStored: RecordPosition?
     /// How far the changelog is known: read, or written while the partition was this shard's.
@@ -167,11 +169,13 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
     mutating func insert(_ place: TopicPartition, topic: UInt32, now: Instant) -> Int32 {
         for index in indices where slots[Int(index)].state == .gone {
             let (epoch, changes) = (slots[Int(index)].epoch, slots[Int(index)].changes)
+            let changesUnanswered = slots[Int(index)].changesUnanswered
             slots[Int(index)] = Partition(place, topic: topic, now: now)
             // Entries of the partition that had the number before are of an earlier epoch.
             slots[Int(index)].epoch = epoch &+ 1
             // What is answered late of that one is not taken for this one's.
             slots[Int(index)].changes = changes
+            slots[Int(index)].changesUnanswered = changesUnanswered
             enter(index, topic, place.partition)
             return index
         }

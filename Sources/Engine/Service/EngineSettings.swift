@@ -28,7 +28,7 @@ package struct EngineSettings: Sendable {
 
     /// Members of a group that share a `client.id` and differ in their topics can send librdkafka's assignor into an
     /// endless loop (its issue 4783): each has its own.
-    func consumer(of shard: Int) -> ClientProperties {
+    package func consumer(of shard: Int) -> ClientProperties {
         var properties = consumer
         properties["client.id"] = name(properties["client.id"], shard)
         properties["group.instance.id"] = properties["group.instance.id"].map { "\($0)-\(shard)" }
@@ -36,7 +36,7 @@ package struct EngineSettings: Sendable {
         return properties
     }
 
-    func producer(of shard: Int) -> ClientProperties {
+    package func producer(of shard: Int) -> ClientProperties {
         var properties = producer
         properties["client.id"] = name(properties["client.id"], shard)
         properties["transactional.id"] = properties["transactional.id"].map { "\($0)-\(shard)" }
@@ -54,7 +54,7 @@ package struct EngineSettings: Sendable {
     }
 
     /// The same with a shard's part of what the process is allowed.
-    var shared: EngineSettings {
+    package var shared: EngineSettings {
         var settings = self
         settings.shard.maxInFlight = max(1, shard.maxInFlight / cores)
         settings.shard.maxInFlightBytes = max(1, shard.maxInFlightBytes / cores)

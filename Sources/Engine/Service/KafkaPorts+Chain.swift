@@ -61,7 +61,10 @@ extension KafkaPorts {
         }
     }
 
-    func byteCount(ofSuspended entry: Int) -> Int { suspended[entry]?.content.document.indexByteCount ?? 0 }
+    func byteCount(ofSuspended entry: Int) -> Int {
+        guard let delivery = suspended[entry] else { return 0 }
+        return delivery.content.document.indexByteCount + delivery.record.headerByteCount
+    }
 
     mutating func resume(entry: Int, now: Instant) -> ChainStep? {
         guard let delivery = suspended[entry], let step = environment.chain.resume(delivery, now: now) else {

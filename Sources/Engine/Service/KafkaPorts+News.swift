@@ -112,6 +112,8 @@ extension EngineEnvironment {
             log.error(
                 "the file of a partition's counts cannot be used: they are restored from the changelog",
                 stage + [.topic(place.topic), .partition(place.partition)])
+        case .renamed:
+            log.warning("the group had lost this member: how far its partitions are is asked for anew")
         case .wasAway(let time):
             log.warning(
                 "this process did not run for long: nothing is published before the group has confirmed it",

@@ -226,8 +226,8 @@ extension KafkaPorts {
             if facts.reason != .max { counters.deadLetters[Int(facts.reason)].add() }
             counters.published[Int(facts.outcome)].add()
             guard facts.timestamp > 0 else { continue }
-            let took = wallClock.subtractingReportingOverflow(facts.timestamp).partialValue
-            counters.endToEndSeconds.observe(nanoseconds: took.multipliedReportingOverflow(by: 1_000_000).partialValue)
+            // Any may stand there, some thousand years ahead as well.
+            counters.endToEndSeconds.observe(nanoseconds: max(0, wallClock &- facts.timestamp) &* 1_000_000)
         }
     }
 
@@ -252,6 +252,10 @@ extension KafkaPorts {
 
     mutating func transact(_ step: TransactionStep) -> TransactionResult {
         let result: TransactionResult
+        // librdkafka 2.0.2 looks at a time-out only when a broker answers (`rd_kafka_send_offsets_to_transaction`), and waits
+        // for threads of brokers that look for an address (`rd_kafka_purge`).
+        inbox.isWithBrokers.store(true, ordering: .relaxed)
+        defer { inbox.isWithBrokers.store(false, ordering: .relaxed) }
         switch step {
         case .initialize: result = producer.initializeTransactions(milliseconds: Self.stepPatience)
         case .begin:
@@ -261,10 +265,7 @@ extension KafkaPorts {
             transactionSince = transactionSince ?? now
             guard !positions.isEmpty else { return .done }
             guard let group = consumer.groupMetadata() else { return .notAMember(KafkaError("the group was left")) }
-            // librdkafka 2.0.2 looks at its time-out only when a broker answers (`rd_kafka_send_offsets_to_transaction`).
-            inbox.isWithBrokers.store(true, ordering: .relaxed)
             result = producer.addOffsets(positions, of: group, milliseconds: 5000)
-            inbox.isWithBrokers.store(false, ordering: .relaxed)
         case .commit:
             transactionSince = transactionSince ?? now
             result = producer.commitTransaction(milliseconds: Self.stepPatience)

@@ -131,7 +131,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
         case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
-        case .revoked, .lost, .committed, .outOfLog, .range: break
+        case .revoked, .lost, .renamed, .committed, .outOfLog, .range: break
         }
     }
 

@@ -171,6 +171,8 @@ package protocol LentMessage {
     /// Milliseconds since 1970; -1 for none.
     var timestamp: Int64 { get }
     var byteCount: Int { get }
+    /// Beside that. Takes time.
+    var headerByteCount: Int { get }
 }
 
 package enum ReplicaEvent {
@@ -279,6 +281,8 @@ package enum ShardNews: Sendable, Equatable {
     case restored([Int32], records: Int)
     case diskFailed(TopicPartition)
     case wasAway(Duration)
+    /// The group has this member by another name: what is its own is asked for anew.
+    case renamed
     case confirmed
     case ending(inFlight: Int)
     case leftUnfinished(Int)

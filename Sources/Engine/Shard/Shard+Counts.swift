@@ -88,6 +88,7 @@ extension Shard where Ports: ~Copyable {
                 failChange(next.sequence, of: index, reason)
             } else {
                 changesUnanswered += 1
+                partitions[index].changesUnanswered += 1
             }
         }
         return true
@@ -108,8 +109,10 @@ extension Shard where Ports: ~Copyable {
 
     mutating func handleChange(_ report: OutputReport<Ports.Output>, _ sequence: UInt32, of index: Int32) {
         changesUnanswered -= 1
+        guard index < partitions.count else { return }
+        partitions[index].changesUnanswered -= 1
         // Those that have gone say nothing.
-        guard index < partitions.count, partitions[index].changes[sequence] != nil else { return }
+        guard partitions[index].changes[sequence] != nil else { return }
         switch report.failure {
         case nil:
             let now = now

@@ -173,7 +173,10 @@ extension Shard where Ports: ~Copyable {
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
         // What it was fetched with does not wait with it.
-        messages[Int(entry)] = messages[Int(entry)].map { ports.own($0) }
+        if let message = messages[Int(entry)] {
+            entries.add(bytes: message.headerByteCount, to: entry)
+            messages[Int(entry)] = ports.own(message)
+        }
         return true
     }
 
@@ -206,7 +209,9 @@ extension Shard where Ports: ~Copyable {
         if case .suspended = step {
             if settings.ordering != .none { setKey(of: entry) }
             messages[Int(entry)] = nil
-            entries.add(bytes: ports.byteCount(ofSuspended: Int(entry)), to: entry)
+            // Instead of what it took while it waited.
+            let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
+            entries.add(bytes: bytes - Int(entries[entry].byteCount), to: entry)
         }
         take(step, of: entry)
     }

@@ -30,6 +30,7 @@ extension Shard where Ports: ~Copyable {
         case .assigned(let places): assigned(places)
         case .revoked(let places): revoked(places)
         case .lost(let places): lost(places)
+        case .renamed: renamed()
         case .committed(let positions): for position in positions { handleCommitted(position) }
         case .commitEnded(let number, let outcome): handleCommit(number, outcome)
         case .outOfLog(let place): handleOutOfLog(place)
@@ -97,14 +98,28 @@ extension Shard where Ports: ~Copyable {
         readAnewAll(from: now)
     }
 
+    /// Of what was another's in between it is not known how far it is.
+    private mutating func renamed() {
+        guard !servesNothing else { return }
+        ports.tell(.renamed)
+        for index in partitions.indices where partitions[index].state != .gone {
+            if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
+            restoreAgain(index)
+            partitions[index].mustCommit = false
+        }
+        changesDue = now
+        isDirty = changesUnstored > 0
+    }
+
     var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
 
     /// Nothing of it counts here any more.
     private mutating func abandon(_ index: Int32) {
         restore.remove(index)
         dropEntries(of: index)
-        // Behind the next owner's records those that wait in the producer's queue would be the last.
-        if changesUnanswered > 0 { ports.purge(all: false) }
+        // Behind the next owner's records those that wait in the producer's queue would be the last. What else is there is
+        // taken back with them, and a batch that is being sent may fail the producer.
+        if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
         withChanges(of: index) { $0.removeAll() }
         partitions.remove(index)
         if settings.counts { shareBudget() }

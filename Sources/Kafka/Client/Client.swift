@@ -36,6 +36,18 @@ final class Client: Sendable {
         self.sinks = sinks
     }
 
+    /// What librdkafka says against all of the properties together. Connects to nothing.
+    static func problem(_ type: rd_kafka_type_t, _ properties: ClientProperties) -> KafkaError? {
+        var properties = properties
+        properties["bootstrap.servers"] = nil
+        do throws(KafkaError) {
+            _ = try Client(type, properties: properties, sinks: ClientSinks(log: { _, _, _ in }))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `GroupConsumer.leave` leaves.
     deinit {
         if isDestroyable {

@@ -8,6 +8,9 @@ package enum ConsumerEvent: Sendable, Equatable {
     case revoked([TopicPartition])
     /// As `revoked`; others may own them already: nothing of them may be committed.
     case lost([TopicPartition])
+    /// Before the assignment or the revocation that shows it: the group has this member by another name now. What is its
+    /// own may have been another's in between.
+    case renamed
     /// A negative offset: nothing is committed.
     case committed([Position])
     case commitEnded(number: UInt32, CommitAnswer)
@@ -56,6 +59,8 @@ final class GroupInbox {
     var isRevocationLost = false
     /// While the group is being left no one answers later: what is revoked then is let go at once.
     var isLeaving = false
+    /// By which the group had this member when it told what is its own.
+    var name: String?
     /// The group has told this member what is its own, at least once.
     var wasTold = false
 }
@@ -74,15 +79,28 @@ func onGroupRebalance(
         return
     }
     let named = PartitionResult.all(in: partitions).map(\.position.partition)
+    let isLost = rd_kafka_assignment_lost(client) != 0
+    noteName(of: client, isLost, sinks.group)
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: sinks.group.events.append(.assigned(named))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
-        let isLost = rd_kafka_assignment_lost(client) != 0
         sinks.group.revoked = Set(named)
         sinks.group.isRevocationLost = isLost
         sinks.group.events.append(isLost ? .lost(named) : .revoked(named))
     default: sinks.group.events.append(.failed(KafkaError(code)))
     }
+}
+
+/// A static member that has lost its place comes back under another name, and librdkafka tells of no loss: a member that is
+/// not static learns of it when it is asked to come again (`rd_kafka_cgrp_handle_JoinGroup`).
+private func noteName(of client: OpaquePointer, _ isLost: Bool, _ group: GroupInbox) {
+    guard !isLost else { return group.name = nil }
+    guard let text = rd_kafka_memberid(client) else { return }
+    defer { rd_kafka_mem_free(client, text) }
+    let name = String(cString: text)
+    guard !name.isEmpty else { return }
+    if let before = group.name, before != name { group.events.append(.renamed) }
+    group.name = name
 }
 
 /// Called by librdkafka within a poll of the consumer queue, where `GroupConsumer.commit` has answers sent. What was

@@ -37,6 +37,8 @@ final class CommittedOffsets {
     /// The last question that is part of the request under way.
     private var asked: UInt64 = 0
     private var isAsking = false
+    /// The client is not the group's any more.
+    private var isAnother = false
     private var next = ContinuousClock.now
 
     /// `another` makes a client that knows no coordinator yet.
@@ -71,6 +73,8 @@ final class CommittedOffsets {
     }
 
     func take(into events: inout [ConsumerEvent]) {
+        // Of another client than the group's nobody else takes what it tells of its brokers.
+        if isAnother { rd_kafka_poll(client.handle, 0) }
         if isAsking, let event = rd_kafka_queue_poll(queue, 0) {
             isAsking = false
             next = .now + .milliseconds(Self.pause)
@@ -94,6 +98,7 @@ final class CommittedOffsets {
         // To end a client takes time, and is not this thread's to wait for.
         let former = Unmanaged.passRetained(client)
         (client, queue) = (other, answers)
+        isAnother = true
         DispatchQueue(label: "pushmill.remains").async { former.release() }
         next = .now + .seconds(1)
     }

@@ -35,12 +35,22 @@ package final class GroupConsumer {
         ("enable.partition.eof", "false"), ("auto.offset.reset", "error"),
     ]
 
+    /// What librdkafka says against a consumer with all of them.
+    package static func problem(_ properties: ClientProperties) -> KafkaError? {
+        Client.problem(RD_KAFKA_CONSUMER, completed(properties))
+    }
+
+    private static func completed(_ properties: ClientProperties) -> ClientProperties {
+        var properties = properties
+        for (name, value) in fixed { properties[name] = value }
+        return properties
+    }
+
     /// `signal` is woken by records, events and answers.
     package init(
         _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        var properties = properties
-        for (name, value) in Self.fixed { properties[name] = value }
+        let properties = Self.completed(properties)
         let sinks = ClientSinks(log: log)
         let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
             rd_kafka_conf_set_rebalance_cb($0, onGroupRebalance)

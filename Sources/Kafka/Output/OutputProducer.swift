@@ -19,13 +19,23 @@ package final class OutputProducer {
         ("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"),
     ]
 
+    /// What librdkafka says against a producer with all of them.
+    package static func problem(_ properties: ClientProperties) -> KafkaError? {
+        Client.problem(RD_KAFKA_PRODUCER, completed(properties, stopsAtRefusal: true))
+    }
+
+    private static func completed(_ properties: ClientProperties, stopsAtRefusal: Bool) -> ClientProperties {
+        var properties = properties
+        for (name, value) in fixed { properties[name] = value }
+        properties["enable.gapless.guarantee"] = stopsAtRefusal && properties["transactional.id"] == nil ? "true" : nil
+        return properties
+    }
+
     /// `signal` is woken by reports. One that does not stop at a refusal stores what comes after a refused record.
     package init(
         _ properties: ClientProperties, signal: WakeSignal, stopsAtRefusal: Bool = true, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        var properties = properties
-        for (name, value) in Self.fixed { properties[name] = value }
-        properties["enable.gapless.guarantee"] = stopsAtRefusal && properties["transactional.id"] == nil ? "true" : nil
+        let properties = Self.completed(properties, stopsAtRefusal: stopsAtRefusal)
         self.signal = signal
         sinks = ClientSinks(log: log)
         // As events: librdkafka then calls nobody back within the calls that end a transaction.

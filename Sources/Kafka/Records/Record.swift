@@ -26,6 +26,14 @@ public struct Record: @unchecked Sendable {
         case owned(UnsafeMutablePointer<OpaquePointer?>)
     }
 
+    package var headerByteCount: Int {
+        guard let headers else { return 0 }
+        return (0..<headers.count).reduce(0) { count, index in
+            let header = headers.entry(index)
+            return count + (header?.name.count ?? 0) + (header?.value?.count ?? 0)
+        }
+    }
+
     public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 
     public func destroy() {

@@ -149,6 +149,15 @@ package struct FormatOutput: ~Copyable {
         count += bytes.count
     }
 
+    /// As much of the text as there is room for, to the end of a character's code.
+    package mutating func append(startOf text: UnsafeBufferPointer<UInt8>) {
+        var room = min(text.count, memory.count - count)
+        guard room < text.count else { return append(text) }
+        while room > 0, text[room] & 0xC0 == 0x80 { room -= 1 }
+        append(UnsafeBufferPointer(rebasing: text[..<room]))
+        isFull = true
+    }
+
     mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
     package mutating func append(_ text: StaticString) {

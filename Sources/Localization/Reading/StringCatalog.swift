@@ -49,19 +49,21 @@ struct StringCatalog {
         }
     }
 
-    /// Nil for a localization that nobody has written yet.
+    /// Nil for a localization that nobody has written yet, or of which a part that it needs is missing.
     func template(of localization: JSONNode) throws(CatalogProblem) -> Template? {
         guard let text = try text(of: localization) else { return nil }
         guard let substitutions = document.member("substitutions", of: localization) else {
             return Template(text: text)
         }
-        let variables = try document.children(of: substitutions).map { (node) throws(CatalogProblem) in
-            try variable(node)
+        var variables: [Template.Variable] = []
+        for node in document.children(of: substitutions) {
+            guard let variable = try variable(node) else { return nil }
+            variables.append(variable)
         }
         return Template(text: text, variables: variables)
     }
 
-    private func variable(_ substitution: JSONNode) throws(CatalogProblem) -> Template.Variable {
+    private func variable(_ substitution: JSONNode) throws(CatalogProblem) -> Template.Variable? {
         let name = name(of: substitution)
         var position: Int?
         if let argument = document.member("argNum", of: substitution) {
@@ -73,7 +75,10 @@ struct StringCatalog {
         case .plain(let text):
             return .init(name: name, argument: position, specifier: specifier, forms: PluralForms([:], other: text))
         case .plural(let forms): return .init(name: name, argument: position, specifier: specifier, forms: forms)
-        case nil: throw problem(substitution, "the substitution \(name.string) has no text")
+        case nil:
+            let isThere = ["stringUnit", "variations"].contains { document.member($0, of: substitution) != nil }
+            if isThere { return nil }
+            throw problem(substitution, "the substitution \(name.string) has no text")
         }
     }
 
@@ -94,17 +99,20 @@ struct StringCatalog {
 
     private func forms(of plural: JSONNode) throws(CatalogProblem) -> PluralForms? {
         var forms: [PluralCategory: SourceString] = [:]
+        var isWhole = true
         for node in document.children(of: plural) {
             let name = name(of: node)
             guard let category = PluralCategory(name) else { throw problem(node, "\(name.string) is no plural form") }
             switch try text(of: node) {
             case .plain(let text): forms[category] = text
             case .plural: throw problem(node, "a plural within a plural")
-            case nil: break
+            case nil: isWhole = false
             }
         }
-        if forms.isEmpty { return nil }
-        guard let other = forms[.other] else { throw problem(plural, "the plural has no form \"other\"") }
+        guard let other = forms[.other] else {
+            if !isWhole || forms.isEmpty { return nil }
+            throw problem(plural, "the plural has no form \"other\"")
+        }
         return PluralForms(forms, other: other)
     }
 

@@ -5,7 +5,7 @@ import Glibc
 /// Unchecked because of its pointers: who changes it is its only owner, and what is shared is only read.
 @usableFromInline
 final class JSONStorage: @unchecked Sendable {
-    /// Storage that has grown further for one text is given back before the next.
+    /// Bytes. Storage that has grown further for one text is given back before the next.
     private static let keptCapacity = 1 << 16
 
     // With one owner there is no access to exclude at run time.
@@ -114,10 +114,11 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
     /// The elements behind the first `count` go; where there are fewer, nothing.
     mutating func cut(to count: Int) { self.count = min(self.count, count) }
 
-    /// All elements go, and the memory too where it has become larger than `limit` elements.
+    /// All elements go, and the memory too where it has become larger than `limit` bytes.
     mutating func clear(keeping limit: Int) {
         count = 0
-        if capacity > limit { move(to: limit) }
+        let most = limit / MemoryLayout<Element>.stride
+        if capacity > most { move(to: most) }
     }
 }
 

@@ -82,12 +82,16 @@ public final class InputRecord: @unchecked Sendable {
         headers.last { $0.name.hasBytes(name) }?.value
     }
 
+    package var headerByteCount: Int { headers.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
+
+    /// It has had a record of its own that was so much larger than others that the memory is not kept.
+    package var isLarge: Bool { storage.count > OutputRecord.keptCapacity }
+
     /// Copies the bytes, so that they stay when the lender takes his back.
     package func own() {
         guard !isOwned else { return }
-        var count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
-        for header in headers { count += header.name.count + (header.value?.count ?? 0) }
-        var free = storage(of: count)
+        let count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
+        var free = storage(of: count + headerByteCount)
         key = key.map { Self.copy($0, into: &free) }
         value = value.map { Self.copy($0, into: &free) }
         recipient = recipient.map { Self.copy($0, into: &free) }

@@ -68,8 +68,15 @@ public struct OutputRecord {
 
     // MARK: - Filling
 
+    /// Bytes of memory that one message leaves to the next.
+    package static let keptCapacity = 1 << 16
+
+    /// It had a value that was so much larger than others that the memory is not kept.
+    package var isLarge: Bool { rendered.capacity > Self.keptCapacity }
+
     package mutating func clear() {
         value = .none
+        if isLarge { rendered = [] }
         text.removeAll(keepingCapacity: true)
         if !removed.isEmpty { removed.removeAll(keepingCapacity: true) }
         added.removeAll(keepingCapacity: true)

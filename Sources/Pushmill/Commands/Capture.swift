@@ -11,7 +11,8 @@ extension Command {
             base64. Reads what is committed, joins no group and commits nothing. Without
             --from it begins with what the topic holds first, without --to it ends with
             what it holds now. A file whose name ends in .gz is compressed. It appears when
-            it is complete; Ctrl-C completes it.
+            it is complete, or, where there was none, with what was read until brokers
+            failed; Ctrl-C completes it.
             """,
         options: [.topic, .config, .file] + Option.range + [.follow, .limit, .redact]
     ) { invocation in
@@ -37,12 +38,32 @@ extension Command {
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
         let file = try invocation.text(.file).map { path in try ReportFile(path: path) }
-        let count = try capture.run(
-            source,
-            write: { lines throws(ReplayError) in
-                if let file { try file.write(lines) } else { console.output(String(decoding: lines, as: UTF8.self)) }
-            },
-            isOver: { Signals.isEndWanted || Console.hasFailed }, progress: progress.show)
+        var count = 0
+        do {
+            count = try capture.run(
+                source,
+                write: { lines throws(ReplayError) in
+                    if let file {
+                        try file.write(lines)
+                    } else {
+                        console.output(String(decoding: lines, as: UTF8.self))
+                    }
+                },
+                isOver: { Signals.isEndWanted || Console.hasFailed },
+                progress: {
+                    count = $0
+                    progress.show($0)
+                })
+        } catch ReplayError.kafka(let doing, let error) {
+            // What was read until then need not be read again; a whole one of before is worth more.
+            if count > 0, let file, let path = invocation.text(.file), access(path, F_OK) != 0 {
+                progress.clear()
+                if (try? file.close()) != nil {
+                    console.error("\(count) records written to \(path), which are not all")
+                }
+            }
+            throw ReplayError.kafka(doing: doing, error)
+        }
         guard count > 0 || capture.follows || Signals.isEndWanted || Console.hasFailed else {
             throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }

@@ -9,6 +9,7 @@ extension Command {
         options: [.config]
     ) { invocation in
         let configuration = try invocation.configuration()
+        try configuration.checkClients()
         for warning in configuration.warnings { invocation.surroundings.console.error("warning: \(warning)") }
         invocation.surroundings.console.output("\(try invocation.required(.config)): ok")
         return .success

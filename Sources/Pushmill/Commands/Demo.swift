@@ -32,7 +32,7 @@ extension Command {
             configuration, log: Log(level: configuration.log.level), signals: signals,
             notifications: board.json)
         guard let servers = service.embeddedServers else {
-            throw ProgramError.usage("the demo brings its own broker: --bootstrap feeds another")
+            throw ProgramError.internalFailure("the demo's own broker is not there")
         }
         console.output(
             """
@@ -82,8 +82,12 @@ extension Invocation {
             \(DemoFiles.stages)  - preview
 
             """
+        // What is set for a service in the same shell is no matter of the demo's own broker, topics and state.
+        let environment = surroundings.environment.filter { variable in
+            !["KAFKA", "TOPICS", "STATE"].contains { variable.key.hasPrefix("PUSHMILL_\($0)_") }
+        }
         let source = ConfigurationSource(
-            registry: StageRegistry(adding: [DemoPreview.entry]), environment: surroundings.environment)
+            registry: StageRegistry(adding: [DemoPreview.entry]), environment: environment)
         return try source.read(Array(text.utf8), name: "demo", folder: folder)
     }
 }

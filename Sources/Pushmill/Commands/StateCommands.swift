@@ -123,6 +123,9 @@ extension Command {
         options: [.config, file]
     ) { invocation in
         let path = try invocation.required(file)
+        if let path = try invocation.configuration().contactFile {
+            throw ProgramError.badData("the contacts are those of the file \(path): change them there")
+        }
         let state = try invocation.ownContacts(creating: true)
         let console = invocation.surroundings.console
         let clock = ContinuousClock()
@@ -139,6 +142,7 @@ extension Command {
         "contacts export", "Prints the contacts of the embedded store, as they are imported",
         options: [.config, owner]
     ) { invocation in
+        try invocation.warnOfFile()
         let contacts = try ContactStore(invocation.stateFile())
         if let owner = invocation.text(owner) {
             _ = try contacts.exportLines(owner: owner.utf8Span.span.bytes, invocation.print)
@@ -154,6 +158,7 @@ extension Command {
         options: [.config, person]
     ) { invocation in
         let person = try invocation.required(person)
+        try invocation.warnOfFile()
         let count = try ContactStore(invocation.ownContacts()).delete(owner: person.utf8Span.span.bytes)
         invocation.surroundings.console.output("\(count) contacts deleted")
         return .success
@@ -168,6 +173,13 @@ extension Invocation {
                 "the contacts are a copy of the topic \(topic.name): publish there what is to change")
         }
         return try stateFile(creating: creating)
+    }
+
+    /// Where the service's contacts are a file's, the embedded store has none of them, but may have some of before.
+    fileprivate func warnOfFile() throws {
+        guard let path = try configuration().contactFile else { return }
+        surroundings.console.error(
+            "warning: the service has the contacts of the file \(path): see and change them there")
     }
 
     /// The file that the configuration names. Only commands that fill it may create it.

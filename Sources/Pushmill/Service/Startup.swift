@@ -25,6 +25,7 @@ enum Startup {
     static func check(
         _ settings: inout EngineSettings, contacts: ContactTopic?, _ log: Log
     ) throws(ProgramError) -> String {
+        try refuse(settings.shared)
         let client = try client(settings.producer)
         try reach(client, settings.producer["bootstrap.servers"] ?? "")
         let inputs = try settings.input.map { name throws(ProgramError) in try find(name, client, setting: "topics") }
@@ -45,6 +46,13 @@ enum Startup {
         return cluster
     }
 
+    /// What its shards' clients are made of.
+    private static func refuse(_ settings: EngineSettings) throws(ProgramError) {
+        let (consumer, producer) = (settings.consumer(of: 0), settings.producer(of: 0))
+        if let error = GroupConsumer.problem(consumer) { throw refusal(error, of: "consumer", consumer) }
+        if let error = OutputProducer.problem(producer) { throw refusal(error, of: "producer", producer) }
+    }
+
     /// One that only asks: the name of the transactions is no matter of its.
     private static func client(_ properties: ClientProperties) throws(ProgramError) -> ClusterClient {
         var properties = properties
@@ -56,12 +64,12 @@ enum Startup {
         }
     }
 
-    /// What librdkafka says against a client. With TLS it reads files, which may be mended, or there in a moment.
+    /// What librdkafka says against a client. With TLS it reads files, which may be mended, or there in a moment: unless it
+    /// would refuse the rest as well.
     static func refusal(_ error: KafkaError, of client: String, _ properties: ClientProperties) -> ProgramError {
-        let isSecure = properties["security.protocol"]?.lowercased().hasSuffix("ssl") ?? false
-        guard isSecure else {
-            return .unreadableConfiguration("librdkafka refuses the configuration of the \(client): \(error.message)")
-        }
+        guard let plain = properties.withoutTLS else { return .refused(client, error) }
+        let problem = client == "consumer" ? GroupConsumer.problem(plain) : OutputProducer.problem(plain)
+        if let problem { return .refused(client, problem) }
         let what = "the \(client) cannot use TLS: correct ssl.* under kafka, or the files that it names"
         return .outside(ProbeReason("tls", "\(what) (\(error.message))"))
     }
@@ -162,6 +170,23 @@ struct StartWait {
             guard !Signals.isEndWanted else { throw .interrupted }
             usleep(UInt32(Self.step / .microseconds(1)))
         }
+    }
+}
+
+extension ProgramError {
+    static func refused(_ client: String, _ error: KafkaError) -> ProgramError {
+        .unreadableConfiguration("librdkafka refuses the configuration of the \(client): \(error.message)")
+    }
+}
+
+extension ClientProperties {
+    /// Nil where they ask for no TLS.
+    fileprivate var withoutTLS: ClientProperties? {
+        let plain = ["ssl": "plaintext", "sasl_ssl": "sasl_plaintext"]
+        guard let name = self["security.protocol"]?.lowercased(), let protocolName = plain[name] else { return nil }
+        var properties = ClientProperties(entries.filter { !$0.name.hasPrefix("ssl.") })
+        properties["security.protocol"] = protocolName
+        return properties
     }
 }
 

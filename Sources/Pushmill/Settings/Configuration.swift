@@ -1,4 +1,5 @@
 import PushmillEngine
+import PushmillKafka
 package import PushmillStages
 
 /// All settings of a service, checked.
@@ -26,6 +27,13 @@ package struct Configuration: Sendable {
             return ContactTopic(name: name, isCoPartitioned: stage.hasCoPartitionedContacts)
         }
         return nil
+    }
+
+    /// The file that contacts are read from where no stage reads the embedded store.
+    var contactFile: String? {
+        let sources = stages.compactMap(\.contactSource)
+        guard sources.allSatisfy(\.isFile), case .file(let path)? = sources.first else { return nil }
+        return path
     }
 
     /// The embedded store has nothing that does not stand in topics too: no contacts of its own.
@@ -77,6 +85,32 @@ extension Configuration {
                 settings.report(SettingProblem(place: place, path: path, message: message))
             }
         }
+    }
+
+    /// What librdkafka says of properties that do not go together, of those that take no file. Makes its clients for it, which
+    /// connect to nothing.
+    func checkClients() throws(ProgramError) {
+        var consumer = clientProperties(for: .consumer)
+        var producer = clientProperties(for: .producer)
+        // As little as a service of many cores has, by which librdkafka lowers other limits.
+        let prefetched = "queued.max.messages.kbytes"
+        consumer[prefetched] = consumer[prefetched] ?? "1024"
+        switch delivery.guarantee {
+        case .atLeastOnce: producer["message.timeout.ms"] = "0"
+        case .exactlyOnce:
+            producer["transactional.id"] = producer["transactional.id"] ?? "any"
+            producer["transaction.timeout.ms"] = "\(kafka.transactionTimeout)"
+        }
+        if let error = GroupConsumer.problem(consumer) { throw .refused("consumer", error) }
+        if let error = OutputProducer.problem(producer) { throw .refused("producer", error) }
+    }
+
+    private func clientProperties(for section: KafkaSettings.Section) -> ClientProperties {
+        let open = kafka.properties(for: section).filter { property in
+            property.name != "security.protocol" && !["ssl.", "sasl."].contains(where: property.name.hasPrefix)
+                && KafkaSettings.secret(ofFile: property.name) == nil
+        }
+        return ClientProperties(open.map { ($0.name, $0.value) })
     }
 
     private func checkTopics(_ settings: inout SettingReader) {

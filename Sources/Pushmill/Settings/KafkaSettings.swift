@@ -88,6 +88,7 @@ package struct KafkaSettings: Sendable {
 extension KafkaSettings.Section {
     /// What librdkafka says against a property here; nil where it knows it and takes its value.
     func problem(_ name: String, _ value: String) -> String? {
+        if let usual = KafkaDefaults.otherNames[name] { return "is another name of \(usual): write it so" }
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
             guard known == nil else { return refusal }
@@ -104,6 +105,9 @@ extension KafkaSettings.Section {
 
 /// Where we start from another value than librdkafka does.
 enum KafkaDefaults {
+    /// Names that librdkafka takes for those of which we have a default, or which we read.
+    static let otherNames = ["metadata.broker.list": "bootstrap.servers", "queue.buffering.max.ms": "linger.ms"]
+
     static let common: [(name: String, value: String)] = [
         ("bootstrap.servers", "kafka:9092"),
         ("client.id", "pushmill"),

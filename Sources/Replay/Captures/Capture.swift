@@ -19,7 +19,8 @@ package struct Capture: Sendable {
         var isFollowing = false
         while count < limit, !isOver() {
             let room = limit - count
-            let records = isFollowing ? try source.follow(milliseconds: 200) : try source.next(min(1000, room))
+            let records =
+                isFollowing ? try source.follow(milliseconds: 200) : try source.next(min(1000, room), isEnding: isOver)
             if records.isEmpty {
                 guard follows else { break }
                 isFollowing = true

@@ -105,9 +105,11 @@ struct PartitionReading {
     }
 
     /// Lends records to `body`, which must not keep them; false when there are no more.
-    mutating func next(_ body: (Record) -> Void) throws(ReplayError) -> Bool {
+    /// Where none is to be waited for any more it lends none.
+    mutating func next(isEnding: () -> Bool = { false }, _ body: (Record) -> Void) throws(ReplayError) -> Bool {
         var lastError: KafkaError?
         for _ in 0..<Self.attempts where !isOver {
+            if isEnding() { return true }
             let batch = reader.poll(milliseconds: Self.milliseconds)
             lastError = batch.errors.last ?? lastError
             for record in batch.records {

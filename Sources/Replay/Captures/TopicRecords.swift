@@ -54,8 +54,11 @@ package final class TopicRecords: RecordSource {
         return numbers.map { TopicPartition(range.topic, $0) }
     }
 
-    package func next(_ limit: Int) throws(ReplayError) -> [RecordEnvelope] {
-        while waiting.isEmpty, try readOn() {}
+    package func next(_ limit: Int) throws(ReplayError) -> [RecordEnvelope] { try next(limit) { false } }
+
+    /// None once it is to end.
+    func next(_ limit: Int, isEnding: () -> Bool) throws(ReplayError) -> [RecordEnvelope] {
+        while waiting.isEmpty, !isEnding(), try readOn(isEnding) {}
         defer { waiting = waiting.dropFirst(limit) }
         return Array(waiting.prefix(limit))
     }
@@ -63,13 +66,13 @@ package final class TopicRecords: RecordSource {
     package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
 
     /// False when every part has been read.
-    private func readOn() throws(ReplayError) -> Bool {
+    private func readOn(_ isEnding: () -> Bool) throws(ReplayError) -> Bool {
         if reading == nil {
             guard let part = parts.popLast() else { return false }
             reading = try PartitionReading(reader, part.partition, part.offsets)
         }
         var envelopes: [RecordEnvelope] = []
-        let isOpen = try reading?.next { record in
+        let isOpen = try reading?.next(isEnding: isEnding) { record in
             envelopes.append(RecordEnvelope(record, topic: reader.topicName(record.topic)))
         }
         waiting = ArraySlice(envelopes)

@@ -21,7 +21,10 @@ final class RedriveJournal {
     init(path: String, isDry: Bool) throws(ReplayError) {
         self.path = path
         lock = isDry ? nil : try indexed { () throws(StoreError) in try FileLock(for: path) }
-        guard access(path, F_OK) == 0 else { return }
+        guard access(path, F_OK) == 0 else {
+            if errno == ENOENT { return }
+            throw .file(FileFailure(path: path, errno))
+        }
         var lines = try CaptureLines(path: path)
         while let line = try lines.next() {
             let text = String(decoding: line.bytes, as: UTF8.self)
@@ -65,7 +68,7 @@ final class RedriveJournal {
         waiting.removeAll()
     }
 
-    private var failure: ReplayError { .file(FileFailure(path: path, errno)) }
+    private var failure: ReplayError { .unwritten(FileFailure(path: path, errno)) }
 
     private static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
 }

@@ -20,14 +20,14 @@ package final class ReportFile {
     }
 
     package func write(_ bytes: [UInt8]) throws(ReplayError) {
-        try filed { () throws(FileFailure) in try file?.write(bytes) }
+        do throws(FileFailure) { try file?.write(bytes) } catch { throw .unwritten(error) }
     }
 
     func write(_ text: String) throws(ReplayError) { try write(Array(text.utf8)) }
 
     package func close() throws(ReplayError) {
         guard let file = file.take() else { return }
-        do throws(FileFailure) { try file.close() } catch { throw .file(error) }
+        do throws(FileFailure) { try file.close() } catch { throw .unwritten(error) }
     }
 }
 
@@ -86,6 +86,8 @@ package enum ReplayError: Error, Equatable {
     /// Something given to read makes no sense; the line, from 1, where it has lines.
     case unreadable(name: String, line: Int? = nil, what: String)
     case file(FileFailure)
+    /// A file that was opened takes nothing more.
+    case unwritten(FileFailure)
     case kafka(doing: String, KafkaError)
     case index(StoreError)
 }
@@ -95,7 +97,7 @@ extension ReplayError: CustomStringConvertible {
         switch self {
         case .unreadable(let name, nil, let what): "\(name): \(what)"
         case .unreadable(let name, .some(let line), let what): "\(name): line \(line): \(what)"
-        case .file(let failure): "\(failure)"
+        case .file(let failure), .unwritten(let failure): "\(failure)"
         case .kafka(let doing, let error): "\(doing): \(error)"
         case .index(let error): "\(error)"
         }

@@ -57,9 +57,9 @@ extension ContactStage {
     ) {
         var direction = options.isolates ? Self.direction(of: text) : .none
         var parts = ContactPlaceholders(text)
-        while let part = parts.next() {
+        while !output.isFull, let part = parts.next() {
             switch part {
-            case .literal(let text): output.append(text)
+            case .literal(let text): output.append(startOf: text)
             case .contact(let id): append(nameOf: id, in: &direction, content, context, &naming, to: &output)
             }
         }
@@ -69,8 +69,8 @@ extension ContactStage {
     private func append(
         nameOrText text: UnsafeBufferPointer<UInt8>, _ naming: inout ContactNaming, to output: inout FormatOutput
     ) {
-        let isKnown = find(text, &naming) { name, _ in name.withUnsafeBufferPointer { output.append($0) } }
-        if isKnown { naming.hasFound = true } else { output.append(text) }
+        let isKnown = find(text, &naming) { name, _ in name.withUnsafeBufferPointer { output.append(startOf: $0) } }
+        if isKnown { naming.hasFound = true } else { output.append(startOf: text) }
     }
 
     /// A text without letters of its own runs as its first name does.
@@ -99,7 +99,7 @@ extension ContactStage {
 
     private static func append(_ name: Span<UInt8>, isIsolated: Bool, to output: inout FormatOutput) {
         if isIsolated { output.append(opening) }
-        name.withUnsafeBufferPointer { output.append($0) }
+        name.withUnsafeBufferPointer { output.append(startOf: $0) }
         if isIsolated { output.append(closing) }
     }
 

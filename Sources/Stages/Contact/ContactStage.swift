@@ -139,20 +139,21 @@ package final class ContactStage: ImmediateStage {
         _ naming: inout ContactNaming
     ) {
         guard options.includesDecrypted || !content.isDecrypted(node), content.document.hasText(node) else { return }
-        // The first attempt is on the stack. Beyond the last no payload is that long.
-        var capacity = 1 << 10
-        while capacity <= 1 << 20 {
-            let isWritten = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
+        func isWritten(within capacity: Int) -> Bool {
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
                 var output = FormatOutput(memory)
                 append(node, kind, of: content, context, &naming, to: &output)
-                if output.isFull { return false }
+                if output.isFull, capacity < Self.longest { return false }
                 content.replace(node, by: output.text)
                 return true
             }
-            if isWritten { return }
-            capacity <<= 5
         }
+        // The first attempt is on the stack.
+        if !isWritten(within: 1 << 10) { _ = isWritten(within: Self.longest) }
     }
+
+    /// Bytes of a text, of which more than is published anywhere is cut: a sender may have thousands of names in one.
+    private static let longest = 1 << 14
 
     /// What stands for those whom nobody knows.
     func withUnknown(

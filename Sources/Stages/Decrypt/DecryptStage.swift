@@ -43,7 +43,13 @@ package final class DecryptStage: Stage {
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         if options.isRequired || options.fields.contains(where: { source(of: $0, in: content) != nil }) {
-            if showPlaceholder(in: [.subtitle], of: &content, context) { content.setText(.body, to: "") }
+            if showPlaceholder(in: [.subtitle], of: &content, context) {
+                content.setText(.body, to: "")
+                // Nobody reads ciphertext.
+                for field in options.fields where field.isInPlace && field.text == .title {
+                    if source(of: field, in: content) != nil { content.removeText(.title) }
+                }
+            }
         }
         return .expired
     }
@@ -103,7 +109,8 @@ package final class DecryptStage: Stage {
                     } catch {
                         throw isAuthenticated ? error : .authentication
                     }
-                    turn.opened(field)
+                    let isBody = if let body = content.node(of: .body) { content.isDecrypted(body) } else { false }
+                    turn.opened(isBody: isBody)
                     return nil
                 }
             }
@@ -177,9 +184,10 @@ struct DecryptTurn {
     private var isBodyOpened = false
     private var missing: [DecryptOptions.Field] = []
 
-    mutating func opened(_ field: DecryptOptions.Field) {
+    /// A merged object may have had the body.
+    mutating func opened(isBody: Bool) {
         hasOpened = true
-        if field.text == .body { isBodyOpened = true }
+        if isBody { isBodyOpened = true }
     }
 
     mutating func failed(_ field: DecryptOptions.Field, _ failure: DecryptFailure) {

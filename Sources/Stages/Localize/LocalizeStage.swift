@@ -64,6 +64,8 @@ package final class LocalizeStage: ImmediateStage {
     }
 
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
+        // What serves nobody is not kept either: others choose how long it is.
+        guard wishes.count <= Catalog.longestWishes else { return withCurrent { $0.defaultChoice } }
         let known = withCurrent { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
         let catalog = current.withLock { $0.catalog }

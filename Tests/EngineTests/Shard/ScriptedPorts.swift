@@ -13,6 +13,7 @@ final class ScriptedPorts: ShardPorts {
         var offset: Int64
         var timestamp: Int64 = 1_000
         var byteCount = 100
+        var headerByteCount = 0
         var recipient = "anna"
     }
 

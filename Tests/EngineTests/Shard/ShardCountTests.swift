@@ -172,6 +172,30 @@ struct ShardCountTests {
         #expect(shard.figures.inFlight == 0)
     }
 
+    @Test(
+        "A partition that goes takes back what waits in the producer only where something of its own does",
+        arguments: 0...1)
+    func purges(partition: Int32) {
+        let shard = Shard.counting()
+        shard.begin(0..<2)
+        shard.count()
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        #expect(
+            shard.callsOfTurn(after: .milliseconds(20)).contains { if case .publishChange = $0 { true } else { false } }
+        )
+        shard.ports.events = [.lost([Shard.place(partition)])]
+        #expect(shard.callsOfTurn().contains(.purge(all: false)) == (partition == 1))
+        // The next one of the same number is not purged for what the one before has left.
+        shard.acknowledgeChanges(at: 8)
+        shard.ports.events = [.assigned([Shard.place(7)])]
+        shard.turn()
+        shard.ports.events = [.lost([Shard.place(7)])]
+        #expect(!shard.callsOfTurn().contains(.purge(all: false)))
+    }
+
     @Test("What the changelog has is on the disk after ten seconds, or when the partition is given back")
     func writtenBehind() throws {
         let shard = Shard.counting()

@@ -131,6 +131,19 @@ struct ShardMessageTests {
         #expect(shard.wantsRecords)
     }
 
+    @Test("What waits for its key takes its headers, too")
+    func waitingBytes() {
+        let shard = Shard { $0.maxInFlightBytes = 1000 }
+        shard.begin()
+        shard.suspend([0])
+        for offset in Int64(0)...1 {
+            shard.ports.messages.append(ScriptedPorts.Message(offset: offset, headerByteCount: 700))
+        }
+        shard.turn()
+        // The first one has begun.
+        #expect(shard.figures.inFlightBytes == 100 + 100 + 700)
+    }
+
     @Test("What waits for a stage takes what is kept for it, too")
     func suspendedBytes() {
         let shard = Shard { $0.maxInFlightBytes = 1000 }

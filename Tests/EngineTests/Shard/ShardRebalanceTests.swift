@@ -9,6 +9,27 @@ struct ShardRebalanceTests {
     private typealias Shard = ScriptedShard
     private let places = [ScriptedShard.place()]
 
+    @Test("By another name everything is asked for anew, and nothing of before is committed")
+    func renamed() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.ports.events = [.renamed, .revoked([Shard.place(1)])]
+        let calls = shard.callsOfTurn()
+        #expect(calls.told.contains(.renamed))
+        #expect(calls.contains(.askCommitted([Shard.place(0)])))
+        shard.ports.events = [.committed([Shard.commit(5)])]
+        let next = (0..<3).flatMap { _ in shard.callsOfTurn(after: .seconds(1)) }
+        #expect(next.contains(.seek(Shard.position(5))))
+        #expect(!(calls + next).contains { if case .commit = $0 { true } else { false } })
+        // Who has nothing has lost nothing.
+        let other = Shard()
+        other.ports.events = [.renamed]
+        #expect(other.callsOfTurn().told == [])
+    }
+
     @Test("What is given back is finished and committed first, and others are read on when the group has its answer")
     func drained() {
         let shard = Shard()

@@ -62,6 +62,32 @@ struct ContactStageTests {
         #expect(stages == "contact=\(result)")
     }
 
+    @Test("Thousands of names in one text are no more than are published, and no placeholder is shown")
+    func manyNames() async throws {
+        let name = String(repeating: "Zoë ", count: 60)
+        var chain = ContactChain()
+        chain.book = ListedContacts(["anna/1": name])
+        for placeholder in ["{contact:1}", "{contact:2}"] {
+            let text = String(repeating: placeholder, count: 6_000)
+            let published = try #require(await Message(alert: #"{"body":"\#(text)"}"#).publish(chain()))
+            let value = try #require(published.value)
+            #expect(value.contains(placeholder == "{contact:1}" ? "Zoë Zoë" : "SomeoneSomeone"))
+            #expect(value.contains("…") && !value.contains("{contact") && value.utf8.count <= 4096)
+        }
+    }
+
+    @Test("A text that is longer than any that is published is cut, at the end of a letter")
+    func longText() async throws {
+        let context = StageContext.sample(chain())
+        let stage = try #require(context.chain.links.last?.stage)
+        for prefix in ["", "x"] {
+            let text = prefix + String(repeating: "é", count: 35_000)
+            var content = try NotificationContent(#"{"aps":{"alert":"\#(text){contact:c1}","mutable-content":1}}"#)
+            _ = try await stage.didReceive(&content, context: context)
+            #expect(content.body == prefix + String(repeating: "é", count: 8192 - prefix.count))
+        }
+    }
+
     @Test(
         "What is no placeholder stays, bytes and all",
         arguments: [
@@ -157,7 +183,7 @@ struct ContactStageTests {
         #expect(stages == "contact=failed:unavailable")
     }
 
-    @Test("A text longer than the stack's share is named as well", arguments: [900, 5000, 100_000])
+    @Test("A text longer than the stack's share is named as well", arguments: [900, 5000, 16_000])
     func long(_ count: Int) async throws {
         let filling = String(repeating: "x", count: count)
         var content = try NotificationContent(#"{"aps":{"alert":"\#(filling){contact:c1}","mutable-content":1}}"#)

@@ -72,6 +72,21 @@ struct DecryptFieldTests {
             result.payload == #"{"aps":{"alert":{"title":"T","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
     }
 
+    @Test("A body that was merged stays where another field fails, or is not there")
+    func mergedPartly() async throws {
+        let merged = try DecryptKeys.direct(content: Array(#"{"body":"B"}"#.utf8))
+        let shown = #"{"aps":{"alert":{"title":"T","body":"B"},"mutable-content":1}"#
+        var result = try await publish(["e": merged, "c": "bad!"], try fixture([("/e", "merge"), ("/c", "/room")]))
+        #expect(result.payload == shown + #","c":"bad!"}"#)
+        result = try await publish(["e": merged], try fixture([("/e", "merge"), ("/c", "/room")], isRequired: true))
+        #expect(result.stages == "decrypt=failed:malformed")
+        #expect(result.payload == shown + "}")
+        let other = try DecryptKeys.direct(content: Array(#"{"title":"S"}"#.utf8))
+        result = try await publish(["e": other, "c": "bad!"], try fixture([("/e", "merge"), ("/c", "/room")]))
+        #expect(
+            result.payload == #"{"aps":{"alert":{"title":"S","body":"(Encrypted)"},"mutable-content":1},"c":"bad!"}"#)
+    }
+
     @Test("The body of a string alert, and a text in the place of its key")
     func alerts() async throws {
         let fixture = try fixture([("/e", "/aps/alert/body")])
@@ -235,6 +250,14 @@ struct DecryptFieldTests {
         #expect(try edited(#","e":"x""#) == shown + #","e":"x"}"#)
         #expect(try edited("", isRequired: true) == shown + "}")
         #expect(try edited("") == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1}}"#)
+    }
+
+    @Test("At the last chance nobody reads ciphertext that stands in the title's own place")
+    func expiredInPlace() throws {
+        let stage = try fixture([("/aps/alert/title", "/aps/alert/title")])
+        var content = try NotificationContent(#"{"aps":{"alert":{"title":"c2VjcmV0","body":"?"}}}"#)
+        #expect(stage.stage.timeWillExpire(&content, context: stage.context) == .expired)
+        #expect(content.rendered == #"{"aps":{"alert":{"body":"","subtitle":"(Encrypted)"}}}"#)
     }
 
     @Test("What was decrypted is marked, so that a later stage can tell")

@@ -38,6 +38,19 @@ struct StringCatalogTests {
         #expect(catalog.text("K", [], "fr") == "")
     }
 
+    @Test("What somebody has begun to write, but for a form or a part, is not there either")
+    func begun() throws {
+        let new = Self.unit("", state: "new")
+        let half = #"{"variations": {"plural": {"one": \#(Self.unit("%lld Datei")), "other": \#(new)}}}"#
+        let parts =
+            #"{"stringUnit": {"value": "%#@n@"}, "substitutions": {"n": {"argNum": 1, "formatSpecifier": "lld",\#(half.dropFirst())}}"#
+        let whole = #"{"variations": \#(Self.plural("%lld file", "%lld files"))}"#
+        for german in [half, parts] {
+            let catalog = try catalog(#""N": {"localizations": {"en": \#(whole), "de": \#(german)}}"#)
+            #expect(catalog.text("N", ["1"], "de") == "1 file")
+        }
+    }
+
     @Test("Plural variations choose by the first number, wherever it stands")
     func plural() throws {
         let catalog = try catalog(

@@ -223,7 +223,14 @@ private final class ReadOnlyText {
 
 /// What this process can write to, also where it has let go of it.
 private enum OwnMemory {
-    static var maps: String { (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "" }
+    /// To its end: the system gives a page at a time, after which Foundation takes it for read.
+    static var maps: String {
+        let file = open("/proc/self/maps", O_RDONLY)
+        defer { close(file) }
+        var (text, page) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while case let count = read(file, &page, page.count), count > 0 { text += page[..<count] }
+        return String(decoding: text, as: UTF8.self)
+    }
 
     static func contains(_ text: UnsafeRawBufferPointer) throws -> Bool {
         let memory = open("/proc/self/mem", O_RDONLY)

@@ -46,6 +46,8 @@ struct ReplayCommandTests {
             terminal.output.contains(
                 "/aps/alert/body changed in 20 of 20\n  push.events/0/0\n    - \"Hello\"\n    + \"Hi\""))
         #expect(access("\(folder.path)/report.json", F_OK) == 0)
+        #expect(await run("\(replay) --json /dev/full").1 == .internalFailure)
+        #expect(await run("\(replay) --json FOLDER/none/report.json").1 == .badData)
         #expect(await run("\(replay) --update").1 == .success)
         #expect(await run(replay).1 == .success)
     }

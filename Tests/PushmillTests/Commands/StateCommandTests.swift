@@ -66,6 +66,21 @@ struct StateCommandTests {
         await expect("contacts export", directory + others)
     }
 
+    @Test("Contacts that are a file's are changed there: the embedded store has those of before")
+    func contactsOfFile() async throws {
+        try folder.write("contacts", #"{"owner":"anna","id":"c9","name":"Public"}"#)
+        await expect("contacts import @contacts", "1 contacts imported")
+        try folder.write(
+            "c.yaml", "state: { path: s.sqlite }\nstages: [contact: { source: people.jsonl, owner-from: [key] }]")
+        let refusal = "pushmill: the contacts are those of the file @people.jsonl: change them there"
+        await expect("contacts import @contacts", refusal, .badData)
+        let terminal = Terminal()
+        await expect("contacts export", #"{"owner":"anna","id":"c9","name":"Public"}"# + "\n")
+        #expect(await folder.run("contacts delete anna", terminal).code == .success)
+        #expect(terminal.output == "1 contacts deleted")
+        #expect(terminal.error.hasPrefix("warning: the service has the contacts of the file "))
+    }
+
     @Test("Contacts that are a topic's are shown, and changed in the topic only")
     func contactsOfTopic() async throws {
         try folder.write("contacts", #"{"id":"c9","name":"Public"}"#)

@@ -1,5 +1,7 @@
 import Glibc
+import PushmillKafka
 import PushmillStores
+import PushmillTelemetry
 import Testing
 
 @testable import Pushmill
@@ -23,6 +25,20 @@ struct StartupTests {
         ])
     func disk(error: Int32, code: ExitCode) {
         #expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode == code)
+    }
+
+    @Test("Only what may be wrong with TLS alone is waited for")
+    func refused() {
+        let error = KafkaError("no")
+        let login = [("security.protocol", "sasl_ssl"), ("sasl.mechanisms", "PLAIN")]
+        #expect(Startup.refusal(error, of: "producer", ClientProperties(login)).exitCode == .configuration)
+        #expect(Startup.refusal(error, of: "consumer", ClientProperties(login)).exitCode == .configuration)
+        let user = login + [("sasl.username", "a"), ("sasl.password", "b"), ("ssl.ca.location", "/none")]
+        guard case .outside(let reason) = Startup.refusal(error, of: "producer", ClientProperties(user)) else {
+            Issue.record("it does not wait")
+            return
+        }
+        #expect(reason.reason == "tls")
     }
 
     @Test("A service may open as many files and connections as the system lets it")

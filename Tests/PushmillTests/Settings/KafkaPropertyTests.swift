@@ -43,6 +43,48 @@ struct KafkaPropertyTests {
         #expect(reading.problems == ["f.yaml:\(problem)"])
     }
 
+    @Test(
+        "Properties that do not go together are told, with what the service adds to them",
+        arguments: [
+            ("producer: { max.in.flight: 10 }", "producer", "max.in.flight"),
+            ("consumer: { session.timeout.ms: 600000 }", "consumer", "session.timeout.ms"),
+            ("consumer: { fetch.max.bytes: 500000 }", "consumer", "fetch.max.bytes"),
+            ("producer: { queue.buffering.backpressure.threshold: 10 }", "producer", "backpressure"),
+            ("max.in.flight: 10", "producer", "max.in.flight"),
+        ])
+    func together(properties: String, section: String, what: String) throws {
+        for security in ["", "security.protocol: sasl_ssl, ssl.ca.location: none.pem, sasl.password-file: none, "] {
+            let configuration = try #require(Reading("kafka: { \(security)\(properties) }").configuration)
+            let error = #expect(throws: ProgramError.self) { try configuration.checkClients() }
+            #expect(error?.exitCode == .configuration)
+            #expect(
+                error?.description.contains("of the \(section): ") == true && error?.description.contains(what) == true)
+        }
+    }
+
+    @Test("With transactions a time-out is too long that would not be without")
+    func transactions() throws {
+        let yaml = "kafka: { producer: { linger.ms: 7000 } }\n"
+        try #require(Reading(yaml).configuration).checkClients()
+        let other = try #require(Reading(yaml + "delivery: { guarantee: exactly-once }").configuration)
+        #expect(throws: ProgramError.self) { try other.checkClients() }
+    }
+
+    @Test(
+        "What a service of many cores runs with, or one without transactions, is no problem",
+        arguments: ["consumer: { receive.message.max.bytes: 5000000 }", "producer: { linger.ms: 400000 }"])
+    func lowered(properties: String) throws {
+        try #require(Reading("kafka: { \(properties) }").configuration).checkClients()
+    }
+
+    @Test(
+        "Another name of a property of which there is a default of ours is told",
+        arguments: [("metadata.broker.list: a:1", "bootstrap.servers"), ("queue.buffering.max.ms: 50", "linger.ms")])
+    func otherNames(property: String, usual: String) {
+        let problems = Reading("kafka: { \(property) }").problems
+        #expect(problems.count == 1 && problems.first?.hasSuffix("is another name of \(usual): write it so") == true)
+    }
+
     @Test("What it knows passes, aliases and properties of topics too")
     func passes() {
         let yaml = """
@@ -53,7 +95,7 @@ struct KafkaPropertyTests {
               compression.type: zstd
               group.id: a
               consumer: { group.instance.id: a, auto.offset.reset: latest, queued.min.messages: 10 }
-              producer: { queue.buffering.max.ms: 1, compression.codec: lz4 }
+              producer: { linger.ms: 1, compression.codec: lz4 }
             """
         #expect(Reading(yaml).problems == [])
     }

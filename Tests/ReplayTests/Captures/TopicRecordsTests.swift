@@ -139,6 +139,20 @@ struct TopicRecordsTests {
         #expect(try await captured(.max, isOver: { $0 == 20 }).count == 20)
     }
 
+    @Test("A capture ends when it is told to, though no broker lends anything")
+    func stalled() async throws {
+        let source = try TopicRecords(range(), broker.properties)
+        broker.cluster.setDown()
+        var asked = 0
+        let count = try Capture().run(
+            source, write: { _ in Issue.record("nothing is lent") },
+            isOver: {
+                asked += 1
+                return asked > 3
+            }, progress: { _ in })
+        #expect(count == 0 && asked > 3)
+    }
+
     @Test("kcat's lines are read as our own, and a binary value survives both")
     func kcat() async throws {
         var binary = RecordEnvelope(nil, partition: 1, headers: [("a", "b"), ("c", "")], timestamp: start)

@@ -17,6 +17,8 @@ package final class Membership: GroupClient {
     private var added: [TopicPartition] = []
     private var wantsRejoin = false
     private var isLossPending = false
+    /// By which the group had it when it told what is its own.
+    private var toldID: Int?
     private var isBeating = false
     private var attempt = 0
     private var silence = 0
@@ -74,6 +76,11 @@ package final class Membership: GroupClient {
             state = .out
             join()
         case .fenced: lose(isFenced: true)
+        case .unknownMember where instance != nil:
+            // It asks again without a name, is given another, and is told of no loss.
+            id = nil
+            state = .out
+            join()
         case .unknownMember: lose()
         case .joined(let id, let generation, _):
             self.id = id
@@ -106,6 +113,8 @@ package final class Membership: GroupClient {
         state = .stable
         let revoked = owned.filter { !partitions.contains($0) }
         added = partitions.filter { !owned.contains($0) }
+        if let toldID, toldID != id { tell(.renamed) }
+        toldID = id
         if !revoked.isEmpty {
             unanswered = .revoked
             wantsRejoin = true
@@ -161,7 +170,11 @@ package final class Membership: GroupClient {
         generation = -1
         state = isFenced ? .fenced : .out
         added = []
-        guard case .nothing = unanswered else { return isLossPending = true }
+        guard case .nothing = unanswered else {
+            // A static one comes back by another name, and keeps what is its own.
+            isLossPending = instance == nil || isFenced
+            return
+        }
         guard !owned.isEmpty else { return join() }
         unanswered = .lost
         node.timeline.note(node.number, .lost, Int64(owned.count))

@@ -53,6 +53,7 @@ package struct SimulatedMessage: LentMessage {
     package let timestamp: Int64
     package let event: Int32
     package var byteCount: Int { 500 }
+    package var headerByteCount: Int { 100 }
 }
 
 /// Who takes a record at no time. Brokers refuse all of its batch with it.
