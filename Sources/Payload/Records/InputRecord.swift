@@ -54,6 +54,9 @@ public final class InputRecord: @unchecked Sendable {
         headers.removeAll(keepingCapacity: true)
         known = InlineArray(repeating: -1)
         isOwned = false
+        guard storage.count > OutputRecord.keptCapacity else { return }
+        storage.deallocate()
+        storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
 
     /// Whose badge is counted: the app of `apns-topic`.
@@ -83,9 +86,6 @@ public final class InputRecord: @unchecked Sendable {
     }
 
     package var headerByteCount: Int { headers.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
-
-    /// It has had a record of its own that was so much larger than others that the memory is not kept.
-    package var isLarge: Bool { storage.count > OutputRecord.keptCapacity }
 
     /// Copies the bytes, so that they stay when the lender takes his back.
     package func own() {

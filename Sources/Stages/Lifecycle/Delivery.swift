@@ -56,8 +56,7 @@ public final class Delivery {
         if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
         phase = .clear
         // A stage that is still running, or has kept its context, goes on reading the old record.
-        let isReused = isKnownUniquelyReferenced(&record) && !record.isLarge
-        if isReused { record.clear() } else { record = InputRecord() }
+        if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
         if output.isLarge { output.clear() }
     }
 
