@@ -82,8 +82,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Its ledger says how far it is.
     var isServed: Bool {
         switch state {
-        case .running, .seeking, .stalled, .draining: isRead
-        case .askingRange: isRead && hasPosition
+        case .running, .seeking, .stalled: isRead
+        case .askingRange, .draining: isRead && hasPosition
         case .asking, .restoring, .gone: false
         }
     }

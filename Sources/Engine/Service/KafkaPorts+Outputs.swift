@@ -265,6 +265,8 @@ extension KafkaPorts {
             transactionSince = transactionSince ?? now
             guard !positions.isEmpty else { return .done }
             guard let group = consumer.groupMetadata() else { return .notAMember(KafkaError("the group was left")) }
+            // Looked at behind the metadata, which are of the same name then.
+            guard !consumer.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
             result = producer.addOffsets(positions, of: group, milliseconds: 5000)
         case .commit:
             transactionSince = transactionSince ?? now

@@ -170,7 +170,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         environment.metrics.checkpointSeconds.observe(nanoseconds: Int64(clamping: took))
     }
 
-    var isJoining: Bool { consumer.isJoining }
+    var isJoining: Bool { consumer.isJoining || consumer.isRenamed }
 
     var hasLeft: Bool { consumer.hasLeft }
 

@@ -46,7 +46,8 @@ package protocol ShardPorts: ~Copyable {
     /// Answered by `ConsumerEvent.commitEnded` of that number, or never.
     mutating func commit(_ positions: [Position], number: UInt32)
 
-    /// The group is being joined anew: a commit would come with a generation that has passed.
+    /// The group is being joined anew: a commit would come with a generation that has passed, or by a name that the shard does
+    /// not know yet.
     var isJoining: Bool { get }
 
     /// Begins to leave the group; `hasLeft` tells when it is done.

@@ -106,6 +106,7 @@ extension Shard where Ports: ~Copyable {
             if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
             restoreAgain(index)
             partitions[index].mustCommit = false
+            partitions[index].hasPosition = false
         }
         changesDue = now
         isDirty = changesUnstored > 0

@@ -95,12 +95,16 @@ func onGroupRebalance(
 /// not static learns of it when it is asked to come again (`rd_kafka_cgrp_handle_JoinGroup`).
 private func noteName(of client: OpaquePointer, _ isLost: Bool, _ group: GroupInbox) {
     guard !isLost else { return group.name = nil }
-    guard let text = rd_kafka_memberid(client) else { return }
-    defer { rd_kafka_mem_free(client, text) }
-    let name = String(cString: text)
-    guard !name.isEmpty else { return }
+    guard let name = nameOfMember(client), !name.isEmpty else { return }
     if let before = group.name, before != name { group.events.append(.renamed) }
     group.name = name
+}
+
+/// As the client has it at this moment.
+func nameOfMember(_ client: OpaquePointer) -> String? {
+    guard let text = rd_kafka_memberid(client) else { return nil }
+    defer { rd_kafka_mem_free(client, text) }
+    return String(cString: text)
 }
 
 /// Called by librdkafka within a poll of the consumer queue, where `GroupConsumer.commit` has answers sent. What was

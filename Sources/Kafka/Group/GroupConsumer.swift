@@ -27,6 +27,7 @@ package final class GroupConsumer {
     /// Bytes that were given out since the threads of brokers were last woken, and after how many they are.
     @exclusivity(unchecked) private var givenOut = 0
     private let wakesAfter: Int
+    private let isStatic: Bool
 
     /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.
     package static let fixed: [(name: String, value: String)] = [
@@ -76,6 +77,7 @@ package final class GroupConsumer {
         self.committedOffsets = committedOffsets
         ranges = LogRanges(client, signal)
         waker = FetchWaker(client)
+        isStatic = properties["group.instance.id"] != nil
         wakesAfter = (properties["queued.max.messages.kbytes"].flatMap { Int($0) } ?? 65_536) * 1000 / 4
         signal.watch(events)
         signal.watch(records)
@@ -192,6 +194,13 @@ package final class GroupConsumer {
 
     /// Who this is in its group at this moment: to be asked for anew for each transaction. Nil once it has left.
     package func groupMetadata() -> GroupMetadata? { GroupMetadata(rd_kafka_consumer_group_metadata(client.handle)) }
+
+    /// The group has this member by another name already, which the next event tells: what is committed by it may be
+    /// another's. Only a static one is told of no loss. Waits for librdkafka's main thread.
+    package var isRenamed: Bool {
+        guard isStatic, let name = sinks.group.name else { return false }
+        return name != nameOfMember(client.handle)
+    }
 
     /// Begins to leave the group; only `hasLeft` is of use afterwards.
     package func leave() throws(KafkaError) {

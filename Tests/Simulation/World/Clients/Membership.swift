@@ -25,11 +25,17 @@ package final class Membership: GroupClient {
     private let node: Node
     package let connection: Connection
     private let instance: String?
+    /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it. Only with transactions here:
+    /// at least once what it repeats until it learns of that is no fault.
+    private let isSilent: Bool
     private let tell: (ConsumerEvent) -> Void
 
-    package init(_ node: Node, instance: String?, tell: @escaping (ConsumerEvent) -> Void) {
+    package init(
+        _ node: Node, instance: String?, isTransactional: Bool = false, tell: @escaping (ConsumerEvent) -> Void
+    ) {
         self.node = node
         self.instance = instance
+        isSilent = instance != nil && isTransactional
         self.tell = tell
         connection = Connection(node)
         node.members.append(self)
@@ -39,6 +45,8 @@ package final class Membership: GroupClient {
     package var hasLeft: () -> Void = {}
     private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
     package var isReachable: Bool { node.isReachable && !isGone }
+    /// The application does not know its name yet.
+    package var isRenamed: Bool { isSilent && toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
@@ -76,7 +84,7 @@ package final class Membership: GroupClient {
             state = .out
             join()
         case .fenced: lose(isFenced: true)
-        case .unknownMember where instance != nil:
+        case .unknownMember where isSilent:
             // It asks again without a name, is given another, and is told of no loss.
             id = nil
             state = .out
@@ -172,11 +180,12 @@ package final class Membership: GroupClient {
         added = []
         guard case .nothing = unanswered else {
             // A static one comes back by another name, and keeps what is its own.
-            isLossPending = instance == nil || isFenced
+            isLossPending = !isSilent || isFenced
             return
         }
         guard !owned.isEmpty else { return join() }
         unanswered = .lost
+        toldID = nil
         node.timeline.note(node.number, .lost, Int64(owned.count))
         tell(.lost(owned))
     }
