@@ -17,25 +17,17 @@ package final class Membership: GroupClient {
     private var added: [TopicPartition] = []
     private var wantsRejoin = false
     private var isLossPending = false
-    /// By which the group had it when it told what is its own.
-    private var toldID: Int?
     private var isBeating = false
     private var attempt = 0
     private var silence = 0
     private let node: Node
     package let connection: Connection
     private let instance: String?
-    /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it. Only with transactions here:
-    /// at least once what it repeats until it learns of that is no fault.
-    private let isSilent: Bool
     private let tell: (ConsumerEvent) -> Void
 
-    package init(
-        _ node: Node, instance: String?, isTransactional: Bool = false, tell: @escaping (ConsumerEvent) -> Void
-    ) {
+    package init(_ node: Node, instance: String?, tell: @escaping (ConsumerEvent) -> Void) {
         self.node = node
         self.instance = instance
-        isSilent = instance != nil && isTransactional
         self.tell = tell
         connection = Connection(node)
         node.members.append(self)
@@ -45,8 +37,6 @@ package final class Membership: GroupClient {
     package var hasLeft: () -> Void = {}
     private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
     package var isReachable: Bool { node.isReachable && !isGone }
-    /// The application does not know its name yet.
-    package var isRenamed: Bool { isSilent && toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
@@ -84,11 +74,6 @@ package final class Membership: GroupClient {
             state = .out
             join()
         case .fenced: lose(isFenced: true)
-        case .unknownMember where isSilent:
-            // It asks again without a name, is given another, and is told of no loss.
-            id = nil
-            state = .out
-            join()
         case .unknownMember: lose()
         case .joined(let id, let generation, _):
             self.id = id
@@ -121,8 +106,6 @@ package final class Membership: GroupClient {
         state = .stable
         let revoked = owned.filter { !partitions.contains($0) }
         added = partitions.filter { !owned.contains($0) }
-        if let toldID, toldID != id { tell(.renamed) }
-        toldID = id
         if !revoked.isEmpty {
             unanswered = .revoked
             wantsRejoin = true
@@ -178,14 +161,9 @@ package final class Membership: GroupClient {
         generation = -1
         state = isFenced ? .fenced : .out
         added = []
-        guard case .nothing = unanswered else {
-            // A static one comes back by another name, and keeps what is its own.
-            isLossPending = !isSilent || isFenced
-            return
-        }
+        guard case .nothing = unanswered else { return isLossPending = true }
         guard !owned.isEmpty else { return join() }
         unanswered = .lost
-        toldID = nil
         node.timeline.note(node.number, .lost, Int64(owned.count))
         tell(.lost(owned))
     }

@@ -109,9 +109,7 @@ package final class SimulatedPorts: ShardPorts {
         suspensions = Array(repeating: nil, count: settings.maxInFlight + 2)
         fetching = Connection(node)
         replicating = Connection(node)
-        membership = Membership(node, instance: instance, isTransactional: transactionalName != nil) {
-            [weak self] event in self?.tell(event)
-        }
+        membership = Membership(node, instance: instance) { [weak self] event in self?.tell(event) }
         membership?.hasLeft = { [weak self] in self?.hasNews() }
         producer = newProducer()
         membership?.join()
@@ -252,7 +250,7 @@ package final class SimulatedPorts: ShardPorts {
         latestCommit = max(latestCommit, number)
     }
 
-    package var isJoining: Bool { membership.map { $0.isJoining || $0.isRenamed } ?? false }
+    package var isJoining: Bool { membership?.isJoining ?? false }
 
     package func leave() {
         isLeaving = true
