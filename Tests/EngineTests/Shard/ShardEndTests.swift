@@ -1,0 +1,195 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("The end of a shard")
+struct ShardEndTests {
+    private typealias Shard = ScriptedShard
+
+    /// Turns until nothing more is asked for; gives what was.
+    private func rest(of shard: ScriptedShard) -> [ScriptedPorts.Call] {
+        (0..<6).flatMap { _ in shard.callsOfTurn() }
+    }
+
+    /// One of 20 seconds' grace that was told to end, and has published an output that is not answered.
+    private func told() -> ScriptedShard {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        return shard
+    }
+
+    @Test("Who has nothing in flight commits what is left, leaves, and has ended when the group knows")
+    func idle() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.terminations = 1
+        #expect(shard.callsOfTurn() == [.tell(.ending(inFlight: 0))])
+        #expect(shard.callsOfTurn() == [.leave])
+        #expect(!shard.wantsRecords)
+        #expect(!shard.hasEnded)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(50))
+        shard.ports.hasLeft = true
+        #expect(shard.turn() == .never)
+        #expect(shard.hasEnded)
+    }
+
+    @Test("What is in flight is finished and committed, and nothing new is taken")
+    func finishes() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.deliver()
+        shard.ports.terminations = 1
+        #expect(rest(of: shard) == [.tell(.ending(inFlight: 2))])
+        shard.acknowledge()
+        let calls = rest(of: shard)
+        #expect(calls.count == 1)
+        shard.acceptCommit()
+        #expect(rest(of: shard) == [.leave])
+        #expect(shard.ports.messages.count == 1)
+    }
+
+    @Test("Four fifths of the grace are for finishing; what is unpublished then is dropped")
+    func giveUp() {
+        let shard = Shard { $0.shutdownGrace = .seconds(20) }
+        shard.begin()
+        shard.suspend([1], for: .seconds(60))
+        shard.deliver(to: "anna")
+        shard.deliver(2, to: "bert")
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.terminations = 1
+        #expect(shard.turn() == shard.ports.now + .milliseconds(11_250))
+        shard.turn(after: .milliseconds(11_250))
+        #expect(shard.turn() == shard.ports.now + .milliseconds(4_750))
+        #expect(shard.callsOfTurn(after: .milliseconds(4_749)) == [])
+        #expect(
+            shard.callsOfTurn(after: .milliseconds(1))
+                == [.tell(.leftUnfinished(2))] + entry.map { .abandon(entry: $0) })
+        // Two seconds for the answer, one for the commit, one for leaving.
+        #expect(shard.turn() == shard.ports.now + .seconds(2))
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(rest(of: shard) == [])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(1_500))
+        #expect(rest(of: shard) == [])
+        shard.acceptCommit()
+        #expect(rest(of: shard) == [.leave])
+        #expect(shard.callsOfTurn(after: .milliseconds(3_999)) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.tell(.notLeftInTime)])
+        #expect(shard.hasEnded)
+    }
+
+    @Test("An answer or a commit that does not come ends with its share of the grace")
+    func bounds() {
+        let shard = told()
+        shard.turn(after: .seconds(8))
+        #expect(shard.callsOfTurn(after: .seconds(8)) == [.tell(.leftUnfinished(0))])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(rest(of: shard) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [])
+        #expect(rest(of: shard) == [.leave])
+    }
+
+    @Test("Counts that the changelog does not take are waited for two seconds")
+    func countsBound() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.terminations = 1
+        #expect(rest(of: shard) == [.tell(.ending(inFlight: 0))])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(rest(of: shard) == [])
+        shard.turn(after: .milliseconds(1))
+        #expect(rest(of: shard).contains(.leave))
+    }
+
+    @Test("What may have been undone by a late commit is committed once more before it leaves")
+    func commitsAgain() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit(.retry(.unanswered))
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn(after: .seconds(1))
+        shard.ports.terminations = 1
+        shard.turn()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(rest(of: shard) == [])
+        shard.acceptCommit()
+        #expect(rest(of: shard) == [.leave])
+    }
+
+    @Test("The last commit has until a twentieth of the grace is left")
+    func commitBound() {
+        let shard = told()
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == [1])
+        var waited = Duration.zero
+        while waited < .seconds(20) {
+            waited += .milliseconds(100)
+            if shard.callsOfTurn(after: .milliseconds(100)).contains(.leave) { break }
+        }
+        #expect(waited == .seconds(19))
+    }
+
+    @Test("The second time it is told, it leaves at once; the third time it has ended")
+    func hurry() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.chain = { _, now in .suspended(until: now + .seconds(60)) }
+        shard.deliver()
+        shard.turn()
+        let entry = shard.ports.suspendedEntries
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.ports.terminations = 1
+        #expect(shard.callsOfTurn() == entry.map { .abandon(entry: $0) } + [.leave])
+        #expect(!shard.hasEnded)
+        // What the group says now is nobody's.
+        shard.ports.events = [.revoked([Shard.place()]), .assigned([Shard.place(3)])]
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1_999)) == [])
+        #expect(!shard.hasEnded)
+        shard.ports.terminations = 1
+        #expect(shard.turn() == .never)
+        #expect(shard.hasEnded)
+        shard.ports.terminations = 1
+        shard.turn()
+        #expect(shard.hasEnded)
+    }
+
+    @Test("A partition that is revoked meanwhile has what is left of the grace")
+    func revoked() {
+        let shard = Shard {
+            $0.shutdownGrace = .seconds(20)
+            $0.drain = .seconds(30)
+        }
+        shard.begin()
+        shard.ports.chain = { _, now in .suspended(until: now + .seconds(60)) }
+        shard.deliver()
+        shard.turn()
+        shard.ports.terminations = 1
+        shard.turn()
+        shard.turn(after: .seconds(10))
+        shard.ports.events = [.revoked([Shard.place()])]
+        shard.turn()
+        #expect(shard.revocationDeadline == shard.ports.now + .seconds(6))
+    }
+}
