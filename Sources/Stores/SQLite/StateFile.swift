@@ -93,18 +93,9 @@ enum Schema {
     static let steps = [
         // The owner "*" is the shared directory. The revision grows when contacts change.
         // There is a source, and its positions, where the contacts are those of a topic.
-        // A count is that of its newest row in the journal, else its own.
         """
         CREATE TABLE contact(
             owner BLOB NOT NULL, id BLOB NOT NULL, name BLOB NOT NULL, PRIMARY KEY(owner, id)) WITHOUT ROWID;
-        CREATE TABLE badge(
-            recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
-            PRIMARY KEY(recipient, app)) WITHOUT ROWID;
-        CREATE TABLE badge_journal(id INTEGER PRIMARY KEY, counts BLOB NOT NULL);
-        CREATE TABLE position(
-            topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, metadata TEXT NOT NULL,
-            PRIMARY KEY(topic, partition)) WITHOUT ROWID;
-        CREATE TABLE owner(id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, consumer_group TEXT NOT NULL);
         CREATE TABLE contact_source(
             id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL, seen INTEGER NOT NULL);
         CREATE TABLE contact_position(
@@ -112,16 +103,8 @@ enum Schema {
         CREATE TABLE contact_revision(id INTEGER PRIMARY KEY CHECK(id=1), revision INTEGER NOT NULL);
         INSERT INTO contact_revision VALUES(1, 0);
         """,
-        // Counts as the copy of a changelog's partitions, and the last record of each that they contain.
-        """
-        CREATE TABLE partition_badge(
-            partition INTEGER NOT NULL, recipient BLOB NOT NULL, app BLOB NOT NULL, count INTEGER NOT NULL,
-            PRIMARY KEY(partition, recipient, app)) WITHOUT ROWID;
-        CREATE TABLE changelog_source(
-            id INTEGER PRIMARY KEY CHECK(id=1), cluster TEXT NOT NULL, topic TEXT NOT NULL);
-        CREATE TABLE changelog_position(
-            partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp INTEGER NOT NULL, seen INTEGER NOT NULL);
-        """,
+        // Tables of counts, which have files of their own now. The step stays, so that the schema keeps its number.
+        "",
         // Contacts of one partition of a topic beside those of another; what belongs to none is in -1, always served. When
         // a partition was last known to its end is its own.
         """
@@ -138,10 +121,8 @@ enum Schema {
         ALTER TABLE contact_source DROP COLUMN seen;
         ALTER TABLE contact_source ADD COLUMN is_copartitioned INTEGER NOT NULL DEFAULT 0;
         """,
-        // Counts live in files of their own: their tables here are no longer read. Contacts that a reading of their topic
-        // from its beginning has not named yet.
+        // Contacts that a reading of their topic from its beginning has not named yet.
         """
-        CREATE TABLE badge_carried(id INTEGER PRIMARY KEY CHECK(id=1));
         CREATE TABLE contact_unseen(
             partition INTEGER NOT NULL, owner BLOB NOT NULL, id BLOB NOT NULL,
             PRIMARY KEY(partition, owner, id)) WITHOUT ROWID;
