@@ -42,9 +42,12 @@ package final class CountFile: CountDisk {
         isAbsent = access(path, F_OK) != 0 && errno == ENOENT
         if isAbsent { return }
         do throws(StoreError) {
-            try connect()
-        } catch  where error.isDamage {
-            setAsideAndReopen("\(error)")
+            do throws(StoreError) {
+                try connect()
+            } catch let error where error.isDamage {
+                try setAside("\(error)")
+                try connect()
+            }
         } catch {
             report(error)
         }
@@ -139,15 +142,6 @@ package final class CountFile: CountDisk {
         let opened = try CountConnection.open(path: path, identity: identity, secret: secret)
         (position, highest) = (opened.position, opened.highest)
         connection = consume opened
-    }
-
-    private func setAsideAndReopen(_ reason: String) {
-        do throws(StoreError) {
-            try setAside(reason)
-            try connect()
-        } catch {
-            report(error)
-        }
     }
 
     private func setAside(_ reason: String) throws(StoreError) {
