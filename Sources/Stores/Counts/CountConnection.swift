@@ -37,8 +37,8 @@ struct CountConnection: ~Copyable {
             "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA mmap_size=0; "
                 + "PRAGMA journal_size_limit=4194304")
         let (owner, secret, position, highest) = try database.transaction { () throws(StoreError) in
-            try take(database, identity, secret)
-            return try read(database)
+            try make(database, identity, secret)
+            return try take(database, identity)
         }
         let find = try database.prepare("SELECT count, source, incarnation FROM counts WHERE account=?")
         let put = try database.prepare(
@@ -53,36 +53,33 @@ struct CountConnection: ~Copyable {
     }
 
     /// Makes the tables of an empty file.
-    private static func take(
+    private static func make(
         _ database: borrowing Database, _ identity: String, _ secret: AccountSecret
     ) throws(StoreError) {
         let version = try database.integer("PRAGMA user_version") ?? 0
-        if version == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 {
-            try database.execute(schema)
-            let insert = try database.prepare(
-                "INSERT INTO meta(id, first_secret, second_secret, identity) VALUES(1, ?, ?, ?)")
-            try insert.bind(3, identity)
-            return try insert.run(Int64(bitPattern: secret.first), Int64(bitPattern: secret.second))
-        }
-        guard version == Self.version else {
+        if version == Self.version { return }
+        guard version == 0, try database.integer("SELECT count(*) FROM sqlite_schema") == 0 else {
             throw .damaged(path: database.path, what: "of version \(version), not \(Self.version)")
         }
-        let query = try database.prepare("SELECT identity FROM meta")
-        let found = try query.step() ? query.text(0) : "nothing"
-        query.reset()
-        guard found == identity else { throw .damaged(path: database.path, what: "of \(found), not of \(identity)") }
-        try database.execute("UPDATE meta SET owner=owner+1")
+        try database.execute(schema)
+        let insert = try database.prepare(
+            "INSERT INTO meta(id, owner, first_secret, second_secret, identity) VALUES(1, 0, ?, ?, ?)")
+        try insert.bind(3, identity)
+        try insert.run(Int64(bitPattern: secret.first), Int64(bitPattern: secret.second))
     }
 
-    private static func read(
-        _ database: borrowing Database
+    private static func take(
+        _ database: borrowing Database, _ identity: String
     ) throws(StoreError) -> (owner: Int64, AccountSecret, RecordPosition?, highest: CountState?) {
+        try database.execute("UPDATE meta SET owner=owner+1")
         let query = try database.prepare(
             """
             SELECT owner, first_secret, second_secret, partition, offset, timestamp,
-                highest_count, highest_incarnation, highest_source FROM meta
+                highest_count, highest_incarnation, highest_source, identity FROM meta
             """)
         guard try query.step() else { throw .damaged(path: database.path, what: "does not say where it stands") }
+        let found = query.text(9)
+        guard found == identity else { throw .damaged(path: database.path, what: "of \(found), not of \(identity)") }
         let secret = AccountSecret(UInt64(bitPattern: query.integer(1)), UInt64(bitPattern: query.integer(2)))
         let position = RecordPosition(
             partition: Int32(clamping: query.integer(3)), offset: query.integer(4), timestamp: query.integer(5))
@@ -130,7 +127,7 @@ struct CountConnection: ~Copyable {
         }
     }
 
-    /// Runs the statement's next step with the account as its first argument.
+    /// The account as the statement's first argument.
     private func bind(_ account: AccountHash, to statement: borrowing Statement) throws(StoreError) {
         let bytes = (account.high.bigEndian, account.low.bigEndian)
         try withUnsafeBytes(of: bytes) { (bytes) throws(StoreError) in
