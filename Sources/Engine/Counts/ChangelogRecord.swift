@@ -76,7 +76,7 @@ package enum ChangelogRecord {
         if state.offset < 0, state.incarnation == 0 { return }
         bytes.append(space)
         // An event that is not known, of a log that is.
-        if state.offset < 0 { bytes.append(minus) }
+        if state.offset < 0 { bytes.append(UInt8(ascii: "-")) }
         append(state.offset < 0 ? 1 : UInt64(state.offset), to: &bytes)
         guard state.incarnation > 0 else { return }
         bytes.append(space)
@@ -92,12 +92,12 @@ package enum ChangelogRecord {
         var state = CountState(count: Int32(truncatingIfNeeded: count))
         if at == value.count { return state }
         guard isPart(value, &at) else { throw .notACount }
-        let isUnknown = value[at...].starts(with: [minus, one, space])
-        if isUnknown {
+        if value[at...].starts(with: "-1 ".utf8) {
             at += 2
-        } else {
-            guard let offset = number(value, &at, through: UInt64(CountState.highestOffset)) else { throw .notAnOffset }
+        } else if let offset = number(value, &at, through: UInt64(CountState.highestOffset)) {
             state.offset = Int64(offset)
+        } else {
+            throw .notAnOffset
         }
         if at == value.count { return state }
         guard isPart(value, &at) else { throw .notAnOffset }
@@ -122,22 +122,11 @@ package enum ChangelogRecord {
     }
 
     private static var space: UInt8 { UInt8(ascii: " ") }
-    private static var minus: UInt8 { UInt8(ascii: "-") }
     private static var zero: UInt8 { UInt8(ascii: "0") }
-    private static var one: UInt8 { UInt8(ascii: "1") }
 
     private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        let first = bytes.count
-        var rest = number
-        repeat {
-            bytes.append(zero + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        var (low, high) = (first, bytes.count - 1)
-        while low < high {
-            bytes.swapAt(low, high)
-            (low, high) = (low + 1, high - 1)
-        }
+        if number > 9 { append(number / 10, to: &bytes) }
+        bytes.append(zero + UInt8(truncatingIfNeeded: number % 10))
     }
 
     /// Nil where no number begins here, or a greater one, or one with zeros before it.
@@ -190,10 +179,11 @@ package struct ChangelogView {
     /// The account's state, 0 of an unknown event where there is none.
     package func state(ofKey key: [UInt8]) -> CountState { states[key] ?? CountState(count: 0) }
 
-    /// The keys of one recipient's counts, but for those that are 0.
-    package func keys(of recipient: [UInt8]) -> [[UInt8]] {
+    /// The keys of the counts, or of one recipient's, but for those that are 0.
+    package func keys(of recipient: [UInt8]?) -> [[UInt8]] {
         states.filter { $0.value.count > 0 }.keys.filter { key in
-            key.withUnsafeBytes { key in
+            guard let recipient else { return true }
+            return key.withUnsafeBytes { key in
                 (try? ChangelogRecord.account(key)).map { $0.recipient.elementsEqual(recipient) } == true
             }
         }
@@ -202,8 +192,7 @@ package struct ChangelogView {
     /// Every count but 0, or one recipient's, as JSON Lines. Returns their number.
     package func exportLines(recipient: [UInt8]? = nil, _ body: ([UInt8]) -> Void) -> Int {
         var lines = LineBatch()
-        let keys = if let recipient { keys(of: recipient) } else { Array(states.filter { $0.value.count > 0 }.keys) }
-        for key in keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        for key in keys(of: recipient).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             key.withUnsafeBytes { bytes in
                 guard let account = try? ChangelogRecord.account(bytes), let state = states[key] else { return }
                 lines.add(handOver: body) { line in
