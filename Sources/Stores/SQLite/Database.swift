@@ -43,7 +43,7 @@ package struct Database: ~Copyable {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard let statement, code == SQLITE_OK else { throw StoreError(code, path: path, handle: handle, sql: sql) }
-        return Statement(statement, path: path)
+        return Statement(handle: statement, path: path)
     }
 
     /// The first number of the first row; nil where there is no row.
@@ -83,13 +83,8 @@ package struct Database: ~Copyable {
 
 /// A prepared statement, made once and used again and again by the thread of its connection.
 package struct Statement: ~Copyable {
-    private let handle: OpaquePointer
-    private let path: String
-
-    init(_ handle: OpaquePointer, path: String) {
-        self.handle = handle
-        self.path = path
-    }
+    fileprivate let handle: OpaquePointer
+    fileprivate let path: String
 
     deinit { sqlite3_finalize(handle) }
 
