@@ -220,10 +220,7 @@ struct ContactReading {
         try contacts.serve(only: followed.served.union(reached))
         followed.complete(reached)
         tellServed()
-        if followed.areWhole { tellEnd() }
-    }
-
-    private func tellEnd() {
+        guard followed.areWhole else { return }
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
             "contacts are restored",
