@@ -151,11 +151,8 @@ extension OffsetLedger {
         committedChanges = max(committedChanges, snapshot.changes)
     }
 
-    /// A size in characters that the metadata will not exceed, without encoding it. Where many are in flight it is about
-    /// a fifth too high.
-    package var metadataSizeBound: Int { OffsetMetadata.sizeBound(span: span, holes: holes) }
-
-    /// The same when this offset has been taken, and all that lies before it passed over.
+    /// A size in characters that the metadata will not exceed when this offset has been taken, and all that lies before it
+    /// passed over, without encoding it. Where many are in flight it is about a fifth too high.
     package func metadataSizeBound(taking offset: Int64) -> Int {
         let end = max(known, offset &+ 1)
         return OffsetMetadata.sizeBound(span: Int(clamping: end &- position), holes: holes + 1)

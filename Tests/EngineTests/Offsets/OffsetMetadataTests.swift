@@ -140,8 +140,8 @@ struct OffsetMetadataTests {
                 let isHanging = random.once(in: odds)
                 guard isHanging, ledger.take(offset * max(1, span / 60_000)) == .taken else { continue }
             }
+            let bound = ledger.metadataSizeBound(taking: span - 1)
             _ = ledger.take(span - 1)
-            let bound = ledger.metadataSizeBound
             #expect(ledger.snapshot(limit: 1 << 22).metadata.utf8.count <= bound)
             #expect(bound <= Int(span) / 6 + 64)
         }
@@ -158,7 +158,8 @@ struct OffsetMetadataTests {
         }
         expectEqual(ledger.take(offset), .taken)
         let size = ledger.snapshot(limit: 100_000).metadata.utf8.count
-        #expect(size <= ledger.metadataSizeBound)
-        #expect(size >= ledger.metadataSizeBound * 9 / 10)
+        let bound = ledger.metadataSizeBound(taking: offset)
+        #expect(size <= bound)
+        #expect(size >= bound * 9 / 10)
     }
 }
