@@ -24,9 +24,7 @@ struct FollowedPartitions {
 
     /// What is known of those that stay is kept.
     mutating func become(_ partitions: some Sequence<Int32>) {
-        let before = followed
-        followed = [:]
-        for partition in partitions { followed[partition] = before[partition] ?? Followed() }
+        followed = Dictionary(uniqueKeysWithValues: partitions.map { ($0, followed[$0] ?? Followed()) })
     }
 
     /// They have been read to their ends.
