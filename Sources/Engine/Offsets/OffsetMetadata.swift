@@ -118,12 +118,12 @@ extension OffsetMetadata {
 
     private static func completed(from reader: inout ByteReader, base: Int64) throws(Rejection) -> [Range<Int64>] {
         guard let byte = reader.byte() else { return [] }
-        let runs: [Range<Int64>]?
-        switch Form(rawValue: byte) {
-        case .bitmap: runs = bitmap(from: &reader, base: base)
-        case .runs: runs = runLengths(from: &reader, base: base)
-        case nil: runs = nil
-        }
+        let runs: [Range<Int64>]? =
+            switch Form(rawValue: byte) {
+            case .bitmap: bitmap(from: &reader, base: base)
+            case .runs: runLengths(from: &reader, base: base)
+            case nil: nil
+            }
         guard let runs, !runs.isEmpty, reader.isAtEnd else { throw .corrupt }
         return runs
     }
