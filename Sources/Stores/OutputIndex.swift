@@ -26,9 +26,8 @@ package struct OutputIndex: ~Copyable {
     /// An output that comes again for the same input takes the place of the one before.
     package mutating func put(_ bytes: [UInt8], at place: Place) throws(StoreError) {
         count += 1
-        try insertOutput.bind(1, count)
         try insertOutput.bind(2, bytes.span.bytes)
-        try insertOutput.run()
+        try insertOutput.run(count)
         try insertPlace.run(Int64(numberOfNew(place.topic)), Int64(place.partition), place.offset, count)
     }
 
