@@ -122,7 +122,7 @@ struct ContactReading {
         try contacts.serve(only: followed.served)
         guard !isIdle else { return }
         count = try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        if !isCoPartitioned { followed.become(0..<Int32(clamping: count)) }
+        if !isCoPartitioned { followed.become(Set(0..<Int32(clamping: count))) }
         try discardStale(&contacts)
         let known = try contacts.positions()
         var positions: [Position] = []

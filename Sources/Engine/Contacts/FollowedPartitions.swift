@@ -23,7 +23,7 @@ struct FollowedPartitions {
     func contains(_ partition: Int32) -> Bool { followed[partition] != nil }
 
     /// What is known of those that stay is kept.
-    mutating func become(_ partitions: some Sequence<Int32>) {
+    mutating func become(_ partitions: Set<Int32>) {
         followed = Dictionary(uniqueKeysWithValues: partitions.map { ($0, followed[$0] ?? Followed()) })
     }
 
