@@ -213,10 +213,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return low < rows.count && rows[low].account == account ? rows[low] : nil
     }
 
-    private mutating func note(_ state: CountState) {
-        if let highest, state <= highest { return }
-        highest = state
-    }
+    private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
 
     /// What was changed since the last commit stays so.
     package mutating func commitChanges() {

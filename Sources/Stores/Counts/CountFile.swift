@@ -65,9 +65,7 @@ package final class CountFile: CountDisk {
 
     package func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         let position = position ?? self.position
-        let highest = rows.reduce(highest) { highest, row in
-            if let highest, row.state <= highest { highest } else { row.state }
-        }
+        let highest = rows.reduce(highest) { highest, row in max(row.state, highest ?? row.state) }
         if isAbsent, !make() { return false }
         let isWritten = perform { () throws(StoreError) in
             try connection?.write(rows, at: position, highest: highest)
