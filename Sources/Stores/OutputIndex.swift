@@ -28,7 +28,9 @@ package struct OutputIndex: ~Copyable {
         count += 1
         try insertOutput.bind(2, bytes.span.bytes)
         try insertOutput.run(count)
-        try insertPlace.run(Int64(numberOfNew(place.topic)), Int64(place.partition), place.offset, count)
+        let number = topics.firstIndex(of: place.topic) ?? topics.count
+        if number == topics.count { topics.append(place.topic) }
+        try insertPlace.run(Int64(number), Int64(place.partition), place.offset, count)
     }
 
     /// The output at this place, which counts as taken from now on.
@@ -65,12 +67,6 @@ package struct OutputIndex: ~Copyable {
                 offset: statement.integer(2))
             return (place, Array(statement.bytes(3)))
         }
-    }
-
-    private mutating func numberOfNew(_ topic: String) -> Int {
-        if let number = topics.firstIndex(of: topic) { return number }
-        topics.append(topic)
-        return topics.count - 1
     }
 }
 
