@@ -5,22 +5,17 @@ import PushmillStores
 /// Accounts in one block of memory: open addressing with linear probing, Robin Hood's way. An account's home is its hash's share of the
 /// table, so that cells stand nearly in the order of their hashes, and a table may have any size.
 ///
-/// Numbers of cells are good until `insert`, `evict`, `resize` or `removeAll`.
+/// Numbers of cells are good until `insert`, `evict` or `resize`.
 struct CountTable: ~Copyable {
     static let smallest = 64
 
-    private var cells: UnsafeMutablePointer<CountCell>
-    private(set) var capacity: Int
+    private var cells = CountTable.allocate(CountTable.smallest)
+    private(set) var capacity = CountTable.smallest
     private(set) var count = 0
     /// Of these: accounts that must stay.
     private(set) var heldCount = 0
     /// Of these: with an unfinished entry.
     private(set) var pinnedCount = 0
-
-    init(capacity: Int = CountTable.smallest) {
-        self.capacity = capacity
-        cells = Self.allocate(capacity)
-    }
 
     deinit { Self.free(cells, capacity) }
 
@@ -146,13 +141,6 @@ struct CountTable: ~Copyable {
             }
         }
         Self.free(old, oldCapacity)
-    }
-
-    mutating func removeAll() {
-        Self.free(cells, capacity)
-        capacity = Self.smallest
-        cells = Self.allocate(capacity)
-        (count, heldCount, pinnedCount) = (0, 0, 0)
     }
 
     @inline(__always)

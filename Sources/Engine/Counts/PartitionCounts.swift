@@ -282,7 +282,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// changed.
     package mutating func restart() -> Bool {
         guard disk.clear() else { return false }
-        table.removeAll()
+        table = CountTable()
         (wanted, rows, undo, hasStrays) = ([], [], [], false)
         (highest, restored) = (nil, nil)
         filter = nil
