@@ -60,14 +60,12 @@ package struct FileLock: ~Copyable, Sendable {
 
 /// A SQLite file that is of no use here, set aside for an operator to look at, with the log that belongs to it.
 enum AsideFile {
-    /// How many are kept of one file.
-    static let kept = 2
-
-    /// Gives where it is now.
+    /// Gives where it is now. Of one file the last two are kept.
     static func move(_ path: String) throws(StoreError) -> String {
-        for number in (1..<kept).reversed() { try move(aside(path, number), to: aside(path, number + 1)) }
-        try move(path, to: aside(path, 1))
-        return aside(path, 1)
+        let aside = "\(path).aside-1"
+        try move(aside, to: "\(path).aside-2")
+        try move(path, to: aside)
+        return aside
     }
 
     /// All that SQLite has of it.
@@ -76,8 +74,6 @@ enum AsideFile {
             guard unlink(path + suffix) == 0 || errno == ENOENT else { throw .unopened(path + suffix) }
         }
     }
-
-    private static func aside(_ path: String, _ number: Int) -> String { "\(path).aside-\(number)" }
 
     private static func move(_ path: String, to other: String) throws(StoreError) {
         try remove(other)
