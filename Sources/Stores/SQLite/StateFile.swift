@@ -1,12 +1,10 @@
 import Glibc
 
-/// The embedded state of one service: contacts, badge counts, positions. Lends connections to those who keep them.
-///
-/// Counts and positions live in the memory of the process that runs the service, so that only the holder of the lock
-/// may change them. Reading anything, and changing contacts, is safe beside it.
+/// The embedded state of one service: contacts, and how far their topic was read. Lends connections to those who keep them;
+/// who reads or changes contacts needs no lock. That is for what stands beside the file, the counts of partitions.
 package final class StateFile: Sendable {
     package enum Access: Sendable {
-        /// Only this process changes counts and positions; throws `inUse` where another does.
+        /// Only this process uses what stands beside the file; throws `inUse` where another does.
         case alone
         case shared
     }
