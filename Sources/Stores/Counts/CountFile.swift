@@ -18,7 +18,7 @@ package final class CountFile: CountDisk {
     private let identity: String
     /// Nil where there is no file yet, and where it could not be opened, so that nobody knows what is there.
     private var connection: CountConnection?
-    private var isAbsent: Bool
+    private var isAbsent = true
     private var isDamaged = false
     private var news: [News] = []
     /// Several shards of this process may open, make and remove a partition's file, of which one has lost it and does not
@@ -33,7 +33,6 @@ package final class CountFile: CountDisk {
     init(path: String, identity: String) {
         self.path = path
         self.identity = identity
-        isAbsent = true
         Self.names.withLock { _ in open() }
         secret = connection?.secret ?? secret
     }
