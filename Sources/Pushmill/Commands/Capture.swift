@@ -26,14 +26,13 @@ extension Command {
         }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
-        let end = Signals.take([SIGINT, SIGTERM])
+        _ = Signals.take([SIGINT, SIGTERM])
         // A terminal that is closed ends it too, unless it was told not to mind (`nohup`).
         var former = sigaction()
         sigaction(SIGHUP, nil, &former)
         if unsafeBitCast(former.__sigaction_handler.sa_handler, to: Int.self) == 0 {
             signal(SIGHUP) { _ in raise(SIGTERM) }
         }
-        defer { withExtendedLifetime(end) {} }
         let console = invocation.surroundings.console
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }

@@ -18,7 +18,6 @@ extension Command {
         let console = invocation.surroundings.console
         let board = DemoBoard()
         let signals = Signals.take([SIGTERM, SIGINT])
-        defer { withExtendedLifetime(signals) {} }
         if let servers = invocation.text(.bootstrap) {
             try await feed(plan, servers, board, console)
             return .success

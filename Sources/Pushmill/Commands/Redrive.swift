@@ -28,8 +28,7 @@ extension Command {
         let path = invocation.text(.journal) ?? configuration.state.journal
         if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
         let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
-        let end = Signals.take([SIGINT, SIGTERM])
-        defer { withExtendedLifetime(end) {} }
+        _ = Signals.take([SIGINT, SIGTERM])
         let tally = try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer(),
             isOver: { Signals.isEndWanted || Console.hasFailed }

@@ -13,7 +13,8 @@ package enum Signals {
     /// A signal to end has come, whether its reader has seen it or not.
     package static var isEndWanted: Bool { isEnding.load(ordering: .relaxed) }
 
-    /// From now on these signals do not end the process; each becomes a value for the reader. Once a process.
+    /// From now on these signals do not end the process; each becomes a value for the reader, if there is one. Once a
+    /// process.
     package static func take(_ signals: [Int32]) -> AsyncStream<Int32> {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
