@@ -17,8 +17,7 @@ struct ChangelogAccess {
         self.configuration = configuration
         topic = configuration.topics.badgeChangelog
         self.console = console
-        let range = TopicRange(topic: topic)
-        partitions = try configuration.read(range).ends.count
+        partitions = try configuration.read(TopicRange(topic: topic)).ends.count
     }
 
     /// Where Java clients put the events whose key is the recipient.
@@ -78,23 +77,16 @@ struct ChangelogAccess {
     /// Of the event that was counted last: so it is the account's state, whatever is stored elsewhere, and that event is
     /// not counted again.
     func set(_ keys: [[UInt8]], to count: Int32, _ view: ChangelogView, in place: TopicPartition) throws {
-        let changes = keys.map { key in
-            var state = view.state(ofKey: key)
-            state.count = count
-            return RecordEnvelope(key, state, in: place)
-        }
         try explaining("\(place) cannot be written") {
-            try RecordSender(configuration.plainProducer()).write(changes)
+            let sender = try RecordSender(configuration.plainProducer())
+            for key in keys {
+                var state = view.state(ofKey: key)
+                state.count = count
+                try sender.send(RecordEnvelope(key, state, in: place), as: "a count")
+            }
+            _ = sender.settle(patience: 300)
+            try sender.check()
         }
-    }
-}
-
-extension RecordSender {
-    /// Writes to the changelog from beside the service; returns when all changes are acknowledged.
-    func write(_ changes: [RecordEnvelope]) throws(ReplayError) {
-        for change in changes { try send(change, as: "a count") }
-        _ = settle(patience: 300)
-        try check()
     }
 }
 

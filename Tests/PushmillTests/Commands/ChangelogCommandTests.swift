@@ -88,7 +88,9 @@ struct ChangelogCommandTests {
         var change = RecordEnvelope([0, 0, 0, 4] + Array("anna".utf8), CountState(count: 0), in: place)
         change.payload = Array("v3 9".utf8)
         let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
-        try RecordSender(properties).write([change])
+        let sender = try RecordSender(properties)
+        try sender.send(change, as: "a count")
+        #expect(sender.settle(patience: 300) == [true])
         let ran = await run("badges \(command) anna\(command == "set" ? " 1" : "")")
         #expect(ran.code == .badData && ran.error.contains("\(place)/0: a count of version 3: use the release"))
     }

@@ -27,7 +27,9 @@ struct TopicCommandTests {
         record.timestamp = 1000
         record.payload = Array(value.utf8)
         record.headers = headers.map { RecordEnvelope.Header(name: Array($0.0.utf8), value: Array($0.1.utf8)) }
-        try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])).write([record])
+        let sender = try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
+        try sender.send(record, as: "a record")
+        #expect(sender.settle(patience: 300) == [true])
     }
 
     private func run(_ line: String, isTerminal: Bool = false) async -> (Terminal, ExitCode) {
