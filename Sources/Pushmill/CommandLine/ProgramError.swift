@@ -53,8 +53,8 @@ extension ProgramError {
     init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error
-        case ReplayError.unreadable, ReplayError.file, ReplayError.index(.unopened), StoreError.unreadableLine,
-            StoreError.unopened:
+        case is ContactsUnavailable, ReplayError.unreadable, ReplayError.file, ReplayError.index(.unopened),
+            StoreError.unreadableLine, StoreError.unopened:
             self = .badData("\(error)")
         default: self = .internalFailure("\(error)")
         }

@@ -1,4 +1,3 @@
-import Glibc
 import PushmillEngine
 import PushmillKafka
 import PushmillStages
@@ -123,10 +122,11 @@ extension Command {
         options: [.config, file]
     ) { invocation in
         let path = try invocation.required(file)
-        if let path = try invocation.configuration().contactFile {
+        let configuration = try invocation.configuration()
+        if let path = configuration.contactFile {
             throw ProgramError.badData("the contacts are those of the file \(path): change them there")
         }
-        let state = try invocation.ownContacts(creating: true)
+        let state = try configuration.ownContacts(creating: true)
         let console = invocation.surroundings.console
         let clock = ContinuousClock()
         let start = clock.now
@@ -142,8 +142,9 @@ extension Command {
         "contacts export", "Prints the contacts of the embedded store, as they are imported",
         options: [.config, owner]
     ) { invocation in
-        try invocation.warnOfFile()
-        let contacts = try ContactStore(invocation.stateFile())
+        let configuration = try invocation.configuration()
+        configuration.warnOfFile(invocation.surroundings.console)
+        let contacts = try ContactStore(configuration.state.open(creating: false))
         if let owner = invocation.text(owner) {
             _ = try contacts.exportLines(owner: owner.utf8Span.span.bytes, invocation.print)
         } else {
@@ -158,40 +159,33 @@ extension Command {
         options: [.config, person]
     ) { invocation in
         let person = try invocation.required(person)
-        try invocation.warnOfFile()
-        let count = try ContactStore(invocation.ownContacts()).delete(owner: person.utf8Span.span.bytes)
+        let configuration = try invocation.configuration()
+        configuration.warnOfFile(invocation.surroundings.console)
+        let store = try ContactStore(configuration.ownContacts(creating: false))
+        let count = try store.delete(owner: person.utf8Span.span.bytes)
         invocation.surroundings.console.output("\(count) contacts deleted")
         return .success
     }
 }
 
-extension Invocation {
+extension Configuration {
     /// The state, to change its contacts; refused where they are a copy.
-    fileprivate func ownContacts(creating: Bool = false) throws -> StateFile {
-        if let topic = try configuration().contactTopic {
+    fileprivate func ownContacts(creating: Bool) throws -> StateFile {
+        if let topic = contactTopic {
             throw ProgramError.badData(
                 "the contacts are a copy of the topic \(topic.name): publish there what is to change")
         }
-        return try stateFile(creating: creating)
+        return try state.open(creating: creating)
     }
 
     /// Where the service's contacts are a file's, the embedded store has none of them, but may have some of before.
-    fileprivate func warnOfFile() throws {
-        guard let path = try configuration().contactFile else { return }
-        surroundings.console.error(
-            "warning: the service has the contacts of the file \(path): see and change them there")
+    fileprivate func warnOfFile(_ console: Console) {
+        guard let path = contactFile else { return }
+        console.error("warning: the service has the contacts of the file \(path): see and change them there")
     }
+}
 
-    /// The file that the configuration names. Only commands that fill it may create it.
-    fileprivate func stateFile(creating: Bool = false) throws -> StateFile {
-        let state = try configuration().state
-        if creating { try state.makeFolder() }
-        guard creating || access(state.file, F_OK) == 0 else {
-            throw ProgramError.badData("there is no state at \(state.path)")
-        }
-        return try StateFile(path: state.file, access: .shared)
-    }
-
+extension Invocation {
     /// Prints lines that come with their ends.
     fileprivate func print(_ lines: [UInt8]) { surroundings.console.output(String(decoding: lines, as: UTF8.self)) }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import PushmillMedia
 import PushmillStages
 import PushmillStores
@@ -35,11 +34,7 @@ struct ContactSources: Sendable {
         switch source {
         // A topic's contacts are kept in the state by `TopicContacts`, which follows it.
         case .state, .topic:
-            if mayCreate { try state.makeFolder() }
-            guard mayCreate || access(state.file, F_OK) == 0 else {
-                throw ContactsUnavailable("there is no state at \(state.path)")
-            }
-            return try StoredContacts(try StateFile(path: state.file, access: .shared))
+            return try StoredContacts(try state.open(creating: mayCreate))
         case .file(let path):
             let contacts = try ContactFile(path: path)
             watcher.add(contacts.file, of: "contact")

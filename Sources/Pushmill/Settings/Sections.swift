@@ -112,6 +112,13 @@ package struct StateSettings: Sendable {
         guard file == "\(path)/state.sqlite", mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         throw .unopened(path: path, error: errno)
     }
+
+    /// The file, for use beside other processes. Only what fills it may create it.
+    func open(creating: Bool) throws -> StateFile {
+        if creating { try makeFolder() }
+        guard creating || access(file, F_OK) == 0 else { throw ContactsUnavailable("there is no state at \(path)") }
+        return try StateFile(path: file, access: .shared)
+    }
 }
 
 /// The admin endpoint.
