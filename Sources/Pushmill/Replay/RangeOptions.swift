@@ -25,25 +25,6 @@ extension Option {
     static let to = value("to", "PLACE", "where to end, itself not included; as --from")
 }
 
-/// Where records come from: a file, or `topic:NAME`.
-struct RecordPlace {
-    static let prefix = "topic:"
-
-    let text: String
-    let configuration: Configuration
-    let parallelism: Int
-
-    var topic: String? { text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : nil }
-
-    /// `range` says which part of a topic. A golden file need not be ordered.
-    func open(
-        isOrdered: Bool, range: (String) throws -> TopicRange = { TopicRange(topic: $0) }
-    ) throws -> any RecordSource {
-        guard let topic else { return try CaptureFile(path: text, isOrdered: isOrdered, parallelism: parallelism) }
-        return try configuration.read(range(topic))
-    }
-}
-
 extension Configuration {
     /// For a command that writes: without the name of transactions, which would end what the service has open under it.
     func plainProducer() throws(ProgramError) -> ClientProperties {

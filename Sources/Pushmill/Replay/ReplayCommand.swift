@@ -37,17 +37,28 @@ struct ReplayCommand {
     private func check() throws(ProgramError) {
         let baselines = invocation.texts(.baseline)
         guard !baselines.isEmpty else { throw .usage("'replay' needs \(Option.baseline.label)") }
-        if invocation.flag(.update), baselines.count > 1 || place(baselines[0]).topic != nil {
+        if invocation.flag(.update), baselines.count > 1 || Self.topic(baselines[0]) != nil {
             throw .usage("--update rewrites one golden capture: it goes with a single file as --baseline")
         }
         let isPart = try invocation.range(of: "") != TopicRange(topic: "")
-        if isPart, try place(invocation.required(.input)).topic == nil {
+        if isPart, try Self.topic(invocation.required(.input)) == nil {
             throw .usage("--from, --to and --partition are for a topic as input")
         }
     }
 
-    private func place(_ text: String) -> RecordPlace {
-        RecordPlace(text: text, configuration: configuration, parallelism: settings.lanes)
+    /// Records come from a file, or from `topic:NAME`.
+    private static func topic(_ place: String) -> String? {
+        place.hasPrefix("topic:") ? String(place.dropFirst("topic:".count)) : nil
+    }
+
+    /// `range` says which part of a topic. A golden file need not be ordered.
+    private func open(
+        _ place: String, isOrdered: Bool, range: (String) throws -> TopicRange = { TopicRange(topic: $0) }
+    ) throws -> any RecordSource {
+        guard let topic = Self.topic(place) else {
+            return try CaptureFile(path: place, isOrdered: isOrdered, parallelism: settings.lanes)
+        }
+        return try configuration.read(range(topic))
     }
 
     func run() async throws -> ExitCode {
@@ -56,7 +67,7 @@ struct ReplayCommand {
         let candidate = try await configuration.candidate(
             console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
             lateness: deadlines == .recorded ? LateStages() : nil, recorded: RecordedOutputs(), log: { _, _, _, _ in })
-        let source = try place(invocation.required(.input)).open(isOrdered: true, range: invocation.range)
+        let source = try open(invocation.required(.input), isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)
         let replay = ReplayRun(source, candidate, baseline: baseline, keepsLines: golden != nil, settings: settings)
@@ -98,10 +109,9 @@ struct ReplayCommand {
     /// Nil for a golden capture that is going to be written for the first time.
     private func baseline(_ golden: String?) async throws -> Baseline? {
         if let golden, access(golden, F_OK) != 0 { return nil }
-        let places = invocation.texts(.baseline).map(place)
-        var sources: [any RecordSource] = []
-        for place in places { sources.append(try place.open(isOrdered: false)) }
-        let baseline = try await Baseline.read(sources, isWider: places.contains { $0.topic != nil })
+        let places = invocation.texts(.baseline)
+        let sources = try places.map { try open($0, isOrdered: false) }
+        let baseline = try await Baseline.read(sources, isWider: places.contains { Self.topic($0) != nil })
         if baseline.foreign > 0 {
             console.error("\(baseline.foreign) records of the baseline have no pushmill-source: they are left out")
         }
