@@ -59,18 +59,16 @@ struct AdminPages {
             let file = try ReloadableFile<AccessToken>(path: path) { [refusesSamples] path, _ in
                 let words = try SecretText.read(path).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let token = AccessToken(String(words[0])) else {
-                    throw ProgramError.unreadableConfiguration("\(path) must hold one token and nothing else")
+                    throw SecretText.Unusable("\(path) must hold one token and nothing else")
                 }
                 guard !refusesSamples || !SampleSecrets.tokens.contains(String(words[0])) else {
-                    throw ProgramError.unreadableConfiguration(
+                    throw SecretText.Unusable(
                         "\(path) holds an example's token, known to everybody: make one with 'openssl rand -hex 32'")
                 }
                 return token
             }
             watcher.add(file)
             return file
-        } catch ProgramError.unreadableConfiguration(let problem) {
-            throw .unreadableConfiguration("admin.token-file: \(problem)")
         } catch {
             throw .unreadableConfiguration("admin.token-file: \(error)")
         }

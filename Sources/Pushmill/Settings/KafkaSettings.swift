@@ -202,10 +202,11 @@ enum ReservedProperties {
 
 /// A secret that has a file of its own, as mounted secrets do.
 enum SecretText {
-    /// What is read is empty, or not UTF-8.
+    /// What is read is not what it has to be.
     struct Unusable: Error, CustomStringConvertible {
-        fileprivate let path: String
-        var description: String { "\(path) is empty, or not UTF-8" }
+        let description: String
+
+        init(_ description: String) { self.description = description }
     }
 
     private static let limit = 1 << 20
@@ -220,9 +221,9 @@ enum SecretText {
     /// are, and so do those that are made anew.
     static func text(of file: inout FileBytes, _ path: String) throws(Unusable) -> String {
         defer { file.wipe() }
-        guard var text = String(validating: file.bytes, as: UTF8.self) else { throw Unusable(path: path) }
+        var text = String(validating: file.bytes, as: UTF8.self) ?? ""
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
-        guard !text.isEmpty else { throw Unusable(path: path) }
+        guard !text.isEmpty else { throw Unusable("\(path) is empty, or not UTF-8") }
         return text
     }
 }
