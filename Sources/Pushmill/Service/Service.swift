@@ -46,8 +46,8 @@ final class Service: Sendable {
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
         let sources = ContactSources(state: configuration.state, mayCreate: true, watcher: watcher)
         var resources = StageResources(
-            log: { Self.tell($0, $1, $2, log) }, watcher: watcher, contacts: sources.open,
-            media: { settings, log in try MediaLibrary(settings, log: log) })
+            log: { log.log(LogLevel($0), "a stage says", [.stage($1), .error(text: $2)]) }, watcher: watcher,
+            contacts: sources.open, media: { settings, log in try MediaLibrary(settings, log: log) })
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
@@ -193,7 +193,7 @@ final class Service: Sendable {
         let ended = Task.detached { [engine] in engine.wait() }
         await ended.value
         log.info("ended in order")
-        endProcess(within: Self.endPatience, .success)
+        endProcess()
         contacts?.stop()
         admin.close()
         return .success
@@ -207,12 +207,12 @@ final class Service: Sendable {
     private static let endPatience = Duration.seconds(3)
 
     /// What hangs, such as a question to brokers that are away, keeps no process.
-    private func endProcess(within limit: Duration, _ code: ExitCode) {
+    private func endProcess() {
         _ = try? Thread(named: "end") { [log] in
-            usleep(UInt32(limit / .microseconds(1)))
+            usleep(UInt32(Self.endPatience / .microseconds(1)))
             log.warning("ending without what hangs")
             usleep(100_000)
-            _exit(code.rawValue)
+            _exit(ExitCode.success.rawValue)
         }
     }
 
@@ -229,10 +229,6 @@ final class Service: Sendable {
             reloads.add(path, succeeded: false)
             log.error("a file cannot be read again: what was read before stays", file + [.error(text: reason)])
         }
-    }
-
-    private static func tell(_ severity: StageResources.Severity, _ stage: String, _ message: String, _ log: Log) {
-        log.log(LogLevel(severity), "a stage says", [.stage(stage), .error(text: message)])
     }
 }
 
