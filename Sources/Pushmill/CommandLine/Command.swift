@@ -90,6 +90,8 @@ struct Invocation: Sendable {
     let values: [String: [String]]
     let surroundings: Surroundings
 
+    var console: Console { surroundings.console }
+
     func flag(_ option: Option) -> Bool { values[option.name] != nil }
 
     func text(_ option: Option) -> String? { values[option.name]?.last }

@@ -14,7 +14,7 @@ extension Command {
         options: [.config, .key, .header, .explain, .lines, .badges]
     ) { invocation in
         let configuration = try invocation.configuration()
-        let console = invocation.surroundings.console
+        let console = invocation.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
         let counts = try invocation.badgeCounts()
         let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {

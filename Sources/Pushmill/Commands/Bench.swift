@@ -41,15 +41,14 @@ extension Command {
             """,
         options: [names]
     ) { invocation in
-        let console = invocation.surroundings.console
         let wanted = try invocation.values(names, .choice(benches.map(\.name)) { $0 })
         #if DEBUG
-            console.error("warning: this is a debug build, which says nothing: swift build -c release")
+            invocation.console.error("warning: this is a debug build, which says nothing: swift build -c release")
         #endif
-        console.output(BenchTable.heading)
+        invocation.console.output(BenchTable.heading)
         for bench in benches where wanted.isEmpty || wanted.contains(bench.name) {
             do {
-                for row in try await bench.rows() { console.output(row) }
+                for row in try await bench.rows() { invocation.console.output(row) }
             } catch {
                 throw ProgramError.internalFailure("\(bench.name) cannot be measured: \(error)")
             }

@@ -19,7 +19,7 @@ extension Command {
             for topic in topics { try cluster.createTopic(topic.name, partitions: topic.partitions) }
             return cluster
         }
-        invocation.surroundings.console.output(cluster.bootstrapServers)
+        invocation.console.output(cluster.bootstrapServers)
         for await _ in signals { break }
         withExtendedLifetime(cluster) {}
         return .success

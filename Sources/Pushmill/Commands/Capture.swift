@@ -33,7 +33,7 @@ extension Command {
         if unsafeBitCast(former.__sigaction_handler.sa_handler, to: Int.self) == 0 {
             signal(SIGHUP) { _ in raise(SIGTERM) }
         }
-        let console = invocation.surroundings.console
+        let console = invocation.console
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
         let file = try invocation.text(.file).map { path in try ReportFile(path: path) }

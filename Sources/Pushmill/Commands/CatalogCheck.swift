@@ -30,7 +30,7 @@ extension Command {
         let report = CatalogReport(folder: try invocation.required(folder), development: development)
         let listing = CatalogListing(report: report, shown: shown.isEmpty ? Set(CatalogReport.Kind.allCases) : shown)
         let lines = invocation.flag(isJSON) ? [listing.json] : listing.lines(isWhole: invocation.flag(all))
-        for line in lines { invocation.surroundings.console.output(line) }
+        for line in lines { invocation.console.output(line) }
         // What cannot be read was not checked for anything.
         guard report.problems.isEmpty else { return .badData }
         let warnings = report.warnings.map { _ in CatalogReport.Kind.warning }

@@ -10,8 +10,8 @@ extension Command {
     ) { invocation in
         let configuration = try invocation.configuration()
         try configuration.checkClients()
-        for warning in configuration.warnings { invocation.surroundings.console.error("warning: \(warning)") }
-        invocation.surroundings.console.output("\(try invocation.required(.config)): ok")
+        for warning in configuration.warnings { invocation.console.error("warning: \(warning)") }
+        invocation.console.output("\(try invocation.required(.config)): ok")
         return .success
     }
 
@@ -23,7 +23,7 @@ extension Command {
             """,
         options: [.config]
     ) { invocation in
-        invocation.surroundings.console.output(YAMLText.render(try invocation.configuration().effective))
+        invocation.console.output(YAMLText.render(try invocation.configuration().effective))
         return .success
     }
 }

@@ -15,7 +15,7 @@ extension Command {
         options: [.events, .rate, .time, .quiet, .bootstrap]
     ) { invocation in
         let plan = try DemoPlan(invocation)
-        let console = invocation.surroundings.console
+        let console = invocation.console
         let board = DemoBoard()
         let signals = Signals.take([SIGTERM, SIGINT])
         if let servers = invocation.text(.bootstrap) {

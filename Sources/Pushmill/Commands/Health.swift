@@ -12,13 +12,12 @@ extension Command {
         options: [.address, .ownConfig, .ready]
     ) { invocation in
         let address = try invocation.adminAddress()
-        let console = invocation.surroundings.console
         do throws(TelemetryError) {
             let (status, body) = try ProbeRequest(address).get(invocation.flag(.ready) ? "/readyz" : "/healthz")
-            console.output(body)
+            invocation.console.output(body)
             return status == 200 ? .success : .different
         } catch {
-            console.error("\(error)")
+            invocation.console.error("\(error)")
             return .different
         }
     }
@@ -33,7 +32,7 @@ extension Invocation {
                 return try configuration(path).admin.listen
             } catch {
                 // It may have been edited for the next start: the service that runs has read another one.
-                surroundings.console.error("\(path) says no address: asking at the usual one")
+                console.error("\(path) says no address: asking at the usual one")
             }
         }
         do throws(TelemetryError) {

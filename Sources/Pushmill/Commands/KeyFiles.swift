@@ -16,7 +16,7 @@ extension Invocation {
         guard !isKeyless else { return .empty }
         let path = try required(.keySet)
         do {
-            return try KeySetFile.read(path) { surroundings.console.error("warning: \($0)") }
+            return try KeySetFile.read(path) { console.error("warning: \($0)") }
         } catch let error as KeySetError {
             throw .unreadableConfiguration("\(path): \(error)")
         } catch {
@@ -41,7 +41,7 @@ extension Invocation {
     }
 
     /// All of the input, of which the service takes so much from a message.
-    func input() throws(ProgramError) -> [UInt8] { try surroundings.console.wholeInput(limit: 1 << 20) }
+    func input() throws(ProgramError) -> [UInt8] { try console.wholeInput(limit: 1 << 20) }
 }
 
 /// A file that only its owner may read, and the group that it was lent to, replaced as a whole: a process that reads it meanwhile sees the

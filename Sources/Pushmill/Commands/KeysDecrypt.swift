@@ -47,7 +47,7 @@ extension Command {
         do throws(DecryptFailure) {
             let plaintext = try opener.open(
                 Array(text), as: encoding, ring, keyName: invocation.text(.keyName), draft: draft)
-            invocation.surroundings.console.output(String(decoding: plaintext, as: UTF8.self))
+            invocation.console.output(String(decoding: plaintext, as: UTF8.self))
         } catch {
             throw ProgramError.badData("\(error.reason): \(error.meaning)")
         }

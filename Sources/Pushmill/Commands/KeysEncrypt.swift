@@ -42,8 +42,8 @@ extension Command {
         } catch {
             throw ProgramError.internalFailure("this build of OpenSSL lacks what \(form.rawValue) takes")
         }
-        invocation.surroundings.console.output(sealed.text)
-        if let (point, salt) = sealed.draft { invocation.surroundings.console.output("dh=\(point)\nsalt=\(salt)") }
+        invocation.console.output(sealed.text)
+        if let (point, salt) = sealed.draft { invocation.console.output("dh=\(point)\nsalt=\(salt)") }
         return .success
     }
 

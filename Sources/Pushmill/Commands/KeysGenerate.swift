@@ -37,9 +37,9 @@ extension Command {
         var text = try newKey(use, invocation.text(name), count)
         defer { text.wipe() }
         let key = try added(text, to: path)
-        invocation.surroundings.console.error(
+        invocation.console.error(
             "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
-        if let published = key.published { invocation.surroundings.console.output(published) }
+        if let published = key.published { invocation.console.output(published) }
         return .success
     }
 

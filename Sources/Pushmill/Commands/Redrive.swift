@@ -22,7 +22,7 @@ extension Command {
         ]
     ) { invocation in
         let configuration = try invocation.configuration()
-        let console = invocation.surroundings.console
+        let console = invocation.console
         let redrive = try redrive(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? configuration.state.journal
@@ -63,7 +63,7 @@ extension Command {
         let attempts = try invocation.value(.maximalAttempts, .integer(1...1_000_000))
         redrive.maximalAttempts = attempts.map { Int64($0) } ?? redrive.maximalAttempts
         redrive.isDry =
-            !invocation.flag(.send) && (invocation.flag(.dryRun) || invocation.surroundings.console.isTerminal)
+            !invocation.flag(.send) && (invocation.flag(.dryRun) || invocation.console.isTerminal)
         return redrive
     }
 

@@ -24,7 +24,7 @@ extension Command {
         try invocation.changelog().forEachView(of: invocation.partition()) { _, view in
             found += view.exportLines(recipient: Array(recipient.utf8), invocation.print)
         }
-        if found == 0 { invocation.surroundings.console.error("no counts are kept of this recipient") }
+        if found == 0 { invocation.console.error("no counts are kept of this recipient") }
         return .success
     }
 
@@ -91,14 +91,14 @@ extension Command {
             if !keys.isEmpty { try changelog.set(keys, to: 0, view, in: place) }
             count += keys.count
         }
-        invocation.surroundings.console.output("\(count) counts deleted")
+        invocation.console.output("\(count) counts deleted")
         return .success
     }
 }
 
 extension Invocation {
     fileprivate func changelog() throws -> ChangelogAccess {
-        try ChangelogAccess(configuration(), surroundings.console)
+        try ChangelogAccess(configuration(), console)
     }
 
     fileprivate func partition() throws(ProgramError) -> Int? {
@@ -127,14 +127,14 @@ extension Command {
             throw ProgramError.badData("the contacts are those of the file \(path): change them there")
         }
         let state = try configuration.ownContacts(creating: true)
-        let console = invocation.surroundings.console
         let clock = ContinuousClock()
         let start = clock.now
         let total = try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
             guard count % 100_000 == 0 else { return }
-            console.error("\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
+            invocation.console.error(
+                "\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
         }
-        console.output("\(total) contacts imported")
+        invocation.console.output("\(total) contacts imported")
         return .success
     }
 
@@ -143,7 +143,7 @@ extension Command {
         options: [.config, owner]
     ) { invocation in
         let configuration = try invocation.configuration()
-        configuration.warnOfFile(invocation.surroundings.console)
+        configuration.warnOfFile(invocation.console)
         let contacts = try ContactStore(configuration.state.open(creating: false))
         if let owner = invocation.text(owner) {
             _ = try contacts.exportLines(owner: owner.utf8Span.span.bytes, invocation.print)
@@ -160,10 +160,10 @@ extension Command {
     ) { invocation in
         let person = try invocation.required(person)
         let configuration = try invocation.configuration()
-        configuration.warnOfFile(invocation.surroundings.console)
+        configuration.warnOfFile(invocation.console)
         let store = try ContactStore(configuration.ownContacts(creating: false))
         let count = try store.delete(owner: person.utf8Span.span.bytes)
-        invocation.surroundings.console.output("\(count) contacts deleted")
+        invocation.console.output("\(count) contacts deleted")
         return .success
     }
 }
@@ -187,5 +187,5 @@ extension Configuration {
 
 extension Invocation {
     /// Prints lines that come with their ends.
-    fileprivate func print(_ lines: [UInt8]) { surroundings.console.output(String(decoding: lines, as: UTF8.self)) }
+    fileprivate func print(_ lines: [UInt8]) { console.output(String(decoding: lines, as: UTF8.self)) }
 }

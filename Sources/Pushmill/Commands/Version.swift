@@ -5,7 +5,7 @@ package enum Version {
 
 extension Command {
     static let version = Command("version", "Prints the version") { invocation in
-        invocation.surroundings.console.output("pushmill \(Version.current)")
+        invocation.console.output("pushmill \(Version.current)")
         return .success
     }
 }

@@ -10,7 +10,7 @@ struct ReplayCommand {
     private let invocation: Invocation
     private let configuration: Configuration
     private let settings: ReplayRun.Settings
-    private var console: Console { invocation.surroundings.console }
+    private var console: Console { invocation.console }
 
     init(_ invocation: Invocation) throws(ProgramError) {
         self.invocation = invocation
