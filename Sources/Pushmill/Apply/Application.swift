@@ -23,7 +23,7 @@ struct Application {
         var record = record
         record.timestamp = WallClock.system.now() / 1_000_000
         record.payload = try console.wholeInput()
-        let result = await run(record)
+        let result = await rehearsal.run(record, wallClock: record.timestamp)
         console.error(result.summary)
         switch result.verdict.destination {
         case .output:
@@ -48,22 +48,14 @@ struct Application {
                 throw .badData("line \(lines.number): \(error)")
             }
             explanation?.begin("line \(lines.number)")
-            let result = await run(record)
+            let result = await rehearsal.run(record, wallClock: record.timestamp)
             if explanation != nil { console.error(result.summary) }
-            write(result)
+            guard let output = candidate.output(of: result) else { continue }
+            var text: [UInt8] = []
+            output.append(to: &text)
+            console.output(String(decoding: text, as: UTF8.self))
         }
         return .success
-    }
-
-    private func run(_ record: RecordEnvelope) async -> Rehearsal.Result {
-        await rehearsal.run(record, wallClock: record.timestamp)
-    }
-
-    private func write(_ result: Rehearsal.Result) {
-        guard let output = candidate.output(of: result) else { return }
-        var line: [UInt8] = []
-        output.append(to: &line)
-        console.output(String(decoding: line, as: UTF8.self))
     }
 }
 
