@@ -25,15 +25,9 @@ struct Application {
         record.payload = try console.wholeInput()
         let result = await rehearsal.run(record, wallClock: record.timestamp)
         console.error(result.summary)
-        switch result.verdict.destination {
-        case .output:
-            console.output(String(decoding: result.output.payload ?? [], as: UTF8.self))
-            return .success
-        case .nowhere:
-            return .success
-        case .deadLetters:
-            return .badData
-        }
+        let destination = result.verdict.destination
+        if destination == .output { console.output(String(decoding: result.output.payload ?? [], as: UTF8.self)) }
+        return destination == .deadLetters ? .badData : .success
     }
 
     /// The input is records, one a line; what becomes of each is written the same way.
