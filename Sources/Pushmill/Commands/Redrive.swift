@@ -26,7 +26,9 @@ extension Command {
         let redrive = try redrive(invocation)
         let source = try configuration.read(TopicRange(topic: configuration.topics.deadLetter))
         let path = invocation.text(.journal) ?? configuration.state.journal
-        if !redrive.isDry, invocation.text(.journal) == nil { try makeFolder(configuration.state) }
+        if !redrive.isDry, invocation.text(.journal) == nil {
+            do throws(StoreError) { try configuration.state.makeFolder() } catch { throw Service.unusable(error) }
+        }
         let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
         _ = Signals.take([SIGINT, SIGTERM])
         let tally = try await redrive.run(
@@ -38,14 +40,6 @@ extension Command {
             console.error("there was no journal at \(path): what another one knows to be sent is among these")
         }
         return .success
-    }
-
-    private static func makeFolder(_ state: StateSettings) throws(ProgramError) {
-        do throws(StoreError) {
-            try state.makeFolder()
-        } catch {
-            throw Service.unusable(error)
-        }
     }
 
     private static func redrive(_ invocation: Invocation) throws(ProgramError) -> Redrive {
