@@ -140,18 +140,12 @@ extension Configuration {
     func countingProblems(of stage: String) -> [(path: [String], message: String)] {
         var problems: [(path: [String], message: String)] = []
         if delivery.shard.ordering == .none {
-            problems.append(
-                (
-                    ["delivery", "ordering"],
-                    "the \(stage) stage counts, and counting needs order: key or partition"
-                ))
+            let message = "the \(stage) stage counts, and counting needs order: key or partition"
+            problems.append((["delivery", "ordering"], message))
         }
         if topics.input.count > 1 {
-            problems.append(
-                (
-                    ["topics", "input"],
-                    "the \(stage) stage counts, and takes one topic: counts live at the number of a partition"
-                ))
+            let message = "the \(stage) stage counts, and takes one topic: counts live at the number of a partition"
+            problems.append((["topics", "input"], message))
         }
         return problems
     }
