@@ -69,23 +69,19 @@ struct Option: Sendable {
     let name: String
     let kind: Kind
     /// What stands for the value in a help text.
-    let placeholder: String
-    let isRequired: Bool
+    var placeholder = ""
+    var isRequired = false
     let help: String
 
-    static func flag(_ name: String, _ help: String) -> Option {
-        Option(name: name, kind: .flag, placeholder: "", isRequired: false, help: help)
-    }
+    static func flag(_ name: String, _ help: String) -> Option { Option(name: name, kind: .flag, help: help) }
 
-    static func value(
-        _ name: String, _ placeholder: String, _ help: String, isRequired: Bool = false
-    ) -> Option {
+    static func value(_ name: String, _ placeholder: String, _ help: String, isRequired: Bool = false) -> Option {
         Option(name: name, kind: .value, placeholder: placeholder, isRequired: isRequired, help: help)
     }
 
     /// May be given more than once.
     static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
-        Option(name: name, kind: .repeated, placeholder: placeholder, isRequired: false, help: help)
+        Option(name: name, kind: .repeated, placeholder: placeholder, help: help)
     }
 
     /// `name` is how the help text calls it, such as `FILE`.
@@ -95,7 +91,7 @@ struct Option: Sendable {
 
     /// As many as there are; nothing can follow them.
     static func operands(_ name: String, _ help: String) -> Option {
-        Option(name: name, kind: .operands, placeholder: "\(name)...", isRequired: false, help: help)
+        Option(name: name, kind: .operands, placeholder: "\(name)...", help: help)
     }
 
     /// True for what has its place and no `--`.

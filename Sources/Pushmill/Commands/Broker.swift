@@ -34,6 +34,5 @@ extension Command {
 }
 
 extension Option {
-    fileprivate static let topics = Option.repeated(
-        "topic", "NAME:PARTITIONS", "a topic to begin with")
+    fileprivate static let topics = repeated("topic", "NAME:PARTITIONS", "a topic to begin with")
 }
