@@ -37,11 +37,7 @@ package struct Configuration: Sendable {
     }
 
     /// The embedded store has nothing that does not stand in topics too: no contacts of its own.
-    var stateIsCopy: Bool {
-        !stages.contains { stage in
-            if case .state? = stage.contactSource { true } else { false }
-        }
-    }
+    var stateIsCopy: Bool { !stages.contains { $0.contactSource == .state } }
 
     init(from settings: inout SettingReader, registry: StageRegistry) {
         kafka = settings.map("kafka", KafkaSettings.init)
