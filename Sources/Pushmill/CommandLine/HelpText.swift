@@ -12,16 +12,15 @@ enum HelpText {
     }
 
     static func command(_ command: Command) -> String {
-        let required = command.options.filter(\.isRequired)
-        let usage = ["pushmill", command.name] + required.filter { !$0.isOperand }.map(\.label)
-        let optional = command.options.contains { !$0.isRequired && !$0.isOperand } ? ["[options]"] : []
         let operands = command.options.filter(\.isOperand)
-        let places = operands.map { $0.isRequired ? $0.label : "[\($0.label)]" }
         let named = command.options.filter { !$0.isOperand }
+        var usage = ["pushmill", command.name] + named.filter(\.isRequired).map(\.label)
+        if !named.allSatisfy(\.isRequired) { usage.append("[options]") }
+        usage += operands.map { $0.isRequired ? $0.label : "[\($0.label)]" }
         let rows = (operands + named).map { ($0.label, help($0)) } + [("--help", "shows this")]
         let details = command.details.isEmpty ? "" : "\n\(command.details)\n"
         return """
-            Usage: \((usage + optional + places).joined(separator: " "))
+            Usage: \(usage.joined(separator: " "))
 
             \(command.summary)
             \(details)
