@@ -121,7 +121,9 @@ enum Startup {
         do throws(KafkaError) {
             return TopicPartitions(name: name, count: try client.partitionCount(of: name, milliseconds: patience))
         } catch {
-            throw .outside(error.isUnknownTopic ? .unknownTopic(name, setting: setting) : .topic(name, error))
+            guard error.isUnknownTopic else { throw .outside(.topic(name, error)) }
+            let detail = "the brokers know no topic \(name): create it, or correct it under \(setting)"
+            throw .outside(ProbeReason("unknown-topic", detail))
         }
     }
 }
@@ -192,11 +194,6 @@ extension ClientProperties {
 
 extension ProbeReason {
     static func starting(_ detail: String) -> ProbeReason { ProbeReason("starting", detail) }
-
-    static func unknownTopic(_ name: String, setting: String) -> ProbeReason {
-        ProbeReason(
-            "unknown-topic", "the brokers know no topic \(name): create it, or correct it under \(setting)")
-    }
 
     /// Why nothing can be learned of a topic that may be there.
     static func topic(_ name: String, _ error: KafkaError) -> ProbeReason {
