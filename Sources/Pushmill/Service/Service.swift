@@ -89,8 +89,8 @@ final class Service: Sendable {
             return try Startup.check(&settings, contacts: configuration.contactTopic, log)
         }
         contacts = try Self.contacts(configuration, settings, state, cluster: cluster, log)
-        let counts = try wait.run { [settings, state] () throws(ProgramError) in
-            try Self.counts(configuration, settings, state, cluster: cluster)
+        let counts = try wait.run { [settings] () throws(ProgramError) in
+            try Self.counts(configuration, settings, cluster: cluster)
         }
         let environment = EngineEnvironment(
             chain: chain, counts: counts, contacts: contacts, metrics: metrics, log: log)
@@ -145,9 +145,9 @@ final class Service: Sendable {
 
     /// Where something counts: the folder of its files.
     private static func counts(
-        _ configuration: Configuration, _ settings: EngineSettings, _ state: StateFile?, cluster: String
+        _ configuration: Configuration, _ settings: EngineSettings, cluster: String
     ) throws(ProgramError) -> CountFolder? {
-        guard let changelog = settings.changelog, state != nil else { return nil }
+        guard let changelog = settings.changelog else { return nil }
         do throws(StoreError) {
             return try CountFolder(path: configuration.state.counts, cluster: cluster, changelog: changelog)
         } catch {
