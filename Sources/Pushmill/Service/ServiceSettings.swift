@@ -6,10 +6,6 @@ import PushmillStages
 import PushmillTelemetry
 
 extension EngineSettings {
-    /// librdkafka's own limits on what waits in a producer.
-    private static let queuedMessages = 100_000
-    private static let queuedKilobytes = 1 << 20
-
     /// `embedded` is the address of the broker in this process.
     init(_ configuration: Configuration, embedded: String? = nil) throws(ProgramError) {
         self.init(
@@ -52,17 +48,16 @@ extension EngineSettings {
 
     /// What may be in flight has room in a producer, with the counts that go beside it.
     private mutating func makeRoom() {
-        let messages = shard.maxInFlight * 2 + 10_000
-        if messages > Self.queuedMessages { raise("queue.buffering.max.messages", to: min(messages, 10_000_000)) }
-        let kilobytes = shard.maxInFlightBytes / 1024 * 2
-        if kilobytes > Self.queuedKilobytes {
-            raise("queue.buffering.max.kbytes", to: min(kilobytes, Int(Int32.max)))
-        }
+        let (messages, kilobytes) = (shard.maxInFlight * 2 + 10_000, shard.maxInFlightBytes / 1024 * 2)
+        raise("queue.buffering.max.messages", to: messages, from: 100_000, atMost: 10_000_000)
+        raise("queue.buffering.max.kbytes", to: kilobytes, from: 1 << 20, atMost: Int(Int32.max))
     }
 
-    private mutating func raise(_ name: String, to value: Int) {
+    /// `usual` and `limit` are librdkafka's own.
+    private mutating func raise(_ name: String, to value: Int, from usual: Int, atMost limit: Int) {
+        guard value > usual else { return }
         let set = producer[name].flatMap { Int($0) }
-        producer[name] = "\(max(value, set ?? 0))"
+        producer[name] = "\(max(min(value, limit), set ?? 0))"
     }
 
     /// One of each instance, and the same when it comes again: what it has left open ends then.
