@@ -9,8 +9,7 @@ import Synchronization
 
 /// A running service, put together from a configuration.
 final class Service: Sendable {
-    let log: Log
-    let metrics: ServiceMetrics
+    private let log: Log
     private let engine: ShardThreads
     /// Polls for as long as it is held.
     private let watcher: FileWatcher
@@ -56,7 +55,7 @@ final class Service: Sendable {
         // A full disk is worth another start: a stage could only call it a wrong setting.
         if copy == nil, !configuration.stateIsCopy { _ = try Self.state(configuration, .shared, log) }
         let links = try await configuration.links(resources)
-        metrics = ServiceMetrics.make(registry, links, input: settings.input)
+        let metrics = ServiceMetrics.make(registry, links, input: settings.input)
         registry.addMedia(links.compactMap { ($0.stage as? AttachmentStage)?.source as? MediaLibrary })
         var chainSettings = Chain.Settings(configuration.delivery)
         chainSettings.measuresStages = true

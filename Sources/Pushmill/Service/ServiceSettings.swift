@@ -53,7 +53,7 @@ extension EngineSettings {
         raise("queue.buffering.max.kbytes", to: kilobytes, from: 1 << 20, atMost: Int(Int32.max))
     }
 
-    /// `usual` and `limit` are librdkafka's own.
+    /// `usual` is what librdkafka has by itself.
     private mutating func raise(_ name: String, to value: Int, from usual: Int, atMost limit: Int) {
         guard value > usual else { return }
         let set = producer[name].flatMap { Int($0) }
