@@ -102,8 +102,7 @@ enum SampleSecrets {
     /// Whether a service has to have secrets of its own: where others can reach it, or its brokers are elsewhere.
     static func areRefused(_ configuration: Configuration) -> Bool {
         guard !configuration.process.allowsSamples else { return false }
-        let servers =
-            configuration.kafka.properties(for: .consumer).last { $0.name == "bootstrap.servers" }?.value ?? ""
+        let servers = configuration.kafka.properties(for: .consumer)["bootstrap.servers"] ?? ""
         return !configuration.admin.listen.isLoopback || !configuration.kafka.isEmbedded && !isLocal(servers)
     }
 

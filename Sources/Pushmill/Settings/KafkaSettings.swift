@@ -15,7 +15,7 @@ package struct KafkaSettings: Sendable {
     package let producer: [SettingProperty]
 
     /// The broker is to run in this process.
-    package var isEmbedded: Bool { common.contains { $0.name == "bootstrap.servers" && $0.value == "embedded" } }
+    package var isEmbedded: Bool { common["bootstrap.servers"] == "embedded" }
 
     init(from settings: inout SettingReader) {
         let common = settings.properties(
@@ -72,8 +72,7 @@ package struct KafkaSettings: Sendable {
     /// Milliseconds. An instance that is gone holds up its partitions, and who reads the outputs, for so long at least: as
     /// long as a member's session lasts, unless set.
     package var transactionTimeout: Int {
-        let own = properties(for: .producer).last { $0.name == "transaction.timeout.ms" }
-        return own.flatMap { Int($0.value) } ?? 6_000
+        properties(for: .producer)["transaction.timeout.ms"].flatMap { Int($0) } ?? 6_000
     }
 
     private static func format(_ name: String) -> SettingFormat<String> {
@@ -83,6 +82,11 @@ package struct KafkaSettings: Sendable {
         // `probe` makes librdkafka look where systems keep their certificates.
         return isFile ? .file(besides: ["probe"]) : .text
     }
+}
+
+extension [SettingProperty] {
+    /// The last one counts, as librdkafka has it.
+    subscript(name: String) -> String? { last { $0.name == name }?.value }
 }
 
 extension KafkaSettings.Section {

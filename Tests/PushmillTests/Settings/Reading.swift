@@ -21,7 +21,3 @@ struct Reading {
         }
     }
 }
-
-extension [SettingProperty] {
-    subscript(name: String) -> String? { last { $0.name == name }?.value }
-}
