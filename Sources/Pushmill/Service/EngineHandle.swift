@@ -1,7 +1,7 @@
 import PushmillEngine
 import PushmillKafka
-import Synchronization
 import PushmillTelemetry
+import Synchronization
 
 /// The engine for those who ask about it, also before there is one: brokers may be away when a service starts.
 final class EngineHandle: Sendable {
