@@ -15,13 +15,12 @@ extension Configuration {
         log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _, _ in }
-        let contacts = ContactSources(state: state, mayCreate: false, watcher: watcher)
         let resources = StageResources(
             log: { severity, stage, message in console.error("\(severity): \(stage): \(message)") },
             watcher: watcher,
-            contacts: { source in
+            contacts: { [state] source in
                 if let book, !source.isFile { return book }
-                return try contacts.open(source)
+                return try state.contacts(of: source, creating: false, watcher)
             },
             media: { settings, log in try recorded?.media(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
         let links = try await links(resources) { lateness?.wrap($0) ?? $0 }

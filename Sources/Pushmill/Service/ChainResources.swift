@@ -23,18 +23,13 @@ extension Configuration {
     }
 }
 
-/// Opens what a contact stage names as its source.
-struct ContactSources: Sendable {
-    let state: StateSettings
-    /// Whether state that is not there yet is created.
-    let mayCreate: Bool
-    let watcher: FileWatcher
-
-    func open(_ source: ContactSource) throws -> any ContactBook {
+extension StateSettings {
+    /// Opens what a contact stage names as its source. `creating`: state that is not there yet, too.
+    func contacts(of source: ContactSource, creating: Bool, _ watcher: FileWatcher) throws -> any ContactBook {
         switch source {
-        // A topic's contacts are kept in the state by `TopicContacts`, which follows it.
+        // A topic's contacts are kept in the state by `ContactFollower`, which follows it.
         case .state, .topic:
-            return try StoredContacts(try state.open(creating: mayCreate))
+            return try StoredContacts(try open(creating: creating))
         case .file(let path):
             let contacts = try ContactFile(path: path)
             watcher.add(contacts.file, of: "contact")

@@ -43,10 +43,10 @@ final class Service: Sendable {
         let watcher = FileWatcher { Self.tell($0, stage: $1, $2, reloads, log) }
         self.watcher = watcher
         registry.addReloads(reloads) { watcher.paths + [Self.configurationTarget] }
-        let sources = ContactSources(state: configuration.state, mayCreate: true, watcher: watcher)
         var resources = StageResources(
             log: { log.log(LogLevel($0), "a stage says", [.stage($1), .error(text: $2)]) }, watcher: watcher,
-            contacts: sources.open, media: { settings, log in try MediaLibrary(settings, log: log) })
+            contacts: { try configuration.state.contacts(of: $0, creating: true, watcher) },
+            media: { settings, log in try MediaLibrary(settings, log: log) })
         // Only a demo has notifications to show.
         let refusesSamples = notifications == nil && SampleSecrets.areRefused(configuration)
         resources.refusesSamples = refusesSamples
