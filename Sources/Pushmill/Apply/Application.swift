@@ -6,17 +6,10 @@ import Synchronization
 
 /// The chain applied to what comes from the input.
 struct Application {
-    private let candidate: Candidate
-    private let rehearsal: Rehearsal
-    private let console: Console
-    private let explanation: Explanation?
-
-    init(_ candidate: Candidate, console: Console, explanation: Explanation?) {
-        self.candidate = candidate
-        self.console = console
-        self.explanation = explanation
-        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts())
-    }
+    let candidate: Candidate
+    let rehearsal: Rehearsal
+    let console: Console
+    let explanation: Explanation?
 
     /// The input is a payload; the record around it is given.
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {

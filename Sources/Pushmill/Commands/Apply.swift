@@ -1,4 +1,6 @@
 import PushmillPayload
+import PushmillReplay
+import PushmillStages
 
 extension Command {
     static let apply = Command(
@@ -16,12 +18,14 @@ extension Command {
         let configuration = try invocation.configuration()
         let console = invocation.console
         let explanation = invocation.flag(.explain) ? Explanation(console) : nil
-        let counts = try invocation.badgeCounts()
+        let counts = try invocation.badgeCounts() ?? BadgeCounts()
         let candidate = try await configuration.candidate(console, explanation: explanation, counts: counts) {
             severity, stage, source, message in
             console.error("\(severity): \(stage): \(source): \(message)")
         }
-        let application = Application(candidate, console: console, explanation: explanation)
+        let application = Application(
+            candidate: candidate, rehearsal: Rehearsal(candidate.chain, counts: counts), console: console,
+            explanation: explanation)
         guard !invocation.flag(.lines) else {
             for option in [Option.key, .header] where !invocation.texts(option).isEmpty {
                 throw ProgramError.usage("\(option.label) goes with a single payload, not with --lines")
