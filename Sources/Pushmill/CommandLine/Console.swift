@@ -68,7 +68,10 @@ package struct Console: Sendable {
         // Behind a part that is missing nothing would be right.
         if descriptor == STDOUT_FILENO, hasFailed { return }
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
-        if !isWritten, descriptor == STDOUT_FILENO { fail(errno) }
+        guard !isWritten, descriptor == STDOUT_FILENO else { return }
+        let number = errno
+        // Nobody reads any more: then there is nothing left to do, and no one to tell.
+        if number == EPIPE { raise(SIGTERM) } else { failure.store(number, ordering: .relaxed) }
     }
 
     /// Why the output could not be written; 0 while it could.
@@ -76,11 +79,6 @@ package struct Console: Sendable {
 
     /// What is not written any more is not worth going on for.
     static var hasFailed: Bool { failure.load(ordering: .relaxed) != 0 }
-
-    private static func fail(_ number: Int32) {
-        // Nobody reads any more: then there is nothing left to do, and no one to tell.
-        if number == EPIPE { raise(SIGTERM) } else { failure.store(number, ordering: .relaxed) }
-    }
 
     /// What the process ends with: a result that is not whole is no success.
     static func end(_ code: ExitCode) -> ExitCode {

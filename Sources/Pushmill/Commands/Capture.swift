@@ -36,7 +36,8 @@ extension Command {
         let console = invocation.console
         let progress = Progress(console, total: capture.follows ? nil : Int(clamping: source.span))
         defer { progress.clear() }
-        let file = try invocation.text(.file).map { path in try ReportFile(path: path) }
+        let path = invocation.text(.file)
+        let file = try path.map { path in try ReportFile(path: path) }
         var count = 0
         do {
             count = try capture.run(
@@ -55,7 +56,7 @@ extension Command {
                 })
         } catch ReplayError.kafka(let doing, let error) {
             // What was read until then need not be read again; a whole one of before is worth more.
-            if count > 0, let file, let path = invocation.text(.file), access(path, F_OK) != 0 {
+            if count > 0, let file, let path, access(path, F_OK) != 0 {
                 progress.clear()
                 if (try? file.close()) != nil {
                     console.error("\(count) records written to \(path), which are not all")
@@ -68,7 +69,7 @@ extension Command {
         }
         try file?.close()
         progress.clear()
-        if let path = invocation.text(.file) { console.error("\(count) records written to \(path)") }
+        if let path { console.error("\(count) records written to \(path)") }
         return .success
     }
 }

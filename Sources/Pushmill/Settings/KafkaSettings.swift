@@ -213,11 +213,9 @@ enum SecretText {
         init(_ description: String) { self.description = description }
     }
 
-    private static let limit = 1 << 20
-
     /// All of it but the line end that an editor leaves behind it.
     static func read(_ path: String) throws -> String {
-        var file = try FileBytes(path: path, limit: limit)
+        var file = try FileBytes(path: path, limit: 1 << 20)
         return try text(of: &file, path)
     }
 
