@@ -111,18 +111,14 @@ struct Invocation: Sendable {
 
     /// All values of what may be repeated.
     func values<Value>(_ option: Option, _ format: SettingFormat<Value>) throws(ProgramError) -> [Value] {
-        try texts(option).map { (text) throws(ProgramError) in try value(text, option, format) }
-    }
-
-    private func value<Value>(
-        _ text: String, _ option: Option, _ format: SettingFormat<Value>
-    ) throws(ProgramError) -> Value {
-        do throws(SettingMismatch) {
-            return try format.parse(text, "")
-        } catch {
-            throw .usage(
-                "\(option.label): expected \(error.expected), found '\(text)'"
-                    + Spelling.question(text, error.candidates))
+        try texts(option).map { (text) throws(ProgramError) -> Value in
+            do throws(SettingMismatch) {
+                return try format.parse(text, "")
+            } catch {
+                throw .usage(
+                    "\(option.label): expected \(error.expected), found '\(text)'"
+                        + Spelling.question(text, error.candidates))
+            }
         }
     }
 
