@@ -78,9 +78,9 @@ final class Exchange {
         (CURLOPT_QUICK_EXIT, 1),
     ]
 
-    /// The exchange of a handle that has one.
-    static func of(_ handle: UnsafeMutableRawPointer) -> Exchange? {
-        curl_context(handle).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    /// The exchange that libcurl has been given as its callbacks' context.
+    static func of(_ context: UnsafeMutableRawPointer?) -> Exchange? {
+        context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Lets it begin again that ended because it needs an address: it may ask for one now, or another has found it.
@@ -155,8 +155,7 @@ final class Exchange {
 private func takeBytes(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let context else { return 0 }
-    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    guard let exchange = Exchange.of(context) else { return 0 }
     return exchange.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
 }
 
@@ -164,16 +163,14 @@ private func takeBytes(
 private func askForAddress(
     _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let context else { return 1 }
-    return Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue().asksForAddress() ? 0 : 1
+    Exchange.of(context)?.asksForAddress() == true ? 0 : 1
 }
 
 /// Called by libcurl before it connects to an address that a name led to, for each one it tries.
 private func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let context, let address else { return -1 }
-    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    guard let exchange = Exchange.of(context), let address else { return -1 }
     let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
     let bytes = UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + offset, count: Int(address.pointee.addrlen))
@@ -187,8 +184,7 @@ private func sendRequest(
     _ context: UnsafeMutableRawPointer?, _ address: UnsafeMutablePointer<CChar>?,
     _ ownAddress: UnsafeMutablePointer<CChar>?, _ port: Int32, _ ownPort: Int32
 ) -> Int32 {
-    guard let context else { return CURL_PREREQFUNC_ABORT }
-    let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+    guard let exchange = Exchange.of(context) else { return CURL_PREREQFUNC_ABORT }
     exchange.begins()
     return CURL_PREREQFUNC_OK
 }

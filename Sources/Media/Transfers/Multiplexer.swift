@@ -55,7 +55,7 @@ final class Multiplexer {
     func nextEnded() -> (Exchange, CURLcode)? {
         var code = CURLE_OK
         while let handle = curl_multi_next_ended(multi, &code) {
-            if let exchange = Exchange.of(handle) { return (exchange, code) }
+            if let exchange = Exchange.of(curl_context(handle)) { return (exchange, code) }
         }
         return nil
     }
