@@ -201,27 +201,18 @@ final class SealingContext {
     }
 }
 
-/// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's.
-package struct Opener: Sendable {
-    package typealias Draft = WebPushForm.Draft
-
-    private let decryptor: Decryptor
-
-    package init(_ formats: [CiphertextFormat], _ derivation: PassphraseDerivation) {
-        decryptor = Decryptor(formats, derivation)
-    }
-
-    /// Gives the plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that
-    /// fits. May take as long as a derivation does.
+extension Decryptor {
+    /// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's. Gives the
+    /// plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that fits. May
+    /// take as long as a derivation does.
     package func open(
-        _ text: [UInt8], as encoding: BinaryEncoding = .auto, _ ring: KeyRing, keyName: String? = nil,
-        draft: Draft? = nil
+        _ text: [UInt8], as encoding: BinaryEncoding, _ ring: KeyRing, keyName: String?, draft: WebPushForm.Draft?
     ) throws(DecryptFailure) -> [UInt8] {
         let name = keyName.map { Array($0.utf8) }
         var scratch = try DecryptScratch()
         while true {
             let opened = try text.span.withUnsafeBytes { (text) throws(DecryptFailure) in
-                try decryptor.open(text, as: encoding, &scratch, ring) { (need, ring) throws(DecryptFailure) in
+                try open(text, as: encoding, &scratch, ring) { (need, ring) throws(DecryptFailure) in
                     let key = name.map { $0.withUnsafeBytes { ring.key(named: $0, for: need) } } ?? ring.key(for: need)
                     guard let key else { throw .noKey }
                     return key
@@ -231,7 +222,7 @@ package struct Opener: Sendable {
             }
             switch opened {
             case .text(let plaintext, _): return Array(plaintext)
-            case .underived(let derivation): _ = try decryptor.derivedKeys.compute(derivation)
+            case .underived(let derivation): _ = try derivedKeys.compute(derivation)
             }
         }
     }

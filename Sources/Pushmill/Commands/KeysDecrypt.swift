@@ -37,7 +37,7 @@ extension Command {
         try invocation.refuse(
             [pointEncoding, saltEncoding, headerLines], unless: invocation.flag(point), "--dh and --salt")
         let formats = form.map { [$0] } ?? CiphertextFormat.allCases.filter { $0 != .rot13 }
-        let opener = Opener(formats, try invocation.derivation())
+        let decryptor = Decryptor(formats, try invocation.derivation())
         let encoding = try invocation.encoding(encoding)
         let draft = try draft(invocation)
         let ring = try invocation.keyRing(isKeyless: form == .rot13)
@@ -45,7 +45,7 @@ extension Command {
         // The line end of whatever printed it.
         while text.last == UInt8(ascii: "\n") || text.last == UInt8(ascii: "\r") { text.removeLast() }
         do throws(DecryptFailure) {
-            let plaintext = try opener.open(
+            let plaintext = try decryptor.open(
                 Array(text), as: encoding, ring, keyName: invocation.text(.keyName), draft: draft)
             invocation.console.output(String(decoding: plaintext, as: UTF8.self))
         } catch {
@@ -54,7 +54,7 @@ extension Command {
         return .success
     }
 
-    private static func draft(_ invocation: Invocation) throws(ProgramError) -> Opener.Draft? {
+    private static func draft(_ invocation: Invocation) throws(ProgramError) -> WebPushForm.Draft? {
         var values = DecryptOptions().draft
         values.point.encoding = try invocation.encoding(pointEncoding)
         values.salt.encoding = try invocation.encoding(saltEncoding)
@@ -63,7 +63,7 @@ extension Command {
         switch (invocation.text(point), invocation.text(salt)) {
         case (nil, nil): return nil
         case (let point?, let salt?):
-            guard let draft = Opener.Draft(point: point, salt: salt, as: values) else {
+            guard let draft = WebPushForm.Draft(point: point, salt: salt, as: values) else {
                 throw .usage(
                     "--dh and --salt: expected 65 bytes that begin with 4, and 16 bytes, in base64url unless "
                         + "--dh-encoding, --salt-encoding or --header-lines says otherwise")
