@@ -25,15 +25,12 @@ package struct ReplaySummary: Sendable {
 
     /// Records of the input that were compared.
     package private(set) var records = 0
+    package private(set) var same = 0
     package private(set) var changed = 0
     package private(set) var new = 0
     package private(set) var missing = 0
     package private(set) var outcomes: [String: OutcomeCounts] = [:]
     private var fieldsByName: [String: Field] = [:]
-
-    package var same: Int { records - changed - new - missing + unasked }
-    /// Missing ones that no record of the input asked for.
-    private var unasked = 0
 
     package var isSame: Bool { changed == 0 && new == 0 && missing == 0 }
 
@@ -46,12 +43,11 @@ package struct ReplaySummary: Sendable {
         records += 1
         if let before = replayed.before { outcomes[before, default: OutcomeCounts()].before += 1 }
         if let after = replayed.after { outcomes[after, default: OutcomeCounts()].after += 1 }
-        if let change = replayed.change { count(change) }
+        if let change = replayed.change { count(change) } else { same += 1 }
     }
 
     /// An output of the baseline for which there was no input.
     mutating func add(left change: RecordChange) {
-        unasked += 1
         if let before = change.before { outcomes[before.outcome, default: OutcomeCounts()].before += 1 }
         count(change)
     }
