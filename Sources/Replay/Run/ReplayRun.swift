@@ -77,7 +77,8 @@ package struct ReplayRun {
             let line = try baseline?.take(input)
             if line != nil { matches += 1 }
             // One lane has all of a recipient's records: that is the order that counts rest on.
-            let lane = input.recipient.map { Int($0.stableHash % UInt64(lanes.count)) } ?? position % lanes.count
+            let hash = input.recipient?.withUnsafeBytes(ByteHash.hash) ?? UInt64(position)
+            let lane = Int(hash % UInt64(lanes.count))
             items[lane].append(ReplayLane.Item(position: position, input: input, baseline: line))
         }
         return (items, matches)
@@ -111,9 +112,4 @@ package struct ReplayRun {
             what: "none of its \(baseline.count) records comes from a record of \(source.name); they come from "
                 + baseline.topics.joined(separator: ", "))
     }
-}
-
-extension [UInt8] {
-    /// FNV-1a: the same in every process.
-    fileprivate var stableHash: UInt64 { reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } }
 }
