@@ -106,23 +106,23 @@ package struct KeySetReader {
         if try members.isTrue("revoked") {
             return revoked.append(try revokedKey(members))
         }
-        let key: DecryptionKey
+        let found: DecryptionKey?
         switch try members.text("kty") {
-        case "oct"?:
-            guard let octets = try octetKey(members) else { return }
-            key = octets
-        case "EC"?:
-            guard let elliptic = try ellipticKey(members) else { return }
-            key = elliptic
-        case let type?:
-            return passedOver.append("\(members.label): keys of type \(type) are not used here")
-        case nil:
-            throw members.error("`kty` is missing")
+        case "oct"?: found = try octetKey(members)
+        case "EC"?: found = try ellipticKey(members)
+        case let type?: found = passOver(members, "keys of type \(type) are not used here")
+        case nil: throw members.error("`kty` is missing")
         }
+        guard let key = found else { return }
         if let name = key.nameBytes, !named.insert(NamedUse(use: key.use, name: name)).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         keys.append(key)
+    }
+
+    private mutating func passOver(_ members: KeyMembers, _ why: String) -> DecryptionKey? {
+        passedOver.append("\(members.label): \(why)")
+        return nil
     }
 
     private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
@@ -141,8 +141,7 @@ package struct KeySetReader {
             throw members.error("`alg` is missing, which says what the key is for: \(names)")
         }
         guard let use = uses.first(where: { $0.name == algorithm }) else {
-            passedOver.append("\(members.label): alg \(algorithm) is not used here")
-            return nil
+            return passOver(members, "alg \(algorithm) is not used here")
         }
         guard let secret = try members.secret("k") else { throw members.error("`k` is missing") }
         guard use.counts?.contains(secret.count) ?? (secret.count > 0) else {
@@ -153,12 +152,10 @@ package struct KeySetReader {
 
     private mutating func ellipticKey(_ members: KeyMembers) throws(KeySetError) -> DecryptionKey? {
         guard try members.text("crv") == "P-256" else {
-            passedOver.append("\(members.label): only the curve P-256 is used here")
-            return nil
+            return passOver(members, "only the curve P-256 is used here")
         }
         guard let number = try members.secret("d") else {
-            passedOver.append("\(members.label): a public key opens nothing")
-            return nil
+            return passOver(members, "a public key opens nothing")
         }
         guard let pair = EllipticKey(secret: number.bytes) else { throw members.error("`d` is not a key of P-256") }
         for (name, range): (StaticString, Range) in [("x", 1..<33), ("y", 33..<65)] {
