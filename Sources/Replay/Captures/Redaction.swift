@@ -19,6 +19,7 @@ package struct Redaction: Sendable {
         "title-loc-key", "subtitle-loc-key", "loc-key", "action-loc-key", "launch-image",
     ]
 
+    /// A payload of more values is no notification, and replaced as a whole.
     private static let mostEdits = 10_000
 
     package init() {}
@@ -35,57 +36,59 @@ package struct Redaction: Sendable {
         return record
     }
 
-    /// Whether a payload stays JSON with the same members: of a member that comes twice only the last could be named.
-    static func keepsShape(of document: JSONDocument) -> Bool {
-        document.kind(of: document.root) == .object && !document.repeatsNames(in: document.root)
-    }
-
     private func payload(_ bytes: [UInt8]) -> [UInt8] {
-        guard var document = try? JSONDocument(bytes: bytes), Self.keepsShape(of: document) else {
+        guard let document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object else {
             return StandIn.bytes(bytes)
         }
-        var edits: [(JSONPointer, json: [UInt8])] = []
-        collect(document.root, "", [], document, &edits)
-        // Each is looked for from the top: what is no notification would take minutes.
+        var edits: [Edit] = []
+        collect(document.root, [], document, &edits)
         guard edits.count <= Self.mostEdits else { return StandIn.bytes(bytes) }
-        for (pointer, json) in edits { document.set(json: json.span, at: pointer) }
         var redacted: [UInt8] = []
-        document.render(into: &redacted)
-        return redacted
+        var end = 0
+        for edit in edits {
+            redacted += bytes[end..<edit.range.lowerBound]
+            redacted += edit.json
+            end = edit.range.upperBound
+        }
+        return redacted + bytes[end...]
     }
 
-    /// As deep as the document, and so bounded.
-    private func collect(
-        _ node: JSONNode, _ path: String, _ names: [String], _ document: JSONDocument,
-        _ edits: inout [(JSONPointer, json: [UInt8])]
-    ) {
+    /// A value of a payload, and what stands in for it.
+    private struct Edit {
+        let range: Range<Int>
+        let json: [UInt8]
+    }
+
+    /// As deep as the document, and so bounded. `names` are those of the members on the way; an element's is empty.
+    private func collect(_ node: JSONNode, _ names: [String], _ document: JSONDocument, _ edits: inout [Edit]) {
         switch document.kind(of: node) {
         case .object, .array:
-            var position = 0
             document.forEachChild(of: node) { child in
                 if edits.count > Self.mostEdits { return }
                 let name = document.withName(of: child) { name in
                     name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
                 }
-                let step = JSONPointer(member: name ?? "\(position)").description
-                collect(child, path + step, names + [name ?? "\(position)"], document, &edits)
-                position += 1
+                collect(child, names + [name ?? ""], document, &edits)
             }
-        case .string:
-            guard Self.isPersonal(names), let text = document.string(of: node), let pointer = JSONPointer(path) else {
-                return
-            }
-            var json: [UInt8] = []
-            json.append(quoted: StandIn.text(text))
-            edits.append((pointer, json))
-        case .number:
-            let digits = document.withSpelling(of: node) { spelling in
-                spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-            }
-            guard Self.isPersonal(names), let digits, let pointer = JSONPointer(path) else { return }
-            edits.append((pointer, Array(StandIn.number(digits).utf8)))
+        case .string, .number:
+            guard Self.isPersonal(names) else { return }
+            let end = document.end(of: node)
+            let start = end - (document.withSpelling(of: node) { $0.count } ?? 0)
+            edits.append(Edit(range: start..<end, json: standIn(for: node, document)))
         case .true, .false, .null: break
         }
+    }
+
+    private func standIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {
+        if let text = document.string(of: node) {
+            var json: [UInt8] = []
+            json.append(quoted: StandIn.text(text))
+            return json
+        }
+        let digits = document.withSpelling(of: node) { spelling in
+            spelling.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        return Array(StandIn.number(digits ?? "").utf8)
     }
 
     private static func isPersonal(_ names: [String]) -> Bool {
@@ -94,21 +97,6 @@ package struct Redaction: Sendable {
         let rest = Array(names.dropFirst())
         guard rest.first == "alert" else { return rest.first.map { !openMembers.contains($0) } ?? true }
         return rest.count == 1 || !openAlertMembers.contains(rest[1])
-    }
-}
-
-extension JSONDocument {
-    /// As deep as the document, and so bounded.
-    fileprivate func repeatsNames(in node: JSONNode) -> Bool {
-        guard kind(of: node) == .object || kind(of: node) == .array else { return false }
-        var names: Set<[UInt8]> = []
-        var repeats = false
-        forEachChild(of: node) { child in
-            let name = withName(of: child) { name in name.withUnsafeBufferPointer { Array($0) } }
-            if let name, !names.insert(name).inserted { repeats = true }
-            if !repeats { repeats = repeatsNames(in: child) }
-        }
-        return repeats
     }
 }
 

@@ -41,7 +41,7 @@ final class CaptureTarget: FuzzTarget {
             redacted.headers.map { $0.value?.count } == record.headers.map { $0.value?.count },
             "a header of another length")
         guard let payload = record.payload, let document = try? JSONDocument(bytes: payload),
-            Redaction.keepsShape(of: document)
+            document.kind(of: document.root) == .object
         else { return }
         let changes = comparison.changes(from: record, to: redacted)
         try promise(!changes.contains { $0.field == FieldChange.payload }, "JSON that is none any more")
