@@ -109,14 +109,12 @@ enum BaselineLine {
 
 typealias OutputPlace = OutputIndex.Place
 
-extension OutputIndex.Place {
+extension OutputIndex.Place: CustomStringConvertible {
     /// Of an input.
     init(_ input: RecordEnvelope) {
         self.init(topic: input.topic, partition: input.partition, offset: input.offset)
     }
-}
 
-extension OutputIndex.Place: CustomStringConvertible {
     package var description: String { "\(topic)/\(partition)/\(offset)" }
 }
 

@@ -82,7 +82,7 @@ package struct RecordSide: Sendable, Equatable, Encodable {
     package var category: String?
 
     package init(_ record: RecordEnvelope) {
-        key = record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        key = record.keyText
         outcome = record.text("pushmill-outcome") ?? ""
         app = record.text("apns-topic").flatMap { $0.isEmpty ? nil : $0 }
         guard let content = NotificationContent(record) else { return }
@@ -183,7 +183,7 @@ package struct RecordFilter: Sendable {
     package init() {}
 
     func admits(_ input: RecordEnvelope) -> Bool {
-        if !keys.isEmpty, !keys.contains(input.key.map { String(decoding: $0, as: UTF8.self) } ?? "") { return false }
+        if !keys.isEmpty, !keys.contains(input.keyText) { return false }
         if categories.isEmpty { return true }
         return NotificationContent(input)?.category.map(categories.contains) ?? false
     }

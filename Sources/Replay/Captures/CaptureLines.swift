@@ -84,6 +84,9 @@ extension RecordEnvelope {
     /// The `recipient` header unless it is empty, else the key.
     var recipient: [UInt8]? { header("recipient").flatMap { $0.isEmpty ? nil : $0 } ?? key }
 
+    /// Empty where there is none.
+    var keyText: String { key.map { String(decoding: $0, as: UTF8.self) } ?? "" }
+
     /// As the header `pushmill-source` has it.
     package var place: String { "\(topic)/\(partition)/\(offset)" }
 }

@@ -79,9 +79,8 @@ package struct Redrive: Sendable {
     }
 
     private func isMeant(_ letter: DeadLetter) -> Bool {
-        let key = letter.record.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return (reasons.isEmpty || reasons.contains(letter.reason))
-            && (keys.isEmpty || keys.contains(key))
+        (reasons.isEmpty || reasons.contains(letter.reason))
+            && (keys.isEmpty || keys.contains(letter.record.keyText))
             && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 
