@@ -4,30 +4,25 @@ extension MediaType {
     /// So many bytes tell.
     static let headLength = 12
 
+    /// What begins with these bytes, and has these letters from its ninth on.
+    private static let marks: [(type: MediaType, start: [UInt8], ninth: String)] = [
+        (.jpeg, [0xFF, 0xD8, 0xFF], ""),
+        (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], ""),
+        (.gif, Array("GIF87a".utf8), ""), (.gif, Array("GIF89a".utf8), ""),
+        (.aiff, Array("FORM".utf8), "AIFF"), (.aiff, Array("FORM".utf8), "AIFC"),
+        (.wav, Array("RIFF".utf8), "WAVE"), (.avi, Array("RIFF".utf8), "AVI "),
+        (.mpeg, [0, 0, 1, 0xBA], ""), (.mpeg, [0, 0, 1, 0xB3], ""),
+        (.mp3, Array("ID3".utf8), ""),
+    ]
+
     /// What the bytes are, whatever anybody calls them. Nil for what no notification shows.
     init?(firstBytes head: [UInt8]) {
-        func has(_ bytes: [UInt8], at start: Int = 0) -> Bool { head.dropFirst(start).starts(with: bytes) }
-        func has(_ text: StaticString, at start: Int) -> Bool {
-            text.withUTF8Buffer { head.dropFirst(start).starts(with: $0) }
-        }
-
-        if has([0xFF, 0xD8, 0xFF]) {
-            self = .jpeg
-        } else if has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-            self = .png
-        } else if has("GIF87a", at: 0) || has("GIF89a", at: 0) {
-            self = .gif
-        } else if has("FORM", at: 0), has("AIFF", at: 8) || has("AIFC", at: 8) {
-            self = .aiff
-        } else if has("RIFF", at: 0), has("WAVE", at: 8) {
-            self = .wav
-        } else if has("RIFF", at: 0), has("AVI ", at: 8) {
-            self = .avi
-        } else if has("ftyp", at: 4), let type = Self(brand: head.dropFirst(8).prefix(4)) {
+        let mark = Self.marks.first { head.starts(with: $0.start) && head.dropFirst(8).starts(with: $0.ninth.utf8) }
+        if let mark {
+            self = mark.type
+        } else if head.dropFirst(4).starts(with: "ftyp".utf8), let type = Self(brand: head.dropFirst(8).prefix(4)) {
             self = type
-        } else if has([0, 0, 1, 0xBA]) || has([0, 0, 1, 0xB3]) {
-            self = .mpeg
-        } else if has("ID3", at: 0) || Self.beginsFrame(head) {
+        } else if Self.beginsFrame(head) {
             self = .mp3
         } else {
             return nil
