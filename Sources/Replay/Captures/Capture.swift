@@ -1,3 +1,4 @@
+import PushmillKafka
 package import PushmillPayload
 
 /// A topic into lines.
@@ -48,7 +49,7 @@ package final class CaptureFile: RecordSource {
     private var lines: CaptureLines
     private let parallelism: Int
     private let isOrdered: Bool
-    private var last: [String: [Int32: Int64]] = [:]
+    private var last: [TopicPartition: Int64] = [:]
     /// The lines of the records that were given last.
     private var numbers: [Int] = []
 
@@ -90,14 +91,13 @@ package final class CaptureFile: RecordSource {
     }
 
     private func check(_ record: RecordEnvelope, _ index: Int) throws(ReplayError) {
-        if let before = last[record.topic]?[record.partition], before >= record.offset {
-            let place = "\(record.topic)/\(record.partition)"
+        let partition = TopicPartition(record.topic, record.partition)
+        if let before = last.updateValue(record.offset, forKey: partition), before >= record.offset {
             throw failure(
                 at: index,
-                "\(place)/\(record.offset) comes after \(place)/\(before): a capture holds each record once, and those of "
-                    + "a partition in order")
+                "\(record.place) comes after \(partition)/\(before): a capture holds each record once, and those of a "
+                    + "partition in order")
         }
-        last[record.topic, default: [:]][record.partition] = record.offset
     }
 }
 
