@@ -202,9 +202,9 @@ final class SealingContext {
 }
 
 extension Decryptor {
-    /// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's. Gives the
-    /// plaintext, in UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that fits. May
-    /// take as long as a derivation does.
+    /// Opens a ciphertext by itself, as the stage would in a message: to see what is wrong with a producer's. Gives
+    /// UTF-8. A JWE's own key name counts before `keyName`; without any it is the first key that fits. May take as long
+    /// as a derivation does.
     package func open(
         _ text: [UInt8], as encoding: BinaryEncoding, _ ring: KeyRing, keyName: String?, draft: WebPushForm.Draft?
     ) throws(DecryptFailure) -> [UInt8] {
