@@ -139,12 +139,10 @@ extension MediaFolder {
                 total += entry.size
             }
         }
-        if total + partial > capacity {
-            for entry in kept.sorted(by: { $0.used < $1.used }) where total + partial > capacity {
-                guard remove(entry) else { continue }
-                gone.insert(entry.name)
-                total -= entry.size
-            }
+        for entry in kept.sorted(by: { $0.used < $1.used }) where total + partial > capacity {
+            guard remove(entry) else { continue }
+            gone.insert(entry.name)
+            total -= entry.size
         }
         room.counted(total)
         return gone

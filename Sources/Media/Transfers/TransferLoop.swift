@@ -49,7 +49,7 @@ final class TransferLoop {
         while let (exchange, code) = multiplexer.nextEnded() {
             multiplexer.remove(exchange)
             if exchange.progress == .needsAddress {
-                admit(exchange)
+                if gate.admit(exchange, to: exchange.server) { ask(exchange) }
                 continue
             }
             guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
@@ -94,10 +94,6 @@ final class TransferLoop {
         case .keep(let finished): keep(finished, for: end(transfer))
         case .failed(let failure): report(end(transfer), .failure(failure))
         }
-    }
-
-    private func admit(_ exchange: Exchange) {
-        if gate.admit(exchange, to: exchange.server) { ask(exchange) }
     }
 
     private func ask(_ exchange: Exchange) {
