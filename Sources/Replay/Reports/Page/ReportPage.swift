@@ -24,21 +24,20 @@ package final class HTMLReport: ReplayReport {
 
     package func finish(_ summary: ReplaySummary) throws(ReplayError) {
         try flush()
-        try write(ReplayTotals(summary, shown: count).json, id: "summary")
+        try write(ReplayTotals(summary, shown: count).json, "id=\"summary\"")
         try file.write(ReportPage.foot)
         try file.close()
     }
 
     private func flush() throws(ReplayError) {
         guard !changes.isEmpty else { return }
-        try write([UInt8(ascii: "[")] + changes + [UInt8(ascii: "]")], id: nil)
+        try write([UInt8(ascii: "[")] + changes + [UInt8(ascii: "]")], "class=\"changes\"")
         changes.removeAll(keepingCapacity: true)
     }
 
     /// JSON within a script ends at the first `</script`, wherever that stands: no `<` is left in it.
-    private func write(_ json: [UInt8], id: String?) throws(ReplayError) {
-        var text = Array("<script type=\"application/json\" ".utf8)
-        text += Array((id.map { "id=\"\($0)\">" } ?? "class=\"changes\">").utf8)
+    private func write(_ json: [UInt8], _ attribute: String) throws(ReplayError) {
+        var text = Array("<script type=\"application/json\" \(attribute)>".utf8)
         for byte in json {
             if byte == UInt8(ascii: "<") { text += Array("\\u003c".utf8) } else { text.append(byte) }
         }
