@@ -99,13 +99,7 @@ extension NotificationContent {
     init?(_ record: RecordEnvelope) {
         guard let payload = record.payload else { return nil }
         self.init()
-        do throws(PayloadError) {
-            try payload.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
-                try read(UnsafeRawBufferPointer(bytes))
-            }
-        } catch {
-            return nil
-        }
+        guard payload.withUnsafeBytes({ (try? read($0)) != nil }) else { return nil }
     }
 
     /// The text, else the key that the device would look up.

@@ -190,11 +190,8 @@ struct JWEHeaders {
         _ text: UnsafeRawBufferPointer, buffer: UnsafeMutableRawPointer
     ) throws(DecryptFailure) -> JWEHeader {
         let count = try BinaryText.decodeBare(text, into: buffer)
-        do throws(PayloadError) {
-            try document.read(UnsafeRawBufferPointer(start: buffer, count: count))
-        } catch {
-            throw .malformed
-        }
+        let json = UnsafeRawBufferPointer(start: buffer, count: count)
+        guard (try? document.read(json)) != nil else { throw .malformed }
         let header = try JWEHeader(JWEHeaderMembers(document))
         if header.isRepeated, text.count <= Self.longest { known[text] = header }
         return header
