@@ -34,7 +34,7 @@ struct JSONRecord: BitwiseCopyable {
     }
 
     var start: UInt32
-    var end: UInt32 = 0
+    var end: UInt32
     /// The member's name, without its quotes; 0 for an element and the root.
     var nameStart: UInt32 = 0
     var nameEnd: UInt32 = 0

@@ -68,19 +68,14 @@ extension JSONDocument {
     mutating func append(copyOfText node: JSONNode) -> JSONNode {
         unshare()
         let original = records[value(of: node)]
-        var record = JSONRecord(start: original.start, kind: original.kind)
-        record.end = original.end
-        record.flags = original.flags.intersection([.escapedText, .decrypted, .localized])
-        return append(record)
+        return append(
+            JSONRecord(
+                start: original.start, end: original.end, kind: original.kind,
+                flags: original.flags.intersection([.escapedText, .decrypted, .localized])))
     }
 
-    private func appendRecord(
-        _ kind: JSONKind, from start: Int, _ flags: JSONRecord.Flags = []
-    ) -> JSONNode {
-        var record = JSONRecord(start: UInt32(start), kind: kind)
-        record.end = UInt32(storage.bytes.count)
-        record.flags = flags
-        return append(record)
+    private func appendRecord(_ kind: JSONKind, from start: Int, _ flags: JSONRecord.Flags = []) -> JSONNode {
+        append(JSONRecord(start: UInt32(start), end: UInt32(storage.bytes.count), kind: kind, flags: flags))
     }
 
     private func append(_ record: JSONRecord) -> JSONNode {

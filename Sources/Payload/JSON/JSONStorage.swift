@@ -32,9 +32,7 @@ final class JSONStorage: @unchecked Sendable {
 
     func clear() {
         store(("{}" as StaticString).bytes)
-        var root = JSONRecord(start: 0, kind: .object)
-        root.end = UInt32(sourceCount)
-        records.append(root)
+        records.append(JSONRecord(start: 0, end: UInt32(sourceCount), kind: .object))
     }
 
     /// Takes a text, which is not indexed yet.
