@@ -1,62 +1,43 @@
 extension JSONDocument {
-    /// No text is rendered twice, and each inserted record takes a comma at most.
-    private var renderedLimit: Int { storage.bytes.count + storage.records.count }
-
     /// Appends the document as it stands now.
     public func render(into output: inout [UInt8]) {
-        output.append(addingCapacity: renderedLimit) { output in
+        // No text is rendered twice, and each inserted record takes a comma at most.
+        output.append(addingCapacity: storage.bytes.count + storage.records.count) { output in
             output.withUnsafeMutableBufferPointer { memory, count in
-                var runs = Runs(bytes, to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
-                render(&runs)
-                count += runs.count
+                count += render(to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
             }
         }
     }
 
-    public var renderedByteCount: Int {
-        var runs = Runs(bytes, to: nil)
-        render(&runs)
-        return runs.count
-    }
+    public var renderedByteCount: Int { render(to: nil) }
 
     /// Appends one value as it stands now.
     public func render(_ node: JSONNode, into output: inout [UInt8]) {
-        let count = renderedByteCount(of: node)
-        output.append(addingCapacity: count) { output in
-            output.withUnsafeMutableBufferPointer { memory, written in
-                render(node, to: UnsafeMutableBufferPointer(rebasing: memory[written...]))
-                written += count
+        output.append(addingCapacity: renderedByteCount(of: node)) { output in
+            output.withUnsafeMutableBufferPointer { memory, count in
+                count += render(node, to: UnsafeMutableBufferPointer(rebasing: memory[count...]))
             }
         }
     }
 
-    public func renderedByteCount(of node: JSONNode) -> Int {
-        var runs = Runs(bytes, to: nil)
+    public func renderedByteCount(of node: JSONNode) -> Int { render(node, to: nil) }
+
+    /// Writes one value to memory that has room for it, or nowhere; gives the number of its bytes.
+    func render(_ node: JSONNode, to output: UnsafeMutableBufferPointer<UInt8>?) -> Int {
+        var runs = Runs(bytes: bytes, output: output)
         renderValue(of: node, &runs)
         runs.flush()
         return runs.count
-    }
-
-    /// Writes one value to memory that has room for it.
-    func render(_ node: JSONNode, to output: UnsafeMutableBufferPointer<UInt8>) {
-        var runs = Runs(bytes, to: output)
-        renderValue(of: node, &runs)
-        runs.flush()
     }
 
     /// Ranges of `bytes` that follow one another, copied where somebody wants them; neighbours are joined to one run.
     private struct Runs {
-        private let bytes: UnsafePointer<UInt8>
-        private let output: UnsafeMutableBufferPointer<UInt8>?
-        private(set) var count = 0
+        let bytes: UnsafePointer<UInt8>
+        let output: UnsafeMutableBufferPointer<UInt8>?
+        var count = 0
         /// What is not copied yet.
-        private var start = 0
-        private var end = 0
-
-        init(_ bytes: UnsafePointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>?) {
-            self.bytes = bytes
-            self.output = output
-        }
+        var start = 0
+        var end = 0
 
         @inline(__always)
         mutating func append(_ start: Int, _ end: Int) {
@@ -78,7 +59,8 @@ extension JSONDocument {
         }
     }
 
-    private func render(_ runs: inout Runs) {
+    private func render(to output: UnsafeMutableBufferPointer<UInt8>?) -> Int {
+        var runs = Runs(bytes: bytes, output: output)
         if isEdited {
             runs.append(0, Int(records[0].start))
             renderValue(of: root, &runs)
@@ -87,6 +69,7 @@ extension JSONDocument {
             runs.append(0, storage.sourceCount)
         }
         runs.flush()
+        return runs.count
     }
 
     private func renderValue(of node: JSONNode, _ runs: inout Runs) {

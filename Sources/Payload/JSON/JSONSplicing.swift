@@ -52,8 +52,7 @@ extension JSONDocument {
         let start = storage.bytes.count
         let count = other.renderedByteCount(of: node)
         storage.bytes.reserve(count)
-        other.render(node, to: UnsafeMutableBufferPointer(start: storage.bytes.end, count: count))
-        storage.bytes.take(count)
+        storage.bytes.take(other.render(node, to: UnsafeMutableBufferPointer(start: storage.bytes.end, count: count)))
         return indexAppended(from: start, depth: 1)
     }
 
