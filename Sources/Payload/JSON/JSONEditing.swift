@@ -51,7 +51,13 @@ extension JSONDocument {
         }
         markAppended(value, flags)
         _ = other.withName(of: member) { name in
-            name.withUnsafeBufferPointer { put(value, named: $0, into: root) }
+            name.withUnsafeBufferPointer { name in
+                if let member = self.member(name, of: root) {
+                    replace(member, by: value)
+                } else {
+                    insert(value, named: name, into: root)
+                }
+            }
         }
         return true
     }
