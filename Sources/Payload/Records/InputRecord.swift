@@ -122,32 +122,23 @@ public final class InputRecord: @unchecked Sendable {
             }
         }
         self.known = known
-        recipient = whom
+        if let named = self.value(of: .recipient), !named.isEmpty { recipient = named } else { recipient = key }
     }
 
     /// Fills the record with a copy of another that came as a line.
     package func fill(_ envelope: RecordEnvelope, topic: SourceTopic) {
-        source = Source(topic: topic, partition: envelope.partition, offset: envelope.offset)
-        timestamp = envelope.timestamp
+        clear()
         var count = (envelope.key?.count ?? 0) + (envelope.payload?.count ?? 0)
         for header in envelope.headers { count += header.name.count + (header.value?.count ?? 0) }
         var free = storage(of: count)
         func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { Self.copy($0, into: &free) } }
-        key = envelope.key.map(copy)
-        value = envelope.payload.map(copy)
-        headers.removeAll(keepingCapacity: true)
-        known = InlineArray(repeating: -1)
-        for header in envelope.headers {
-            let name = copy(header.name)
-            if let known = KnownHeader(name) { self.known[known.rawValue] = headers.count }
-            headers.append(RecordHeader(name: name, value: header.value.map(copy)))
+        fill(
+            Source(topic: topic, partition: envelope.partition, offset: envelope.offset), timestamp: envelope.timestamp,
+            key: envelope.key.map(copy), value: envelope.payload.map(copy), headers: envelope.headers.count
+        ) { index in
+            let header = envelope.headers[index]
+            return RecordHeader(name: copy(header.name), value: header.value.map(copy))
         }
-        recipient = whom
-    }
-
-    private var whom: UnsafeRawBufferPointer? {
-        guard let named = value(of: .recipient), !named.isEmpty else { return key }
-        return named
     }
 
     /// Room for the record's own bytes, which it is going to have.
