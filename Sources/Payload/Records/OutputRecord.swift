@@ -17,20 +17,8 @@ public struct OutputRecord {
 
     private var value = Value.none
     private var rendered: [UInt8] = []
-    @usableFromInline
-    struct Added {
-        let name: Text
-        let value: Text
-
-        @usableFromInline
-        init(name: Text, value: Text) {
-            self.name = name
-            self.value = value
-        }
-    }
-
     @usableFromInline var removed: [Text] = []
-    @usableFromInline var added: [Added] = []
+    @usableFromInline var added: [(name: Text, value: Text)] = []
     /// The values of added headers, and such names as are no constants.
     @usableFromInline var text: [UInt8] = []
 
@@ -112,12 +100,12 @@ public struct OutputRecord {
     mutating func add(_ name: Text, _ write: (inout [UInt8]) -> Void) {
         let start = text.count
         write(&text)
-        added.append(Added(name: name, value: .written(start..<text.count)))
+        added.append((name: name, value: .written(start..<text.count)))
     }
 
     /// Adds a header with a value that is always the same.
     package mutating func add(_ name: StaticString, value: StaticString) {
-        added.append(Added(name: .fixed(name), value: .fixed(value)))
+        added.append((name: .fixed(name), value: .fixed(value)))
     }
 
     private static func bytes(of name: Text, _ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
