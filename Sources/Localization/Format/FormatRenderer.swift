@@ -1,3 +1,5 @@
+import PushmillPayload
+
 extension LocaleTable {
     /// Appends the text, its numbers as a region writes them if one is given. False, with only a part appended, where an
     /// argument is not of the kind that the format needs; there must be as many as the format's signature says.
@@ -78,22 +80,14 @@ enum FormatNumber {
     case fraction(Double)
 
     init?(_ text: UnsafeBufferPointer<UInt8>) {
-        var magnitude: UInt64 = 0
         let signs = text.first == UInt8(ascii: "-") || text.first == UInt8(ascii: "+") ? 1 : 0
-        let digits = UnsafeBufferPointer(rebasing: text[signs...])
-        for byte in digits {
-            let digit = UInt64(byte) &- 0x30
-            let (tens, overflow) = magnitude.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = tens.addingReportingOverflow(digit)
-            guard digit < 10, !overflow, !carry else {
-                guard let value = Self.fraction(text) else { return nil }
-                self = value
-                return
-            }
-            magnitude = sum
+        if let magnitude = DecimalText.read(text[signs...]) {
+            self = .integer(magnitude: magnitude, isNegative: text[0] == UInt8(ascii: "-") && magnitude > 0)
+        } else if let value = Self.fraction(text) {
+            self = value
+        } else {
+            return nil
         }
-        guard !digits.isEmpty else { return nil }
-        self = .integer(magnitude: magnitude, isNegative: text[0] == UInt8(ascii: "-") && magnitude > 0)
     }
 
     /// Whole ones as integers, as far as a double is exact.

@@ -65,19 +65,12 @@ extension JSONDocument {
         guard record.kind == .number else { return nil }
         let text = UnsafeBufferPointer(start: bytes + Int(record.start), count: Int(record.end - record.start))
         let isNegative = text[0] == UInt8(ascii: "-")
-        // Counted below zero, whose side reaches one further.
-        var number = 0
-        for byte in text.dropFirst(isNegative ? 1 : 0) {
-            let digit = Int(byte) - 0x30
-            let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isBeyond) = tens.subtractingReportingOverflow(digit)
-            guard (0...9).contains(digit), !isOver, !isBeyond else {
-                guard let value = Double(String(decoding: text, as: UTF8.self)), abs(value) < 0x1p63 else { return nil }
-                return Int(exactly: value)
-            }
-            number = sum
+        guard let magnitude = DecimalText.read(text.dropFirst(isNegative ? 1 : 0)) else {
+            guard let value = Double(String(decoding: text, as: UTF8.self)), abs(value) < 0x1p63 else { return nil }
+            return Int(exactly: value)
         }
-        if isNegative { return number }
-        return number == .min ? nil : -number
+        // The side below zero reaches one further.
+        if isNegative, magnitude == Int64.min.magnitude { return .min }
+        return Int(exactly: magnitude).map { isNegative ? -$0 : $0 }
     }
 }

@@ -98,9 +98,25 @@ extension [UInt8] {
 }
 
 /// Numbers as decimal digits.
-enum DecimalText {
+@usableFromInline
+package enum DecimalText {
     /// What the longest takes.
     static let capacity = 20
+
+    /// The number that these digits make; nil for none, for anything beside them, and beyond 64 bits.
+    @inlinable
+    package static func read(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard !digits.isEmpty else { return nil }
+        var number: UInt64 = 0
+        for byte in digits {
+            let digit = UInt64(byte &- UInt8(ascii: "0"))
+            let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isBeyond) = tens.addingReportingOverflow(digit)
+            guard digit < 10, !isOver, !isBeyond else { return nil }
+            number = sum
+        }
+        return number
+    }
 
     /// Gives the number of bytes.
     static func write(_ number: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
@@ -134,17 +150,7 @@ extension InputRecord {
     /// How often the message has been a dead letter before.
     package var attempt: Int64 { value(of: .attempt).flatMap(Self.number) ?? 0 }
 
-    /// A whole number of digits alone.
     private static func number(_ text: UnsafeRawBufferPointer) -> Int64? {
-        guard !text.isEmpty else { return nil }
-        var number: Int64 = 0
-        for byte in text {
-            guard (0x30...0x39).contains(byte) else { return nil }
-            let (scaled, isOver) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isBeyond) = scaled.addingReportingOverflow(Int64(byte - 0x30))
-            guard !isOver, !isBeyond else { return nil }
-            number = sum
-        }
-        return number
+        DecimalText.read(text).flatMap { Int64(exactly: $0) }
     }
 }
