@@ -19,42 +19,37 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     public init?(_ text: String) {
         description = text
         alertText = AlertText.allCases.first { "/aps/alert/\($0.member)" == text }
-        var isTilde = false
-        var start: Int?
-        for byte in text.utf8 {
-            if isTilde {
-                guard byte == UInt8(ascii: "0") || byte == UInt8(ascii: "1") else { return nil }
-                names.append(byte == UInt8(ascii: "0") ? UInt8(ascii: "~") : UInt8(ascii: "/"))
-                isTilde = false
-            } else if byte == UInt8(ascii: "/") {
-                if let start { endToken(start) }
-                start = names.count
-            } else if start == nil {
-                return nil
-            } else if byte == UInt8(ascii: "~") {
-                isTilde = true
-            } else {
-                names.append(byte)
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts[0].isEmpty, parts.count <= JSONDocument.maximumDepth + 1 else { return nil }
+        for part in parts.dropFirst() {
+            let start = names.count
+            var rest = part.makeIterator()
+            while let byte = rest.next() {
+                guard byte == UInt8(ascii: "~") else {
+                    names.append(byte)
+                    continue
+                }
+                switch rest.next() {
+                case UInt8(ascii: "0"): names.append(UInt8(ascii: "~"))
+                case UInt8(ascii: "1"): names.append(UInt8(ascii: "/"))
+                default: return nil
+                }
             }
+            endToken(start)
         }
-        if let start { endToken(start) }
-        if isTilde || tokens.count > JSONDocument.maximumDepth { return nil }
     }
 
     /// A member of the root, whose name is not escaped.
-    public init(member name: String) {
-        description = "/\(Self.escaped(name))"
-        alertText = nil
-        names = Array(name.utf8)
-        endToken(0)
-    }
+    public init(member name: String) { self.init(names: [name], alertText: nil) }
 
-    public init(_ text: AlertText) {
-        description = "/aps/alert/\(text.member)"
-        alertText = text
-        for name in ["aps", "alert", "\(text.member)"] {
-            let start = names.count
-            names += Array(name.utf8)
+    public init(_ text: AlertText) { self.init(names: ["aps", "alert", "\(text.member)"], alertText: text) }
+
+    private init(names: [String], alertText: AlertText?) {
+        description = names.map { "/\(Self.escaped($0))" }.joined()
+        self.alertText = alertText
+        for name in names {
+            let start = self.names.count
+            self.names += Array(name.utf8)
             endToken(start)
         }
     }
