@@ -71,15 +71,16 @@ struct StringCatalog {
             guard let position, position > 0 else { throw problem(argument, "argNum counts from 1") }
         }
         let specifier = document.member("formatSpecifier", of: substitution).flatMap(string)
+        let forms: PluralForms
         switch try text(of: substitution) {
-        case .plain(let text):
-            return .init(name: name, argument: position, specifier: specifier, forms: PluralForms([:], other: text))
-        case .plural(let forms): return .init(name: name, argument: position, specifier: specifier, forms: forms)
+        case .plain(let text): forms = PluralForms(other: text)
+        case .plural(let plural): forms = plural
         case nil:
             let isThere = ["stringUnit", "variations"].contains { document.member($0, of: substitution) != nil }
             if isThere { return nil }
             throw problem(substitution, "the substitution \(name.string) has no text")
         }
+        return Template.Variable(name: name, argument: position, specifier: specifier, forms: forms)
     }
 
     /// Of what has a string unit or variations.
@@ -113,7 +114,7 @@ struct StringCatalog {
             if !isWhole || forms.isEmpty { return nil }
             throw problem(plural, "the plural has no form \"other\"")
         }
-        return PluralForms(forms, other: other)
+        return PluralForms(forms: forms, other: other)
     }
 
     /// Nil for a unit without a text that is marked as new.

@@ -21,15 +21,10 @@ struct Template {
 
 /// The texts among which a number chooses. There always is one for `other`.
 struct PluralForms {
+    var forms: [PluralCategory: SourceString] = [:]
     let other: SourceString
-    private var forms: [SourceString?]
 
-    init(_ forms: [PluralCategory: SourceString], other: SourceString) {
-        self.other = other
-        self.forms = PluralCategory.allCases.map { $0 == .other ? other : forms[$0] }
-    }
-
-    subscript(category: PluralCategory) -> SourceString? { forms[Int(category.rawValue)] }
+    subscript(category: PluralCategory) -> SourceString? { category == .other ? other : forms[category] }
 }
 
 /// Understands `.strings` and `.stringsdict` files.
@@ -88,7 +83,7 @@ struct PropertyTemplates {
             }
         }
         guard let other = forms[.other] else { throw problem(value, "\(name.string) has no form \"other\"") }
-        return PluralForms(forms, other: other)
+        return PluralForms(forms: forms, other: other)
     }
 
     private func problem(_ value: Property, _ message: String) -> CatalogProblem {
