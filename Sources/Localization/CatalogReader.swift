@@ -77,8 +77,8 @@ package struct CatalogReader {
     private mutating func readCatalog(_ source: SourceText) throws(CatalogProblem) {
         let catalog = try StringCatalog(source)
         let sourceLocale = try locale(catalog.sourceLanguage, source)
-        untranslated.formUnion(catalog.untranslatedKeys)
-        catalog.forEachKey { key, localizations in
+        catalog.forEachKey { key, isTranslated, localizations in
+            if !isTranslated { untranslated.insert(key.bytes) }
             var isInSourceLanguage = false
             for (language, localization) in localizations {
                 noting { (reader) throws(CatalogProblem) in

@@ -9,11 +9,8 @@ struct StringCatalog {
 
     init(_ source: SourceText) throws(CatalogProblem) {
         self.source = source
-        var document = JSONDocument()
         do throws(PayloadError) {
-            try source.bytes.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
-                try document.read(UnsafeRawBufferPointer(bytes))
-            }
+            document = try JSONDocument(bytes: source.bytes)
         } catch {
             switch error {
             case .notJSON(let offset, let fault): throw source.problem(at: offset, "not JSON: \(fault.rawValue)")
@@ -21,7 +18,6 @@ struct StringCatalog {
             case .notAnObject, .withoutAps, .tooManyAttributes: throw source.problem(at: 0, "not a JSON object")
             }
         }
-        self.document = document
         guard let language = document.member("sourceLanguage", of: document.root),
             let sourceLanguage = Self.text(of: language, in: document)
         else { throw source.problem(at: 0, "no sourceLanguage") }
@@ -31,21 +27,14 @@ struct StringCatalog {
         self.strings = strings
     }
 
-    /// The keys that are marked as not to be translated.
-    var untranslatedKeys: Set<ArraySlice<UInt8>> {
-        var keys: Set<ArraySlice<UInt8>> = []
+    /// Each key with its localizations by language, and whether it is to be translated.
+    func forEachKey(
+        _ body: (_ key: SourceString, _ isTranslated: Bool, _ localizations: [(SourceString, JSONNode)]) -> Void
+    ) {
         document.forEachChild(of: strings) { key in
-            let mark = document.member("shouldTranslate", of: key)
-            if let mark, scalar(mark) == "false" { keys.insert(name(of: key).bytes) }
-        }
-        return keys
-    }
-
-    /// Each key with its localizations by language.
-    func forEachKey(_ body: (_ key: SourceString, _ localizations: [(SourceString, JSONNode)]) -> Void) {
-        document.forEachChild(of: strings) { key in
+            let isTranslated = document.member("shouldTranslate", of: key).map { scalar($0) != "false" } ?? true
             let localizations = document.member("localizations", of: key).map { document.children(of: $0) } ?? []
-            body(name(of: key), localizations.map { (name(of: $0), $0) })
+            body(name(of: key), isTranslated, localizations.map { (name(of: $0), $0) })
         }
     }
 
