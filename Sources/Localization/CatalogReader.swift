@@ -16,21 +16,18 @@ package struct CatalogReader {
 
     package init() {}
 
-    /// What `Base.lproj` holds is in the base language.
+    /// What `Base.lproj` holds is in the base language. The first file that has a key counts.
     static func read(folder: String, base: LocaleName) -> CatalogReader {
         var reader = CatalogReader()
-        for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) { reader.read(file) }
+        for file in CatalogFile.files(in: folder, base: base, problems: &reader.problems) {
+            do throws(FileUnreadable) {
+                reader.read(try FileBytes(path: file.path).bytes, of: file.path, locale: file.locale)
+            } catch {
+                reader.problems.append(CatalogProblem(file: file.path, message: "\(error)"))
+            }
+        }
         reader.tables = reader.finish(folder)
         return reader
-    }
-
-    /// The first file that has a key counts.
-    private mutating func read(_ file: CatalogFile) {
-        do throws(FileUnreadable) {
-            read(try FileBytes(path: file.path).bytes, of: file.path, locale: file.locale)
-        } catch {
-            problems.append(CatalogProblem(file: file.path, message: "\(error)"))
-        }
     }
 
     /// A file without a locale is a String Catalog.

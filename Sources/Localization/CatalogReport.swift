@@ -67,9 +67,7 @@ package struct CatalogReport: Sendable {
     /// Arguments that choose a plural form in another locale: what is text takes `other` there.
     private static func textsForPlurals(_ table: LocaleTable, _ tables: [LocaleTable]) -> [Finding] {
         table.keys.flatMap { key, entry -> [Finding] in
-            let texts = table.arguments(of: entry, .text)
-            guard !texts.isEmpty else { return [] }
-            return texts.sorted().compactMap { argument in
+            table.arguments(of: entry, .text).sorted().compactMap { argument in
                 let other = tables.first { other in
                     other.entry(key).map { other.arguments(of: $0, .plural).contains(argument) } ?? false
                 }

@@ -47,16 +47,13 @@ package final class LocaleTable: Sendable {
 
     /// The categories that each plural of a translation has forms for.
     func pluralForms(of entry: KeyIndex.Entry) -> [Set<PluralCategory>] {
-        pieces(of: entry).filter { $0.kind == .plural }.map { Set(programs.forms(of: $0).map(\.category)) }
+        programs.allPieces(from: entry.program).filter { $0.kind == .plural }
+            .map { Set(programs.forms(of: $0).map(\.category)) }
     }
 
     /// The arguments that a translation uses in this way, from 0.
     func arguments(of entry: KeyIndex.Entry, _ kind: FormatPiece.Kind) -> Set<UInt8> {
-        Set(pieces(of: entry).filter { $0.kind == kind }.map(\.argument))
-    }
-
-    private func pieces(of entry: KeyIndex.Entry) -> [FormatPiece] {
-        programs.allPieces(from: entry.program)
+        Set(programs.allPieces(from: entry.program).filter { $0.kind == kind }.map(\.argument))
     }
 }
 

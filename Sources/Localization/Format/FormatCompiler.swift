@@ -41,8 +41,6 @@ struct FormatCompiler {
     private struct Context {
         var argument = 0
         var path: [Template.Variable] = []
-
-        var variable: Template.Variable? { path.last }
     }
 
     private mutating func compile(_ format: SourceString, _ context: Context) throws(CatalogProblem) -> UInt32 {
@@ -112,7 +110,7 @@ struct FormatCompiler {
         }
         var specifier = specifier
         if case .argument = specifier.conversion {
-            guard let variable = context.variable, let argument = try argumentSpecifier(of: variable, format) else {
+            guard let variable = context.path.last, let argument = try argumentSpecifier(of: variable, format) else {
                 return FormatPiece(kind: .unservable)
             }
             specifier = argument

@@ -47,7 +47,7 @@ extension LocaleTable {
         let other = programs.choices[start + Int(PluralCategory.other.rawValue)]
         guard let number else { return other }
         let zero = programs.choices[start + Int(PluralCategory.zero.rawValue)]
-        if zero != FormatPrograms.absent, number.isZero { return zero }
+        if zero != FormatPrograms.absent, number.value == 0 { return zero }
         let form = programs.choices[start + Int(number.category(by: rules).rawValue)]
         return form != FormatPrograms.absent ? form : other
     }
@@ -106,9 +106,6 @@ enum FormatNumber {
         case .fraction(let value): value
         }
     }
-
-    /// Zero, which is not only a category but has a form of its own in every language.
-    var isZero: Bool { value == 0 }
 
     func category(by rules: PluralRules) -> PluralCategory {
         switch self {
