@@ -1,11 +1,10 @@
-import Synchronization
-
 /// A catalog file as UTF-8, whatever encoding it was saved in, able to say where a byte stands.
 struct SourceText {
     let file: String
     /// Valid UTF-8 without a byte order mark, except in a binary property list.
     let bytes: [UInt8]
-    private let counted = CountedLines()
+    /// A file may have a problem in each line: it is counted through once, and this is what was counted before each piece.
+    private let counts: [LineCount]
 
     /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.
     init(file: String, contents: [UInt8]) throws(CatalogProblem) {
@@ -21,6 +20,7 @@ struct SourceText {
             isSound = true
         }
         guard bytes.count < UInt32.max / 2 else { throw CatalogProblem(file: file, message: "the file is too large") }
+        counts = LineCount.counts(of: bytes)
         guard isSound else {
             throw problem(at: bytes.count, "the UTF-16 text is cut off here, or has half a surrogate pair")
         }
@@ -41,16 +41,8 @@ struct SourceText {
 
     private func place(of offset: Int) -> SourcePlace {
         let offset = min(offset, bytes.count)
-        // A file may have a problem in each line: it is counted through once.
-        let counts = counted.counts.withLock { counts in
-            while counts.count <= offset / LineCount.step {
-                let from = (counts.count - 1) * LineCount.step
-                counts.append(counts[counts.count - 1].counting(bytes[from..<from + LineCount.step]))
-            }
-            return counts
-        }
-        let from = offset / LineCount.step * LineCount.step
-        let count = counts[offset / LineCount.step].counting(bytes[from..<offset])
+        let piece = offset / LineCount.step
+        let count = counts[piece].counting(bytes[piece * LineCount.step..<offset])
         return SourcePlace(line: count.line, column: count.column)
     }
 
@@ -71,11 +63,6 @@ struct SourceText {
     }
 }
 
-/// What has been counted of a file: before each of its pieces.
-private final class CountedLines: Sendable {
-    let counts = Mutex([LineCount()])
-}
-
 /// How far lines and columns were counted.
 private struct LineCount {
     /// Bytes from one that is kept to the next.
@@ -84,6 +71,13 @@ private struct LineCount {
     private(set) var line = 1
     private(set) var column = 1
     private var previous: UInt8 = 0
+
+    /// Before each piece of a text, and behind the last whole one.
+    static func counts(of text: [UInt8]) -> [LineCount] {
+        stride(from: step, through: text.count, by: step).reduce(into: [LineCount()]) { counts, end in
+            counts.append(counts[counts.count - 1].counting(text[end - step..<end]))
+        }
+    }
 
     /// Any of LF, CR and CR LF ends a line.
     func counting(_ bytes: ArraySlice<UInt8>) -> LineCount {
