@@ -31,8 +31,7 @@ struct FormatCompiler {
         case .plain(let text):
             return try compile(text, Context())
         case .plural(let forms):
-            let argument = try numberArgument(of: forms.other)
-            let plural = try compile(forms, argument: argument, Context())
+            let plural = try compile(forms, argument: nil, Context())
             return programs.append(program: [plural])
         }
     }
@@ -137,8 +136,9 @@ struct FormatCompiler {
         return index
     }
 
+    /// The argument chooses or, for forms without a variable of their own, the first number in `other`.
     private mutating func compile(
-        _ forms: PluralForms, argument: Int, _ context: Context
+        _ forms: PluralForms, argument: Int?, _ context: Context
     ) throws(CatalogProblem) -> FormatPiece {
         var starts: [UInt32] = []
         for category in PluralCategory.allCases {
@@ -148,6 +148,7 @@ struct FormatCompiler {
             }
             starts.append(try compile(form, context))
         }
+        let argument = argument ?? firstNumber(from: starts[Int(PluralCategory.other.rawValue)])
         signature.use(argument, as: .integer)
         return FormatPiece(kind: .plural, argument: UInt8(argument), start: programs.append(choices: starts))
     }
@@ -187,27 +188,9 @@ struct FormatCompiler {
         }
     }
 
-    /// The argument that chooses among forms without a variable of their own: the first number in them, counted as
-    /// `piece(for:)` counts.
-    private func numberArgument(of format: SourceString) throws(CatalogProblem) -> Int {
-        let text = format.bytes
-        var argument = 0
-        var at = text.startIndex
-        while let percent = text[at...].firstIndex(of: UInt8(ascii: "%")) {
-            at = percent + 1
-            guard case .specifier(let specifier, let end) = FormatSpecifier.parse(text, at: at) else { continue }
-            at = end
-            switch specifier.conversion {
-            case .integer, .float: return try checked(specifier.position.map { $0 - 1 } ?? argument, format)
-            // Outside a variable `%arg` stands for no argument.
-            case .percent, .argument: break
-            case .variable(let name):
-                let own = template.variables.first(where: { $0.name.bytes == name })?.argument
-                let index = try checked((specifier.position ?? own).map { $0 - 1 } ?? argument, format)
-                argument = max(argument, index + 1)
-            case .text, .unservable: if specifier.position == nil { argument += 1 }
-            }
-        }
-        return 0
+    /// The argument of a program's first number; the first of all where there is none.
+    private func firstNumber(from program: UInt32) -> Int {
+        let pieces = programs.pieces[Int(program)...].prefix { $0.kind != .end }
+        return pieces.first { $0.kind == .integer || $0.kind == .float }.map { Int($0.argument) } ?? 0
     }
 }

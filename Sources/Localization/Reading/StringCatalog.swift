@@ -120,8 +120,7 @@ struct StringCatalog {
     private func string(_ node: JSONNode) -> SourceString? { Self.text(of: node, in: document) }
 
     private static func text(of node: JSONNode, in document: JSONDocument) -> SourceString? {
-        let bytes = document.withText(of: node) { text in text.withUnsafeBufferPointer { Array($0) } }
-        return bytes.map { SourceString(bytes: $0[...], offset: document.start(of: node)) }
+        document.bytes(of: node, isEncoded: false).map { SourceString(bytes: $0[...], offset: document.start(of: node)) }
     }
 
     private func name(of node: JSONNode) -> SourceString {
