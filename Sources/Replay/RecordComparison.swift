@@ -31,13 +31,7 @@ struct RecordComparison: Sendable {
         guard !differences.isEmpty else {
             return [FieldChange(field: FieldChange.layout, before: shown(before), after: shown(after))]
         }
-        return differences.map { difference in
-            switch difference {
-            case .added(let pointer, let value): FieldChange(field: pointer, before: nil, after: value)
-            case .removed(let pointer, let value): FieldChange(field: pointer, before: value, after: nil)
-            case .changed(let pointer, let from, let to): FieldChange(field: pointer, before: from, after: to)
-            }
-        }
+        return differences.map { FieldChange(field: $0.pointer, before: $0.before, after: $0.after) }
     }
 
     private static func document(_ payload: [UInt8]?) -> JSONDocument? {

@@ -1,14 +1,9 @@
 /// What is at one place in a document and not the same in another. Values are compared, and told, as they are spelled.
-package enum JSONDifference: Sendable, Equatable {
-    case added(pointer: String, String)
-    case removed(pointer: String, String)
-    case changed(pointer: String, from: String, to: String)
-
-    package var pointer: String {
-        switch self {
-        case .added(let pointer, _), .removed(let pointer, _), .changed(let pointer, _, _): pointer
-        }
-    }
+package struct JSONDifference: Sendable, Equatable {
+    package let pointer: String
+    /// Nil where one of them has nothing there.
+    package let before: String?
+    package let after: String?
 
     /// In the order of the new document; then what is gone, in that of the old one.
     package static func between(_ old: JSONDocument, _ new: JSONDocument) -> [JSONDifference] {
@@ -17,11 +12,11 @@ package enum JSONDifference: Sendable, Equatable {
         let known = Dictionary(before, uniquingKeysWith: { _, last in last })
         let kept = Dictionary(after, uniquingKeysWith: { _, last in last })
         let changes = after.compactMap { pointer, value -> JSONDifference? in
-            guard let earlier = known[pointer] else { return .added(pointer: pointer, value) }
-            return earlier == value ? nil : .changed(pointer: pointer, from: earlier, to: value)
+            let earlier = known[pointer]
+            return earlier == value ? nil : JSONDifference(pointer: pointer, before: earlier, after: value)
         }
         let losses = before.compactMap { pointer, value -> JSONDifference? in
-            kept[pointer] == nil ? .removed(pointer: pointer, value) : nil
+            kept[pointer] == nil ? JSONDifference(pointer: pointer, before: value, after: nil) : nil
         }
         return changes + losses
     }
@@ -29,11 +24,9 @@ package enum JSONDifference: Sendable, Equatable {
 
 extension JSONDifference: CustomStringConvertible {
     package var description: String {
-        switch self {
-        case .added(let pointer, let value): "+ \(pointer): \(Self.short(value))"
-        case .removed(let pointer, let value): "- \(pointer): \(Self.short(value))"
-        case .changed(let pointer, let old, let new): "~ \(pointer): \(Self.short(old)) -> \(Self.short(new))"
-        }
+        let sign = before == nil ? "+" : after == nil ? "-" : "~"
+        let values = [before, after].compactMap { $0 }.map(Self.short)
+        return "\(sign) \(pointer): \(values.joined(separator: " -> "))"
     }
 
     /// A ciphertext is of no interest beyond its beginning.
