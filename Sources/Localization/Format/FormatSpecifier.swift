@@ -145,8 +145,7 @@ struct FormatSpecifierParser {
         let conversion: FormatSpecifier.Conversion
         switch letter {
         case UInt8(ascii: "@"): conversion = .text
-        case UInt8(ascii: "d"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "D"), UInt8(ascii: "U"):
-            conversion = .integer
+        case let letter where "diuDU".utf8.contains(letter): conversion = .integer
         case UInt8(ascii: "f"), UInt8(ascii: "F"): conversion = .float
         case let letter where "xXoOeEgGaAcCsSpP".utf8.contains(letter): conversion = .unservable
         default: return nil

@@ -150,7 +150,8 @@ package struct OutputFile: ~Copyable {
     /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays: who
     /// looks for that, and begins, holds the folder meanwhile.
     private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
-        let folder = open(Self.folder(of: partial), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let name = partial.lastIndex(of: "/").map { String(partial[...$0]) } ?? "."
+        let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { if folder >= 0 { Glibc.close(folder) } }
         // Not every file system has locks, nor may everybody read the folder: there two may disturb each other.
         while folder >= 0, flock(folder, LOCK_EX) != 0, errno == EINTR {}
@@ -164,10 +165,6 @@ package struct OutputFile: ~Copyable {
         let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor >= 0 { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
         return descriptor
-    }
-
-    private static func folder(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 
     package func write(_ bytes: borrowing [UInt8]) throws(FileFailure) {

@@ -1,7 +1,7 @@
 /// What is at one place in a document and not the same in another. Values are compared, and told, as they are spelled.
 package struct JSONDifference: Sendable, Equatable {
     package let pointer: String
-    /// Nil where one of them has nothing there.
+    /// Nil, as `after`, where that document has nothing there.
     package let before: String?
     package let after: String?
 

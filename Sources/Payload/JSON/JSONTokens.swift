@@ -151,9 +151,7 @@ package enum UTF8Scalar {
         let isBeyond = first == 0xF4 && second >= 0x90
         return isOverlong || isBeyond ? 0 : 4
     }
-}
 
-extension UTF8Scalar {
     /// True for well-formed UTF-8 from beginning to end.
     package static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
