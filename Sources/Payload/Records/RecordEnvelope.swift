@@ -127,21 +127,17 @@ private struct EnvelopeReader {
         let encoded = member("headers_b64")
         let isEncoded = encoded != nil
         guard let node = encoded ?? member("headers") else { return [] }
+        let items = document.children(of: node)
+        guard document.kind(of: node) == .array, items.count.isMultiple(of: 2) else { throw .malformed("headers") }
         var headers: [RecordEnvelope.Header] = []
-        var name: [UInt8]?
-        var isSound = document.kind(of: node) == .array && document.childCount(of: node).isMultiple(of: 2)
-        document.forEachChild(of: node) { item in
-            let bytes = bytes(of: item, isEncoded: isEncoded)
-            if let known = name {
-                if bytes == nil, document.kind(of: item) != .null { isSound = false }
-                headers.append(RecordEnvelope.Header(name: known, value: bytes))
-                name = nil
-            } else {
-                if bytes == nil { isSound = false }
-                name = bytes ?? []
+        for index in stride(from: 0, to: items.count, by: 2) {
+            let name = bytes(of: items[index], isEncoded: isEncoded)
+            let value = bytes(of: items[index + 1], isEncoded: isEncoded)
+            guard let name, value != nil || document.kind(of: items[index + 1]) == .null else {
+                throw .malformed("headers")
             }
+            headers.append(RecordEnvelope.Header(name: name, value: value))
         }
-        guard isSound else { throw .malformed("headers") }
         return headers
     }
 
