@@ -65,8 +65,10 @@ package struct CatalogReader {
         let root = try PropertyTemplates.root(source)
         guard let members = root.members else { throw source.problem(at: root.offset, "expected a dictionary") }
         for (key, value) in members {
-            noting { (reader) throws(CatalogProblem) in
-                try reader.add(templates.template(of: value), key, locale, source)
+            do throws(CatalogProblem) {
+                try add(templates.template(of: value), key, locale, source)
+            } catch {
+                problems.append(error)
             }
         }
     }
@@ -78,26 +80,22 @@ package struct CatalogReader {
             if !isTranslated { untranslated.insert(key.bytes) }
             var isInSourceLanguage = false
             for (language, localization) in localizations {
-                noting { (reader) throws(CatalogProblem) in
-                    let locale = try reader.locale(language, source)
-                    guard let template = try catalog.template(of: localization) else { return }
+                do throws(CatalogProblem) {
+                    let locale = try self.locale(language, source)
+                    guard let template = try catalog.template(of: localization) else { continue }
                     if locale == sourceLocale { isInSourceLanguage = true }
                     let key = SourceString(bytes: key.bytes, offset: language.offset)
-                    try reader.add(template, key, locale, source)
+                    try add(template, key, locale, source)
+                } catch {
+                    problems.append(error)
                 }
             }
             guard !isInSourceLanguage else { return }
-            noting { (reader) throws(CatalogProblem) in
-                try reader.add(Template(text: .plain(key)), key, sourceLocale, source)
+            do throws(CatalogProblem) {
+                try add(Template(text: .plain(key)), key, sourceLocale, source)
+            } catch {
+                problems.append(error)
             }
-        }
-    }
-
-    private mutating func noting(_ body: (inout CatalogReader) throws(CatalogProblem) -> Void) {
-        do throws(CatalogProblem) {
-            try body(&self)
-        } catch {
-            problems.append(error)
         }
     }
 
