@@ -14,7 +14,7 @@ package struct Processors: Sendable {
         count = max(1, min(cores, Self.quota(read) ?? cores))
     }
 
-    /// The cores of the smallest quota on the way from the process's group to the root, rounded up. A container sees its own
+    /// The cores of the smallest quota on the way from the process's group to the root. A container sees its own
     /// group as the root, or under a path that it does not see.
     private static func quota(_ read: (String) -> String?) -> Int? {
         let lines = (read("/proc/self/cgroup") ?? "").split(separator: "\n").map {
@@ -30,7 +30,7 @@ package struct Processors: Sendable {
             while true {
                 for mount in mounts {
                     let folder = "/sys/fs/cgroup\(mount)\(path.map { "/\($0)" }.joined())"
-                    if let quota = line[1].isEmpty ? second(folder, read) : first(folder, read) { quotas.append(quota) }
+                    if let cores = cores(in: folder, ofSecond: line[1].isEmpty, read) { quotas.append(cores) }
                 }
                 if path.popLast() == nil { break }
             }
@@ -38,24 +38,13 @@ package struct Processors: Sendable {
         return quotas.min()
     }
 
-    /// `max 100000` is none.
-    private static func second(_ folder: String, _ read: (String) -> String?) -> Int? {
-        guard let words = read("\(folder)/cpu.max")?.split(whereSeparator: \.isWhitespace), words.count == 2 else {
+    /// Rounded up. `max 100000` is no quota, and neither is -1.
+    private static func cores(in folder: String, ofSecond isSecond: Bool, _ read: (String) -> String?) -> Int? {
+        let files = isSecond ? ["cpu.max"] : ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+        let words = files.flatMap { (read("\(folder)/\($0)") ?? "").split(whereSeparator: \.isWhitespace) }
+        guard words.count == 2, let quota = Int(words[0]), let period = Int(words[1]), quota > 0, period > 0 else {
             return nil
         }
-        return cores(Int(words[0]), of: Int(words[1]))
-    }
-
-    /// A quota of -1 is none.
-    private static func first(_ folder: String, _ read: (String) -> String?) -> Int? {
-        func number(_ name: String) -> Int? {
-            read("\(folder)/\(name)").flatMap { $0.split(whereSeparator: \.isWhitespace).first }.flatMap { Int($0) }
-        }
-        return cores(number("cpu.cfs_quota_us"), of: number("cpu.cfs_period_us"))
-    }
-
-    private static func cores(_ quota: Int?, of period: Int?) -> Int? {
-        guard let quota, let period, quota > 0, period > 0 else { return nil }
         return (quota - 1) / period + 1
     }
 
