@@ -3,7 +3,7 @@ struct SourceText {
     let file: String
     /// Valid UTF-8 without a byte order mark, except in a binary property list.
     let bytes: [UInt8]
-    /// A file may have a problem in each line: it is counted through once, and this is what was counted before each piece.
+    /// Before each piece: a file may have a problem in each line, and is counted through once.
     private let counts: [LineCount]
 
     /// Reads UTF-8, or UTF-16 recognised by its byte order mark or by the zero byte beside the first character.

@@ -120,7 +120,8 @@ struct StringCatalog {
     private func string(_ node: JSONNode) -> SourceString? { Self.text(of: node, in: document) }
 
     private static func text(of node: JSONNode, in document: JSONDocument) -> SourceString? {
-        document.bytes(of: node, isEncoded: false).map { SourceString(bytes: $0[...], offset: document.start(of: node)) }
+        document.bytes(of: node, isEncoded: false)
+            .map { SourceString(bytes: $0[...], offset: document.start(of: node)) }
     }
 
     private func name(of node: JSONNode) -> SourceString {

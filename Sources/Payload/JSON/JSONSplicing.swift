@@ -142,8 +142,8 @@ extension JSONDocument {
         storage.bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Puts an appended value in the place of a member, or in a new one, and removes every member of two other names, all
-    /// in one walk.
+    /// Puts an appended value in the place of a member, or in a new one, and removes every member of two other names:
+    /// all in one walk.
     mutating func put(
         _ value: JSONNode, named name: MemberName, into parent: JSONNode, removing first: MemberName? = nil,
         _ second: MemberName? = nil

@@ -73,15 +73,15 @@ extension RecordEnvelope {
         guard reader.isObject else { throw .notAnObject }
         let version: Int = try reader.integer("version") ?? 1
         guard (1...Self.newest).contains(version) else { throw .version(version) }
-        try reader.read("topic", "topic_b64") { topic = String(decoding: $0, as: UTF8.self) }
-        try reader.read("tstype", "tstype_b64") { timestampType = String(decoding: $0, as: UTF8.self) }
+        if let text = try reader.bytes("topic", "topic_b64") { topic = String(decoding: text, as: UTF8.self) }
+        if let text = try reader.bytes("tstype", "tstype_b64") { timestampType = String(decoding: text, as: UTF8.self) }
         partition = try reader.integer("partition") ?? partition
         offset = try reader.integer("offset") ?? offset
         timestamp = try reader.integer("ts") ?? timestamp
-        try reader.read("key", "key_b64") { key = $0 }
+        key = try reader.bytes("key", "key_b64")
         headers = try reader.headers()
         guard reader.has("payload") || reader.member("payload_b64") != nil else { throw .withoutPayload }
-        try reader.read("payload", "payload_b64") { payload = $0 }
+        payload = try reader.bytes("payload", "payload_b64")
     }
 }
 
@@ -104,14 +104,12 @@ private struct EnvelopeReader {
 
     func has(_ name: StaticString) -> Bool { document.member(name, of: document.root) != nil }
 
-    /// Gives the bytes of a member, unless it is missing or null.
-    func read(
-        _ name: StaticString, _ encodedName: StaticString, _ body: ([UInt8]) -> Void
-    ) throws(EnvelopeError) {
+    /// The bytes of a member; nil where it is missing or null.
+    func bytes(_ name: StaticString, _ encodedName: StaticString) throws(EnvelopeError) -> [UInt8]? {
         let encoded = member(encodedName)
-        guard let node = encoded ?? member(name) else { return }
+        guard let node = encoded ?? member(name) else { return nil }
         guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(name)") }
-        body(bytes)
+        return bytes
     }
 
     func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
