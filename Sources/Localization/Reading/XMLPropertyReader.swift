@@ -8,20 +8,18 @@ struct XMLPropertyReader {
     }
 
     private struct Tag {
-        let name: ArraySlice<UInt8>
+        let name: String
         let offset: Int
         let isClosing: Bool
         /// `<dict/>`
         let isEmpty: Bool
-
-        func isNamed(_ name: String) -> Bool { self.name.elementsEqual(name.utf8) }
     }
 
     private var next: UInt8? { at < source.bytes.count ? source.bytes[at] : nil }
 
     private mutating func readFile() throws(CatalogProblem) -> Property {
         let outer = try readTag()
-        guard outer.isNamed("plist"), !outer.isClosing, !outer.isEmpty else {
+        guard outer.name == "plist", !outer.isClosing, !outer.isEmpty else {
             throw source.problem(at: outer.offset, "expected <plist>")
         }
         let root = try readValue(try readTag(), depth: 0)
@@ -33,27 +31,26 @@ struct XMLPropertyReader {
 
     private mutating func close(_ name: String) throws(CatalogProblem) {
         let tag = try readTag()
-        guard tag.isClosing, tag.isNamed(name) else { throw source.problem(at: tag.offset, "expected </\(name)>") }
+        guard tag.isClosing, tag.name == name else { throw source.problem(at: tag.offset, "expected </\(name)>") }
     }
 
     private mutating func readValue(_ tag: Tag, depth: Int) throws(CatalogProblem) -> Property {
         guard depth < Property.maximumDepth else { throw source.problem(at: tag.offset, "nested too deep") }
-        let name = String(decoding: tag.name, as: UTF8.self)
-        guard !tag.isClosing else { throw source.problem(at: tag.offset, "</\(name)> where a value was expected") }
+        guard !tag.isClosing else { throw source.problem(at: tag.offset, "</\(tag.name)> where a value was expected") }
         let content: Property.Content
-        switch name {
+        switch tag.name {
         case "dict", "array": content = try readContainer(tag, depth: depth)
         case "string": content = .string(try readText(tag))
         case "integer", "real", "date", "data", "true", "false":
             _ = try readText(tag)
             content = .other
-        default: throw source.problem(at: tag.offset, "<\(name)> is no property list value")
+        default: throw source.problem(at: tag.offset, "<\(tag.name)> is no property list value")
         }
         return Property(content: content, offset: tag.offset)
     }
 
     private mutating func readContainer(_ tag: Tag, depth: Int) throws(CatalogProblem) -> Property.Content {
-        let isDictionary = tag.isNamed("dict")
+        let isDictionary = tag.name == "dict"
         var members: [(key: SourceString, value: Property)] = []
         while !tag.isEmpty {
             let child = try readTag()
@@ -67,7 +64,7 @@ struct XMLPropertyReader {
                 _ = try readValue(child, depth: depth + 1)
                 continue
             }
-            guard child.isNamed("key") else { throw source.problem(at: child.offset, "expected <key>") }
+            guard child.name == "key" else { throw source.problem(at: child.offset, "expected <key>") }
             let key = SourceString(bytes: try readText(child), offset: child.offset)
             members.append((key, try readValue(try readTag(), depth: depth + 1)))
         }
@@ -91,7 +88,7 @@ struct XMLPropertyReader {
                     at += 1
                 }
             } else if !(try skipComment()) {
-                try close(String(decoding: tag.name, as: UTF8.self))
+                try close(tag.name)
                 return text[...]
             }
         }
@@ -135,7 +132,9 @@ struct XMLPropertyReader {
         at = end + 1
         let content = rest[..<end]
         let name = content.prefix { $0 > 0x20 && $0 != UInt8(ascii: "/") }
-        return Tag(name: name, offset: start, isClosing: isClosing, isEmpty: content.last == UInt8(ascii: "/"))
+        return Tag(
+            name: String(decoding: name, as: UTF8.self), offset: start, isClosing: isClosing,
+            isEmpty: content.last == UInt8(ascii: "/"))
     }
 
     /// White space, comments, the XML declaration and the document type.
