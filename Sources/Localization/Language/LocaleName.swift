@@ -107,7 +107,7 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// What ICU writes; nil where it writes nothing.
-private func icuText(_ write: (UnsafeMutablePointer<CChar>) -> Int32) -> String? {
+func icuText(_ write: (UnsafeMutablePointer<CChar>) -> Int32) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(ULOC_FULLNAME_CAPACITY)) { text in
         guard let base = text.baseAddress else { return nil }
         let count = Int(write(base))

@@ -28,10 +28,8 @@ package final class NumberSymbols: Sendable {
         defer { pushmill_icu_number_format_close(format) }
 
         func read(_ body: (UnsafeMutablePointer<CChar>) -> Int32) -> Symbol {
-            var text = [CChar](repeating: 0, count: pushmill_icu_text_capacity)
-            let count = Int(body(&text))
-            let bytes = text.prefix(count).map(UInt8.init(bitPattern:))
-            return Symbol(bytes: bytes, characters: String(decoding: bytes, as: UTF8.self).unicodeScalars.count)
+            let text = icuText(body) ?? ""
+            return Symbol(bytes: Array(text.utf8), characters: text.unicodeScalars.count)
         }
         func symbol(_ symbol: UNumberFormatSymbol) -> Symbol {
             read { pushmill_icu_number_symbol(format, symbol, $0, &status) }
