@@ -30,10 +30,7 @@ extension SettingFormat where Value == String {
         Self(
             expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)",
             { text in
-                let isLegal = text.unicodeScalars.allSatisfy {
-                    $0.isASCII
-                        && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || "._-".contains(Character($0)))
-                }
+                let isLegal = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
                 return isLegal && (1...249).contains(text.utf8.count) && text != "." && text != ".." ? text : nil
             }, render: { $0 })
     }
@@ -56,14 +53,12 @@ extension SettingFormat where Value == Int {
 extension SettingFormat {
     /// One of these values, by its name.
     public static func choice(_ values: [Value], name: @escaping @Sendable (Value) -> String) -> Self {
-        Self(
-            parse: { text throws(SettingMismatch) in
-                let names = values.map(name)
-                if let index = names.firstIndex(of: text) { return values[index] }
-                let list = names.dropLast().joined(separator: ", ")
-                let expected = list.isEmpty ? names.joined() : "\(list) or \(names[names.count - 1])"
-                throw SettingMismatch(expected: expected, candidates: names)
-            }, render: name)
+        let names = values.map(name)
+        let list = names.dropLast().joined(separator: ", ")
+        let expected = list.isEmpty ? names.joined() : "\(list) or \(names[names.count - 1])"
+        return Self(
+            expected: expected, candidates: names, { text in names.firstIndex(of: text).map { values[$0] } },
+            render: name)
     }
 }
 
@@ -75,23 +70,17 @@ extension SettingFormat where Value == Duration {
     /// `200ms`, `30s`, `5m`, `1h`: whole numbers with a unit, whole milliseconds.
     public static func duration(_ range: ClosedRange<Duration>) -> Self {
         Self(
-            parse: { text throws(SettingMismatch) in
-                let units = durationUnits.map { ($0.name, $0.milliseconds) }
-                guard let milliseconds = quantity(text, units), range.contains(.milliseconds(milliseconds)) else {
-                    throw SettingMismatch(
-                        expected: "a duration such as 200ms, 30s or 5m, from \(rendered(range.lowerBound)) to "
-                            + rendered(range.upperBound))
-                }
-                return .milliseconds(milliseconds)
+            expected: "a duration such as 200ms, 30s or 5m, from \(rendered(range.lowerBound)) to "
+                + rendered(range.upperBound),
+            { text in
+                let duration = quantity(text, durationUnits).map { Duration.milliseconds($0) }
+                return duration.flatMap { range.contains($0) ? $0 : nil }
             }, render: rendered)
     }
 
     private static func rendered(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
-        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        let unit = durationUnits.last { milliseconds % $0.milliseconds == 0 && milliseconds >= $0.milliseconds }
-        guard let unit else { return "\(milliseconds)ms" }
-        return "\(milliseconds / unit.milliseconds)\(unit.name)"
+        return written(Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000), durationUnits)
     }
 }
 
@@ -99,42 +88,37 @@ extension SettingFormat where Value == Int {
     /// `64MiB`, `10MB`, `512`: whole numbers of bytes, with or without a unit.
     public static func byteSize(_ range: ClosedRange<Int>) -> Self {
         Self(
-            parse: { text throws(SettingMismatch) in
-                let units = [("", 1)] + sizeUnits.map { ($0.name, $0.bytes) }
-                guard let bytes = quantity(text, units), range.contains(bytes) else {
-                    throw SettingMismatch(
-                        expected: "a size such as 64MiB or 10MB, from \(rendered(range.lowerBound)) to "
-                            + rendered(range.upperBound))
-                }
-                return bytes
-            }, render: rendered)
-    }
-
-    private static func rendered(_ bytes: Int) -> String {
-        let unit = sizeUnits.filter { $0.bytes > 1 && bytes >= $0.bytes && bytes % $0.bytes == 0 }.max {
-            $0.bytes < $1.bytes
-        }
-        guard let unit else { return "\(bytes)" }
-        return "\(bytes / unit.bytes)\(unit.name)"
+            expected: "a size such as 64MiB or 10MB, from \(written(range.lowerBound, sizeUnits)) to "
+                + written(range.upperBound, sizeUnits),
+            { text in quantity(text, sizeUnits).flatMap { range.contains($0) ? $0 : nil } },
+            render: { written($0, sizeUnits) })
     }
 }
 
-private let durationUnits: [(name: String, milliseconds: Int64)] = [
-    ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000),
-]
+/// Of units of one size the first is written.
+private typealias Units = [(name: String, factor: Int)]
 
-private let sizeUnits: [(name: String, bytes: Int)] = [
-    ("B", 1), ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000),
+private let durationUnits: Units = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]
+
+private let sizeUnits: Units = [
+    ("", 1), ("B", 1), ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000),
     ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
 ]
 
 /// A whole number times its unit; nil for anything else, what overflows included.
-private func quantity<Number: FixedWidthInteger>(_ text: String, _ units: [(name: String, factor: Number)]) -> Number? {
+private func quantity(_ text: String, _ units: Units) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let name = text.dropFirst(digits.count)
-    guard let count = Number(digits), let unit = units.first(where: { $0.name == name }) else { return nil }
+    guard let count = Int(digits), let unit = units.first(where: { $0.name == name }) else { return nil }
     let (product, overflow) = count.multipliedReportingOverflow(by: unit.factor)
     return overflow ? nil : product
+}
+
+/// With the largest unit of which it is a multiple.
+private func written(_ number: Int, _ units: Units) -> String {
+    let fitting = units.filter { number >= $0.factor && number % $0.factor == 0 }
+    let unit = fitting.max { $0.factor < $1.factor } ?? units[0]
+    return "\(number / unit.factor)\(unit.name)"
 }
 
 extension SettingFormat where Value == JSONPointer {
