@@ -88,10 +88,8 @@ public struct SettingOverrides: Sendable {
     private let variables: [String: String]
     private var asked: Set<String> = []
 
-    /// No overrides at all.
-    public init() { self.init(prefix: "", variables: [:]) }
-
-    public init(prefix: String, variables: [String: String]) {
+    /// No overrides at all without a prefix.
+    public init(prefix: String = "", variables: [String: String] = [:]) {
         self.prefix = prefix
         self.variables = prefix.isEmpty ? [:] : variables.filter { $0.key.hasPrefix("\(prefix)_") }
     }
@@ -122,12 +120,9 @@ public struct SettingOverrides: Sendable {
 
     /// `aps-id.x` as a part of a variable's name: `APS_ID_X`.
     static func variableName(_ key: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                key.uppercased().unicodeScalars.map { $0.properties.isAlphabetic || $0.isDigit ? $0 : "_" }))
+        let scalars = key.uppercased().unicodeScalars.map {
+            $0.properties.isAlphabetic || ("0"..."9").contains($0) ? $0 : "_"
+        }
+        return String(String.UnicodeScalarView(scalars))
     }
-}
-
-extension Unicode.Scalar {
-    fileprivate var isDigit: Bool { ("0"..."9").contains(self) }
 }

@@ -27,9 +27,7 @@ extension SettingReader {
         format: (_ name: String) -> SettingFormat<String>
     ) -> [SettingProperty] {
         var names = defaults.map(\.name)
-        for member in members where !maps.contains(member.key) && !asked.contains(member.key) {
-            if !names.contains(member.key) { names.append(member.key) }
-        }
+        for member in members where !(maps + asked + names).contains(member.key) { names.append(member.key) }
         let known = Set(names.map { variable(for: $0) })
         let mapVariables = maps.map { "\(SettingOverrides.variableName($0))_" }
         for name in overrides.unasked(below: variable) {

@@ -35,8 +35,7 @@ public struct SettingReader {
             self.members = []
         case .scalar, .list:
             self.members = []
-            problems.append(
-                SettingProblem(place: place, path: path, message: "expected a map, found \(setting.summary)"))
+            report("expected a map, found \(setting.summary)")
         }
     }
 
@@ -44,9 +43,7 @@ public struct SettingReader {
     public var effective: Setting { Setting(place: place, value: .map(shown)) }
 
     /// Adds a problem with the map as a whole.
-    public mutating func report(_ message: String) {
-        problems.append(SettingProblem(place: place, path: path, message: message))
-    }
+    public mutating func report(_ message: String) { report(message, at: place, path) }
 
     /// Adds a problem with a key; where that is missing, it is told at the map.
     public mutating func report(_ key: String, _ message: String) { report(at: [key], message) }
@@ -58,7 +55,6 @@ public struct SettingReader {
     public mutating func warn(_ key: String, _ message: String) { warnings.append(problem(at: [key], message)) }
 
     private mutating func problem(at keys: [String], _ message: String) -> SettingProblem {
-        let names = keys.map(SettingOverrides.variableName)
         var found = Setting(place: place, value: .map(members))
         for key in keys {
             guard case .map(let members) = found.value, let next = members.first(where: { $0.key == key }) else {
@@ -66,9 +62,9 @@ public struct SettingReader {
             }
             found = next.value
         }
-        let override = overrides.setting(([variable] + names).joined(separator: "_"))
-        let path = ([self.path] + keys).filter { !$0.isEmpty }.joined(separator: ".")
-        return SettingProblem(place: (override ?? found).place, path: path, message: message)
+        let key = keys.joined(separator: ".")
+        let override = overrides.setting(variable(for: key))
+        return SettingProblem(place: (override ?? found).place, path: path(to: key), message: message)
     }
 
     /// Reports a key that has another name now.
@@ -79,11 +75,14 @@ public struct SettingReader {
     /// Adds a problem whose place is known.
     public mutating func report(_ problem: SettingProblem) { problems.append(problem) }
 
+    private mutating func report(_ message: String, at place: Place, _ path: String) {
+        report(SettingProblem(place: place, path: path, message: message))
+    }
+
     /// Reports the keys that nobody has asked for. Called once, by the code that made the reader.
     public mutating func finish() {
         for member in members where !asked.contains(member.key) {
-            let message = "unknown key" + Spelling.question(member.key, asked)
-            problems.append(SettingProblem(place: member.place, path: path(to: member.key), message: message))
+            report("unknown key" + Spelling.question(member.key, asked), at: member.place, path(to: member.key))
         }
     }
 
@@ -96,10 +95,16 @@ public struct SettingReader {
 
     /// The variable, else what the file says; nil for a missing one and for null.
     mutating func find(_ key: String) -> Setting? {
-        if !asked.contains(key) { asked.append(key) }
-        let found = overrides.setting(variable(for: key)) ?? members.first { $0.key == key }?.value
+        let written = ask(key)
+        let found = overrides.setting(variable(for: key)) ?? written
         if case .null? = found?.value { return nil }
         return found
+    }
+
+    /// What the file says.
+    private mutating func ask(_ key: String) -> Setting? {
+        if !asked.contains(key) { asked.append(key) }
+        return members.first { $0.key == key }?.value
     }
 
     mutating func show(_ key: String, _ value: Setting.Content) {
@@ -125,12 +130,8 @@ extension SettingReader {
 
     /// Nil only after a problem.
     public mutating func required<Value>(_ key: String, _ format: SettingFormat<Value>) -> Value? {
-        guard let found = find(key) else {
-            report(key, "is required")
-            return nil
-        }
-        guard let value = parse(found, format, path(to: key)) else { return nil }
-        show(key, .scalar(format.render(value)))
+        let value = optional(key, format)
+        if value == nil, find(key) == nil { report(key, "is required") }
         return value
     }
 
@@ -172,7 +173,7 @@ extension SettingReader {
         var message = "expected \(mismatch.expected)"
         if !format.isSecret { message += ", found \(found.summary)" }
         if case .scalar(let text) = found.value { message += Spelling.question(text, mismatch.candidates) }
-        problems.append(SettingProblem(place: found.place, path: path, message: message))
+        report(message, at: found.place, path)
         return nil
     }
 }
@@ -195,8 +196,7 @@ extension Setting {
 extension SettingReader {
     /// A map of its own keys; a missing one is read as an empty one.
     public mutating func map<Value>(_ key: String, _ read: (inout SettingReader) -> Value) -> Value {
-        asked.append(key)
-        let found = members.first { $0.key == key }?.value ?? Setting(place: place, value: .null)
+        let found = ask(key) ?? Setting(place: place, value: .null)
         let (value, effective) = descend(found, path: path(to: key), variable: variable(for: key), read)
         show(key, effective.value)
         return value
@@ -228,8 +228,7 @@ extension SettingReader {
         for (index, item) in items(key, orElse: []).enumerated() {
             guard let (name, setting) = named(item) else {
                 let message = "expected a name, or a name with its settings, found \(item.summary)"
-                problems.append(
-                    SettingProblem(place: item.place, path: "\(path(to: key))[\(index)]", message: message))
+                report(message, at: item.place, "\(path(to: key))[\(index)]")
                 continue
             }
             let (value, effective) = descend(
@@ -245,14 +244,12 @@ extension SettingReader {
     }
 
     private mutating func items(_ key: String, orElse absent: [Setting]) -> [Setting] {
-        asked.append(key)
-        guard let found = members.first(where: { $0.key == key })?.value else { return absent }
+        guard let found = ask(key) else { return absent }
         switch found.value {
         case .list(let items): return items
         case .null: return absent
         case .scalar, .map:
-            let message = "expected a list, found \(found.summary)"
-            problems.append(SettingProblem(place: found.place, path: path(to: key), message: message))
+            report("expected a list, found \(found.summary)", at: found.place, path(to: key))
             return []
         }
     }
