@@ -85,12 +85,17 @@ package final class ContactStage: ImmediateStage {
     ) -> StageResult {
         for field in options.fields { name(field, in: &content, context, &naming) }
         for text in AlertText.allCases {
-            // Where a name comes again, the last counts.
-            if let node = places.text(text), node == content.node(of: text) {
-                name(node, in: &content, context, &naming)
+            // Where a name comes again, the last counts. A field has its name by now, which is not looked at again.
+            if let node = places.text(text), node == content.node(of: text),
+                !options.fields.contains(where: { content.node(at: $0) == node })
+            {
+                rewrite(node, .placeholders, in: &content, context, &naming)
             }
+            // What localize has left for the device.
             if let list = places.arguments(of: text), list == content.localizationArguments(of: text) {
-                name(argumentsIn: list, in: &content, context, &naming)
+                for node in content.document.children(of: list) where content.hasPlaceholder(node) {
+                    rewrite(node, .placeholders, in: &content, context, &naming)
+                }
             }
         }
         if let failure = naming.failure { context.log(.error, failure.description) }
@@ -111,25 +116,6 @@ package final class ContactStage: ImmediateStage {
             rewrite(node, .identifierOrText, in: &content, context, &naming)
         } else {
             rewrite(node, .identifier, in: &content, context, &naming)
-        }
-    }
-
-    private func name(
-        _ text: JSONNode, in content: inout NotificationContent, _ context: StageContext,
-        _ naming: inout ContactNaming
-    ) {
-        // A field has its name by now, which is not looked at again.
-        guard !options.fields.contains(where: { content.node(at: $0) == text }) else { return }
-        rewrite(text, .placeholders, in: &content, context, &naming)
-    }
-
-    /// What localize has left for the device.
-    private func name(
-        argumentsIn list: JSONNode, in content: inout NotificationContent, _ context: StageContext,
-        _ naming: inout ContactNaming
-    ) {
-        for node in content.document.children(of: list) where content.hasPlaceholder(node) {
-            rewrite(node, .placeholders, in: &content, context, &naming)
         }
     }
 
