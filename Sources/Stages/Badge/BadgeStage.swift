@@ -14,21 +14,6 @@ package struct BadgeStage: CountingStage, ImmediateStage {
     package init(mode: Mode) { self.mode = mode }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        count(&content, context)
-    }
-
-    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        count(&content, context)
-    }
-
-    package func didPass(
-        clearing content: NotificationContent, context: StageContext
-    ) -> (BadgeOperation?, StageResult) {
-        guard context.count != nil else { return (nil, .failed("no-recipient")) }
-        return (context.wasCounted ? nil : .set(0), .ok)
-    }
-
-    private func count(_ content: inout NotificationContent, _ context: StageContext) -> StageResult {
         guard let badge = content.apsMember("badge"), content.document.kind(of: badge) != .null else { return .skipped }
         guard let number = content.document.integer(of: badge).flatMap(Int32.init(exactly:)), number >= 0 else {
             return .failed("not-a-count")
@@ -42,6 +27,17 @@ package struct BadgeStage: CountingStage, ImmediateStage {
             if sum != number { content.badge = Int(sum) }
         }
         return .ok
+    }
+
+    package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        didReceive(&content, context: context)
+    }
+
+    package func didPass(
+        clearing content: NotificationContent, context: StageContext
+    ) -> (BadgeOperation?, StageResult) {
+        guard context.count != nil else { return (nil, .failed("no-recipient")) }
+        return (context.wasCounted ? nil : .set(0), .ok)
     }
 }
 
