@@ -139,24 +139,14 @@ package struct MediaMembers: Sendable, Equatable {
 /// Hosts that media may come from: one by its name or address, `*.example.com` for those below a name, `*` for any. Behind a
 /// colon a port; without one the scheme's own, 443 for https.
 package struct HostPattern: Sendable, Hashable {
-    private enum Kind: Hashable {
-        case any
-        case host(String)
-        /// With the dot before it.
-        case below(String)
-    }
-
-    private let kind: Kind
+    /// In lower case.
+    private let name: String
     private let port: UInt16?
 
     /// Nil for what is none of these; a path is no part of it.
     package init?(_ text: String) {
-        let (name, port) = Self.split(text.lowercased())
-        self.port = port
-        if name == "*" {
-            kind = .any
-            return
-        }
+        (name, port) = Self.split(text.lowercased())
+        if name == "*" { return }
         let isBelow = name.hasPrefix("*.")
         let host = isBelow ? String(name.dropFirst(2)) : name
         let isAddress = host.hasPrefix("[") && host.hasSuffix("]") && !isBelow
@@ -171,7 +161,6 @@ package struct HostPattern: Sendable, Hashable {
         guard isLegal, !host.isEmpty, !host.hasPrefix("."), !host.hasSuffix("."), !host.contains("..") else {
             return nil
         }
-        kind = isBelow ? .below(".\(host)") : .host(host)
     }
 
     /// A port that is none stays with the name, where it is no part of one.
@@ -185,22 +174,12 @@ package struct HostPattern: Sendable, Hashable {
     /// `host` is in lower case; `isUsual`: the port is the scheme's own.
     package func admits(_ host: String, port: Int, isUsual: Bool) -> Bool {
         guard self.port.map({ Int($0) == port }) ?? isUsual else { return false }
-        return switch kind {
-        case .any: true
-        case .host(let name): host == name
-        case .below(let suffix): host.hasSuffix(suffix) && host.utf8.count > suffix.utf8.count
-        }
+        guard name.hasPrefix("*") else { return host == name }
+        // The asterisk stands for one character at least.
+        return host.utf8.count >= name.utf8.count && host.hasSuffix(name.dropFirst())
     }
 }
 
 extension HostPattern: CustomStringConvertible {
-    package var description: String {
-        let name =
-            switch kind {
-            case .any: "*"
-            case .host(let name): name
-            case .below(let suffix): "*\(suffix)"
-            }
-        return port.map { "\(name):\($0)" } ?? name
-    }
+    package var description: String { port.map { "\(name):\($0)" } ?? name }
 }
