@@ -17,15 +17,8 @@ extension Chain {
             // The delivery has kept what there was before the stage.
             result = failure(error, work.context)
         }
-        return goOn(delivery, &delivery.content, after: result, took: ended.nanoseconds, now: now)
-    }
-
-    private func goOn(
-        _ delivery: Delivery, _ content: inout NotificationContent, after result: StageResult, took: UInt64,
-        now: Instant
-    ) -> Step {
-        end(delivery, content, result, took: took)
-        return runStages(delivery, &content, now: now)
+        end(delivery, delivery.content, result, took: ended.nanoseconds)
+        return runStages(delivery, &delivery.content, now: now)
     }
 
     /// The time of a waiting delivery has come, `nextWakeUp`. A stage that has ended by now has its say; one that runs is
@@ -40,13 +33,9 @@ extension Chain {
         }
         delivery.phase = .ended
         observer?.stageAbandoned(delivery.stageIndex, isLate: true)
-        return giveUpStage(delivery, &delivery.content, now: now)
-    }
-
-    private func giveUpStage(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
-        guard now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
-        expireStage(delivery, &content, context(delivery))
-        return runStages(delivery, &content, now: now)
+        guard now < delivery.deadline else { return .ended(lastChance(delivery, &delivery.content)) }
+        expireStage(delivery, &delivery.content, context(delivery))
+        return runStages(delivery, &delivery.content, now: now)
     }
 
     /// Nothing is to come of the delivery any more. Its stage, if one runs, is cancelled and left to itself.

@@ -80,7 +80,8 @@ public final class Chain: Sendable {
     func note(
         _ result: StageResult, of stage: Int, _ delivery: Delivery, _ content: NotificationContent, took: UInt64 = 0
     ) {
-        delivery.end(stage, result, took: took)
+        delivery.results[stage] = result
+        if delivery.times[stage] != took { delivery.times[stage] = took }
         observer?.stageEnded(stage, result, nanoseconds: took, content: content)
     }
 }

@@ -77,12 +77,6 @@ public final class Delivery {
         times.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
     }
 
-    @inline(__always)
-    func end(_ stage: Int, _ result: StageResult, took: UInt64) {
-        results[stage] = result
-        if times[stage] != took { times[stage] = took }
-    }
-
     /// Every stage has ended well.
     public var isAllOkay: Bool {
         results.allSatisfy { if case .ok = $0 { true } else { false } }
