@@ -149,7 +149,8 @@ extension DecryptStage {
         }
         let standard = options.keyNames
         options.keyNames = settings.list("key-id-from", .source, default: standard)
-        options.bindsKeys = settings.value("key-binding", .binding, default: false)
+        let bindings = SettingFormat<Bool>.choice([false, true]) { $0 ? "recipient" : "none" }
+        options.bindsKeys = settings.value("key-binding", bindings, default: options.bindsKeys)
         // The default names recipients too, and says nothing of how keys are named: only the set's ids can. Where its file
         // is not there to be looked at nothing is said.
         if let keys, !options.bindsKeys, options.keyNames.contains(where: \.isOfTheRecord),
@@ -244,11 +245,6 @@ extension KeySetFile {
         resources.watch(file)
         return file
     }
-}
-
-extension SettingFormat where Value == Bool {
-    /// `none`, or whose name the key has to have.
-    fileprivate static var binding: Self { .choice([false, true]) { $0 ? "recipient" : "none" } }
 }
 
 extension SettingFormat where Value == DecryptOptions.Field.Target {
