@@ -4,18 +4,36 @@ package import PushmillPayload
 package import PushmillStages
 
 extension Measurement {
+    /// What a stage costs at one payload, and undoing its edits.
+    static func stage(
+        _ name: String, messages: Int, _ payload: String, expecting expected: StageResult = .ok,
+        _ receive: (inout NotificationContent) -> StageResult
+    ) throws -> Measurement {
+        var content = try NotificationContent(payload)
+        let untouched = content.mark()
+        var result = expected
+        let measurement = Measurement(name, messages: messages) {
+            result = receive(&content)
+            content.rollback(to: untouched)
+        }
+        guard result == expected else { throw UnexpectedResult(result: result) }
+        return measurement
+    }
+}
+
+/// The sample was not treated as it should be: nothing was measured.
+struct UnexpectedResult: Error { let result: StageResult }
+
+extension Measurement {
     /// What decrypting a field of 100 bytes costs: the ciphertext found and opened, the body set, the ciphertext removed,
     /// and both edits undone.
     package static func decrypt(messages: Int = 20_000) throws -> [Measurement] {
         let sample = try DecryptSample()
         return try DecryptSample.forms.map { name, form, keyName in
-            var content = try sample.content(form, keyName)
-            let mark = content.mark()
             // Key agreement takes so long that fewer will do.
-            return Measurement("decrypt, \(name)", messages: form == .webPush ? messages / 50 : messages) {
-                precondition(sample.receive(&content) == .ok, "the sample is decrypted")
-                content.rollback(to: mark)
-            }
+            let count = form == .webPush ? messages / 50 : messages
+            let payload = try sample.payload(form, keyName)
+            return try Self.stage("decrypt, \(name)", messages: count, payload) { sample.receive(&$0) }
         }
     }
 }
@@ -46,10 +64,10 @@ package struct DecryptSample {
     }
 
     package func content(_ form: SealingForm, _ keyName: String) throws -> NotificationContent {
-        try NotificationContent(try payload(form, keyName, title: "GROUP_MESSAGE"))
+        try NotificationContent(try payload(form, keyName))
     }
 
-    func payload(_ form: SealingForm, _ keyName: String, title: String) throws -> String {
+    func payload(_ form: SealingForm, _ keyName: String, title: String = "GROUP_MESSAGE") throws -> String {
         let text = [UInt8](repeating: UInt8(ascii: "x"), count: 100)
         let sealed = try Sealer().seal(text, as: form, ring, keyName: keyName)
         return """
@@ -86,21 +104,14 @@ extension Measurement {
         let delivery = Delivery()
         let context = Chain([ChainLink(stage)]).context(delivery)
         let payload = #"{"aps":{"alert":{"title":"\#(text)","subtitle":"s","body":"Lunch?"},"mutable-content":1}}"#
-        var content = try NotificationContent(payload)
-        let untouched = content.mark()
         return try Array(owner.utf8).withUnsafeBytes { owner in
             delivery.record.key = owner
-            return try Measurement(name, messages: messages) { () throws(UnexpectedResult) in
-                let found = stage.didReceive(&content, context: context)
-                guard found == result else { throw UnexpectedResult(result: found) }
-                content.rollback(to: untouched)
+            return try Self.stage(name, messages: messages, payload, expecting: result) {
+                stage.didReceive(&$0, context: context)
             }
         }
     }
 }
-
-/// The sample was not treated as it should be: nothing was measured.
-package struct UnexpectedResult: Error { let result: StageResult }
 
 extension Measurement {
     /// What the stage costs: the increment read, the sum written, and the edit undone.
@@ -109,12 +120,9 @@ extension Measurement {
         let delivery = Delivery()
         delivery.count = 41
         let context = Chain([ChainLink(stage)]).context(delivery)
-        var content = try NotificationContent(#"{"aps":{"alert":"Lunch?","badge":1,"mutable-content":1}}"#)
-        let untouched = content.mark()
-        return try Measurement("badge, the sum written", messages: messages) { () throws(UnexpectedResult) in
-            let found = stage.didReceive(&content, context: context)
-            guard found == .ok else { throw UnexpectedResult(result: found) }
-            content.rollback(to: untouched)
+        let payload = #"{"aps":{"alert":"Lunch?","badge":1,"mutable-content":1}}"#
+        return try Self.stage("badge, the sum written", messages: messages, payload) {
+            stage.didReceive(&$0, context: context)
         }
     }
 }

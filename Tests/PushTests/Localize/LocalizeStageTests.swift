@@ -189,11 +189,10 @@ struct LocalizeStageTests {
         #expect(await message.publish(chain)?.value == payload(#""body":"Neues""#))
     }
 
-    @Test("A message allocates nothing", .enabled(if: AllocationBudget.holds), arguments: LocalizeSample.alerts)
-    func allocations(name: String, locale: String, alert: String) throws {
-        var message = try LocalizeSample.Message(locale: locale, alert: alert)
-        for _ in 0..<3 { try message.localize() }
-        let count = try Measurement.allocations { for _ in 0..<1000 { try message.localize() } }
-        #expect(count == AllocationBudget.localize)
+    @Test("A message allocates nothing", .enabled(if: AllocationBudget.holds))
+    func allocations() throws {
+        for measurement in try Measurement.localize(messages: 1000) {
+            #expect(measurement.allocations <= Double(AllocationBudget.localize), "\(measurement.name)")
+        }
     }
 }
