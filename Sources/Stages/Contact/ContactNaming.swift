@@ -152,14 +152,12 @@ struct ContactPlaceholders: Sequence, IteratorProtocol {
     }
 
     mutating func next() -> Part? {
-        guard let placeholder else {
-            defer { at = text.count }
-            return at < text.count ? .literal(part(at..<text.count)) : nil
+        let end = placeholder?.lowerBound ?? text.count
+        if at < end {
+            defer { at = end }
+            return .literal(part(at..<end))
         }
-        if at < placeholder.lowerBound {
-            defer { at = placeholder.lowerBound }
-            return .literal(part(at..<placeholder.lowerBound))
-        }
+        guard let placeholder else { return nil }
         at = placeholder.upperBound
         self.placeholder = Self.placeholder(in: text, from: at)
         return .contact(id: part(placeholder.lowerBound + Self.opening.utf8CodeUnitCount..<placeholder.upperBound - 1))

@@ -55,7 +55,7 @@ struct FileFingerprint: Equatable, Sendable {
     private var entries: [Entry] = []
 
     private struct Entry: Equatable, Sendable {
-        let name: String
+        let path: String
         let inode: UInt64
         /// Who may read it: what could not be read is read again when that is mended.
         let mode: UInt32
@@ -68,20 +68,20 @@ struct FileFingerprint: Equatable, Sendable {
 
     /// Follows links, so that a mounted secret that is swapped by its link is seen to change. What is missing or
     /// unreadable has a fingerprint too: it changes when the file comes back.
-    init(of path: String) { add(path, name: "", depth: 0) }
+    init(of path: String) { add(path, depth: 0) }
 
-    private mutating func add(_ path: String, name: String, depth: Int) {
+    private mutating func add(_ path: String, depth: Int) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
         entries.append(
             Entry(
-                name: name, inode: UInt64(status.st_ino), mode: status.st_mode, owner: status.st_uid,
+                path: path, inode: UInt64(status.st_ino), mode: status.st_mode, owner: status.st_uid,
                 group: status.st_gid, size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
         // Links can lead in circles; no catalog is that deep.
         guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }
         for child in (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? [] {
-            add("\(path)/\(child)", name: name.isEmpty ? child : "\(name)/\(child)", depth: depth + 1)
+            add("\(path)/\(child)", depth: depth + 1)
         }
     }
 }

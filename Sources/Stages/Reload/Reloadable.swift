@@ -35,8 +35,8 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     private struct Watch {
         /// As of the last attempt to read, whether it succeeded or not.
         var attempted: FileFingerprint
-        /// Seen since then, but not twice in a row: somebody may still be writing.
-        var unsettled: FileFingerprint?
+        /// As of the last look.
+        var seen: FileFingerprint
     }
 
     /// Reads for the first time; later `read` gets the value in force as well.
@@ -48,7 +48,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         let fingerprint = FileFingerprint(of: path)
         let value = try read(path, nil)
         current = ThreadLanes { value }
-        watch = Mutex(Watch(attempted: fingerprint))
+        watch = Mutex(Watch(attempted: fingerprint, seen: fingerprint))
     }
 
     package var value: Value { current.withLock { $0 } }
@@ -64,17 +64,11 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     package func reload(_ cause: ReloadCause) -> ReloadOutcome {
         let seen = FileFingerprint(of: path)
         let isDue = watch.withLock { watch in
-            if cause == .poll {
-                guard seen != watch.attempted else {
-                    watch.unsettled = nil
-                    return false
-                }
-                guard seen == watch.unsettled else {
-                    watch.unsettled = seen
-                    return false
-                }
-            }
-            watch = Watch(attempted: seen)
+            // Where it has changed since the last look somebody may still be writing.
+            let isSettled = seen == watch.seen
+            watch.seen = seen
+            guard cause == .request || isSettled && seen != watch.attempted else { return false }
+            watch.attempted = seen
             return true
         }
         guard isDue else { return .unchanged }
