@@ -74,4 +74,11 @@ package final class SharedTexts: Sendable {
         guard let texts = source.withLock({ $0 }) else { return false }
         return texts(key, content, context, body)
     }
+
+    /// The text, or the key itself where there is none.
+    func text(of key: [UInt8], _ content: NotificationContent, _ context: StageContext) -> [UInt8] {
+        var text = key
+        _ = withText(of: key.span, content, context) { found in text = found.withUnsafeBufferPointer { Array($0) } }
+        return text
+    }
 }

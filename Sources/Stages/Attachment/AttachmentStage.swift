@@ -82,7 +82,6 @@ package final class AttachmentStage: Stage {
 
     /// Behind the first text that is shown; one that the device will find by its key has no room for it.
     private func addNote(to content: inout NotificationContent, _ context: StageContext) {
-        let note = note
         let places: [AlertText] = [.body, .subtitle, .title]
         let place = places.first {
             !content.hasLocalizationKey(of: $0) && (content.withText($0) { !$0.isEmpty } ?? false)
@@ -90,11 +89,7 @@ package final class AttachmentStage: Stage {
         guard !note.isEmpty, let place,
             var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } })
         else { return }
-        text.append(UInt8(ascii: " "))
-        let isTranslated = texts.withText(of: note.span, content, context) { note in
-            note.withUnsafeBufferPointer { text += $0 }
-        }
-        if !isTranslated { text += note }
+        text += [UInt8(ascii: " ")] + texts.text(of: note, content, context)
         content.amendText(place, to: text.span)
     }
 }

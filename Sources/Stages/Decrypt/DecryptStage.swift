@@ -75,10 +75,7 @@ package final class DecryptStage: Stage {
     ) -> Bool {
         guard let placeholder = options.placeholder else { return false }
         guard !missing.isEmpty else { return true }
-        var shown = Array(placeholder.utf8)
-        _ = texts.withText(of: Array(placeholder.utf8).span, content, context) { text in
-            shown = text.withUnsafeBufferPointer { Array($0) }
-        }
+        let shown = texts.text(of: Array(placeholder.utf8), content, context)
         for text in missing { content.setText(text, to: shown.span) }
         return true
     }
