@@ -11,14 +11,9 @@ struct ContactNaming {
     let owner: UnsafeBufferPointer<UInt8>
     /// The last chance asks nobody.
     let asks: Bool
-    fileprivate var hasFound = false
-    fileprivate var hasMissed = false
-    fileprivate(set) var failure: ContactsUnavailable?
-
-    init(owner: UnsafeBufferPointer<UInt8>, asks: Bool) {
-        self.owner = owner
-        self.asks = asks
-    }
+    var hasFound = false
+    var hasMissed = false
+    var failure: ContactsUnavailable?
 
     var result: StageResult {
         if failure != nil { return .failed("unavailable") }

@@ -47,13 +47,12 @@ extension SettingFormat where Value == ContactSource {
     /// `state`, `topic:NAME` or a file.
     package static var contactSource: Self {
         Self(
-            isSecret: false,
             parse: { text, folder throws(SettingMismatch) in
                 if text == "state" { return .state }
                 guard text.hasPrefix("topic:") else { return .file(try SettingFormat<String>.file.parse(text, folder)) }
                 let name = String(text.dropFirst("topic:".count))
                 return .topic(try SettingFormat<String>.topic.parse(name, folder))
-            }, render: \.description)
+            }, render: \.description, isSecret: false)
     }
 }
 

@@ -143,7 +143,11 @@ extension StageCondition {
         if let member, content.node(at: member) == nil { return false }
         if !topics.isEmpty, !names(topics, record.value(of: .apnsTopic)) { return false }
         if !pushTypes.isEmpty, !names(pushTypes, record.value(of: .apnsPushType)) { return false }
-        return categories.isEmpty || namesCategory(of: content)
+        guard !categories.isEmpty else { return true }
+        guard let category = content.apsMember("category") else { return false }
+        return content.document.withText(of: category) { text in
+            text.withUnsafeBytes { names(categories, $0) }
+        } ?? false
     }
 
     private func names(_ values: [String], _ value: UnsafeRawBufferPointer?) -> Bool {
@@ -152,13 +156,6 @@ extension StageCondition {
             text.utf8.withContiguousStorageIfAvailable { value.hasBytes(UnsafeRawBufferPointer($0)) }
                 ?? value.elementsEqual(text.utf8)
         }
-    }
-
-    private func namesCategory(of content: NotificationContent) -> Bool {
-        guard let category = content.apsMember("category") else { return false }
-        return content.document.withText(of: category) { text in
-            text.withUnsafeBytes { names(categories, $0) }
-        } ?? false
     }
 }
 

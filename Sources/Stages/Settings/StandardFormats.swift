@@ -15,12 +15,11 @@ extension SettingFormat where Value == String {
     /// A file, or one of some words that are none.
     public static func file(besides words: [String]) -> Self {
         Self(
-            isSecret: false,
             parse: { path, folder throws(SettingMismatch) in
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
                 if path.hasPrefix("/") || folder.isEmpty || words.contains(path) { return path }
                 return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
-            }, render: { $0 })
+            }, render: { $0 }, isSecret: false)
     }
 }
 
@@ -132,34 +131,24 @@ extension SettingFormat where Value == JSONPointer {
 
 /// How a scalar is read and written: `.bool`, `.duration`, `.choice(Mode.self)`, or one of a stage's own.
 public struct SettingFormat<Value: Sendable>: Sendable {
+    /// `folder` is the one at which relative paths start.
     package let parse: @Sendable (_ text: String, _ folder: String) throws(SettingMismatch) -> Value
     let render: @Sendable (Value) -> String
     let isSecret: Bool
 
+    /// The same for a secret: problems do not quote it, and it is not shown.
+    public var hidden: Self { Self(parse: parse, render: { _ in "(hidden)" }, isSecret: true) }
+}
+
+extension SettingFormat {
     /// `render` writes what `parse` reads.
     public init(
         parse: @escaping @Sendable (String) throws(SettingMismatch) -> Value,
         render: @escaping @Sendable (Value) -> String
     ) {
-        self.init(isSecret: false, parse: { text, _ throws(SettingMismatch) in try parse(text) }, render: render)
+        self.init(parse: { text, _ throws(SettingMismatch) in try parse(text) }, render: render, isSecret: false)
     }
 
-    /// `folder` is the one at which relative paths start.
-    init(
-        isSecret: Bool,
-        parse: @escaping @Sendable (String, String) throws(SettingMismatch) -> Value,
-        render: @escaping @Sendable (Value) -> String
-    ) {
-        self.isSecret = isSecret
-        self.parse = parse
-        self.render = render
-    }
-
-    /// The same for a secret: problems do not quote it, and it is not shown.
-    public var hidden: Self { Self(isSecret: true, parse: parse, render: { _ in "(hidden)" }) }
-}
-
-extension SettingFormat {
     /// Of what is made of a text, or nil of one that does not say any.
     package init(
         expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?,
