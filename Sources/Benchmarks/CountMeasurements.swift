@@ -39,14 +39,15 @@ package struct CountMeasurements: Sendable {
         secret = empty.counts.secret
         let clock = ContinuousClock()
         let begin = clock.now
-        guard restore(empty) else { throw DiskFailure() }
+        try restore(empty)
         restoreSeconds = (clock.now - begin) / .seconds(1)
         let partition = Partition(in: folder)
-        guard partition.counts.beginRestore() != nil, measure(partition) else { throw DiskFailure() }
+        guard partition.counts.beginRestore() != nil else { throw DiskFailure() }
+        try measure(partition)
     }
 
     /// Records in the order of a log, which is none of the hashes.
-    private func restore(_ partition: Partition) -> Bool {
+    private func restore(_ partition: Partition) throws(DiskFailure) {
         var rows: [PartitionCounts<CountFile>.Row] = []
         _ = partition.counts.beginRestore()
         var last: RecordPosition?
@@ -58,41 +59,39 @@ package struct CountMeasurements: Sendable {
                 rows.append((account: hash(account), state: state))
             }
             let position = RecordPosition(partition: 0, offset: Int64(batch.upperBound - 1), timestamp: 0)
-            guard partition.counts.restore(rows, at: position, stale: { _ in }) else { return false }
+            guard partition.counts.restore(rows, at: position, stale: { _ in }) else { throw DiskFailure() }
             last = position
         }
-        return partition.counts.writeBehind(at: last)
+        guard partition.counts.writeBehind(at: last) else { throw DiskFailure() }
     }
 
     private func hash(_ account: Int) -> AccountHash {
         withUnsafeBytes(of: (UInt64(account), UInt64(0), UInt64(0), UInt64(0))) { secret.hash($0) }
     }
 
-    private mutating func measure(_ partition: Partition) -> Bool {
-        let (size, batches) = (Self.messagesOfBatch, Self.batches)
+    private mutating func measure(_ partition: Partition) throws(DiskFailure) {
+        let messages = 0..<Self.messagesOfBatch * Self.batches
         // Every account of the file once at most, far from each other in the log.
-        let cold = (0..<size * batches).map { hash($0 * 7_919_317 % Self.accounts) }
-        let few = Array(cold.prefix(size * 8))
-        let hot = (0..<size * batches).map { few[$0 * 31 % few.count] }
-        let new = (0..<size * batches).map { hash(Self.accounts + $0) }
-        guard let coldTime = time(cold, partition), let newTime = time(new, partition), time(few, partition) != nil,
-            let hotTime = time(hot, partition)
-        else { return false }
-        (self.cold, self.new, self.hot) = (coldTime, newTime, hotTime)
-        return partition.counts.writeBehind(at: nil)
+        let many = messages.map { hash($0 * 7_919_317 % Self.accounts) }
+        let few = Array(many.prefix(Self.messagesOfBatch * 8))
+        cold = try time(many, partition)
+        new = try time(messages.map { hash(Self.accounts + $0) }, partition)
+        _ = try time(few, partition)
+        hot = try time(messages.map { few[$0 * 31 % few.count] }, partition)
+        guard partition.counts.writeBehind(at: nil) else { throw DiskFailure() }
     }
 
     /// Microseconds of CPU a message. What is written behind between is not counted.
-    private func time(_ accounts: [AccountHash], _ partition: Partition) -> Double? {
+    private func time(_ accounts: [AccountHash], _ partition: Partition) throws(DiskFailure) -> Double {
         let size = Self.messagesOfBatch
         var taken = 0.0
         for first in stride(from: 0, to: accounts.count, by: size) {
             let begin = Measurement.threadNanoseconds()
             let batch = first..<min(accounts.count, first + size)
             for index in batch { partition.counts.want(accounts[index]) }
-            guard partition.counts.load() else { return nil }
+            guard partition.counts.load() else { throw DiskFailure() }
             for index in batch {
-                guard let cell = partition.counts.cell(of: accounts[index]) else { return nil }
+                guard let cell = partition.counts.cell(of: accounts[index]) else { throw DiskFailure() }
                 var state = partition.counts.state(of: cell)
                 state.count &+= 1
                 state.offset += 1
@@ -101,7 +100,7 @@ package struct CountMeasurements: Sendable {
                 partition.counts.release(accounts[index], entry: UInt32(index + 1))
             }
             taken += Measurement.threadNanoseconds() - begin
-            if partition.counts.pendingRows > 20_000, !partition.counts.writeBehind(at: nil) { return nil }
+            if partition.counts.pendingRows > 20_000, !partition.counts.writeBehind(at: nil) { throw DiskFailure() }
         }
         return taken / 1e3 / Double(accounts.count)
     }
