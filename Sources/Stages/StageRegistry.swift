@@ -43,8 +43,7 @@ public struct StageRegistry: Sendable {
     private func suggestion(_ name: String) -> String {
         let names = entries.map(\.name)
         let question = Spelling.question(name, names)
-        guard question.isEmpty, !names.isEmpty else { return question }
-        return "; there are \(names.joined(separator: ", "))"
+        return question.isEmpty ? "; there are \(names.joined(separator: ", "))" : question
     }
 }
 
@@ -85,10 +84,8 @@ public struct ConfiguredStage: Sendable {
     public func build(_ resources: StageResources) async throws(SettingProblem) -> any Stage {
         do {
             return try await make(resources.lent(to: name))
-        } catch let problem as SettingProblem {
-            throw problem
         } catch {
-            throw SettingProblem(place: place, path: path, message: "\(error)")
+            throw error as? SettingProblem ?? SettingProblem(place: place, path: path, message: "\(error)")
         }
     }
 }
