@@ -82,15 +82,14 @@ package final class AttachmentStage: Stage {
 
     /// Behind the first text that is shown; one that the device will find by its key has no room for it.
     private func addNote(to content: inout NotificationContent, _ context: StageContext) {
-        let places: [AlertText] = [.body, .subtitle, .title]
-        let place = places.first {
-            !content.hasLocalizationKey(of: $0) && (content.withText($0) { !$0.isEmpty } ?? false)
+        guard !note.isEmpty else { return }
+        for place in [AlertText.body, .subtitle, .title] where !content.hasLocalizationKey(of: place) {
+            guard var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } }),
+                !text.isEmpty
+            else { continue }
+            text += [UInt8(ascii: " ")] + texts.text(of: note, content, context)
+            return content.amendText(place, to: text.span)
         }
-        guard !note.isEmpty, let place,
-            var text = content.withText(place, { text in text.withUnsafeBufferPointer { Array($0) } })
-        else { return }
-        text += [UInt8(ascii: " ")] + texts.text(of: note, content, context)
-        content.amendText(place, to: text.span)
     }
 }
 

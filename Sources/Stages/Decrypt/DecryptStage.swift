@@ -42,14 +42,14 @@ package final class DecryptStage: Stage {
     }
 
     package func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
-        if options.isRequired || options.fields.contains(where: { source(of: $0, in: content) != nil }) {
-            if showPlaceholder(in: [.subtitle], of: &content, context) {
-                content.setText(.body, to: "")
-                // Nobody reads ciphertext.
-                for field in options.fields where field.isInPlace && field.text == .title {
-                    if source(of: field, in: content) != nil { content.removeText(.title) }
-                }
-            }
+        let isEncrypted = options.fields.contains { source(of: $0, in: content) != nil }
+        guard options.isRequired || isEncrypted, showPlaceholder(in: [.subtitle], of: &content, context) else {
+            return .expired
+        }
+        content.setText(.body, to: "")
+        // Nobody reads ciphertext.
+        for field in options.fields where field.isInPlace && field.text == .title {
+            if source(of: field, in: content) != nil { content.removeText(.title) }
         }
         return .expired
     }
