@@ -1,6 +1,7 @@
 import PushmillCiphers
 import PushmillPayload
 package import PushmillStages
+import PushmillStores
 
 extension Measurement {
     /// What the life of a message costs without what its stages do: from the record's headers and the payload's gate to
@@ -62,9 +63,13 @@ package final class ChainTurn {
 
 extension Measurement {
     /// What a message costs that has work for decrypt, localize, contact and badge: alone, and on two threads at once,
-    /// of which the slower one counts. The book knows the contact of `WholeChainSample`.
-    package static func wholeChain(_ book: any ContactBook, messages: Int = 10_000) async throws -> [Measurement] {
-        let sample = try WholeChainSample(book)
+    /// of which the slower one counts. Writes into the folder.
+    package static func wholeChain(in folder: String, messages: Int = 10_000) async throws -> [Measurement] {
+        let path = "\(folder)/contacts.jsonl"
+        try ContactSample.write(to: path) { write in
+            write(Array(#"{"owner":"user-48213","id":"c48213","name":"Zoë Martin"}"#.utf8))
+        }
+        let sample = try WholeChainSample(try ContactFile(path: path))
         let alone = try sample.measure("the whole chain, one thread", messages)
         async let other = sample.measure("the whole chain, two threads", messages)
         let one = try sample.measure("the whole chain, two threads", messages)
@@ -73,14 +78,11 @@ extension Measurement {
     }
 }
 
-package struct WholeChainSample: Sendable {
-    /// As the line of a file.
-    package static let contact = #"{"owner":"user-48213","id":"c48213","name":"Zoë Martin"}"#
-
+private struct WholeChainSample: Sendable {
     private let chain: Chain
     private let payload: String
 
-    fileprivate init(_ book: any ContactBook) throws {
+    init(_ book: any ContactBook) throws {
         let sample = try DecryptSample()
         var options = ContactStage.Options()
         options.owner = [.key]
@@ -91,7 +93,7 @@ package struct WholeChainSample: Sendable {
         payload = try sample.payload(.jwe, "k1", title: "GROUP")
     }
 
-    fileprivate func measure(_ name: String, _ messages: Int) throws -> Measurement {
+    func measure(_ name: String, _ messages: Int) throws -> Measurement {
         let turn = ChainTurn(chain, payload: payload, count: 41)
         turn.run()
         if let other = turn.results.first(where: { $0 != .ok }) { throw UnexpectedResult(result: other) }

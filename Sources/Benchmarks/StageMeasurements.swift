@@ -131,17 +131,14 @@ extension Measurement {
     /// What the stage costs in a chain of its own, for a message with a URL that is known and for one without; compare
     /// with a chain of no stages.
     package static func attachment(messages: Int = 20_000) -> [Measurement] {
-        // A text that the sample has.
-        let members = [("a URL that is known", "ENCRYPTED_DATA"), ("no URL", "media-url")]
-        var measurements: [Measurement] = []
-        for (name, member) in members {
+        // The first is a text that the sample has.
+        [("a URL that is known", "ENCRYPTED_DATA"), ("no URL", "media-url")].map { name, member in
             let options = AttachmentStage.Options(
                 MediaMembers(url: JSONPointer(member: member)), publicBase: "https://media.example.com/")
             let stage = AttachmentStage(options, source: RememberedMedia(), texts: SharedTexts())
             let turn = ChainTurn(Chain([ChainLink(stage)]))
-            measurements.append(Measurement("a chain of attachment, \(name)", messages: messages) { turn.run() })
+            return Measurement("a chain of attachment, \(name)", messages: messages) { turn.run() }
         }
-        return measurements
     }
 }
 
