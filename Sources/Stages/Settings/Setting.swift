@@ -112,7 +112,7 @@ public struct SettingOverrides: Sendable {
         // The prefix is nobody's mistake: it would make all names look alike.
         let known = asked.map { $0.dropFirst(prefix.utf8.count + 1) }.sorted().map { String($0) }
         return unasked(below: prefix).map { name in
-            let question = Spelling.nearest(to: name, in: known).map { "; did you mean \"\(prefix)_\($0)\"?" } ?? ""
+            let question = Spelling.question(name, known, prefix: "\(prefix)_")
             return SettingProblem(
                 place: .variable("\(prefix)_\(name)"), path: "", message: "no setting goes by this name\(question)")
         }

@@ -68,8 +68,8 @@ package enum Spelling {
     }
 
     /// `; did you mean "x"?`, or nothing.
-    package static func question(_ name: String, _ candidates: some Sequence<String>) -> String {
-        nearest(to: name, in: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
+    package static func question(_ name: String, _ candidates: some Sequence<String>, prefix: String = "") -> String {
+        nearest(to: name, in: candidates).map { "; did you mean \"\(prefix)\($0)\"?" } ?? ""
     }
 
     /// Insertions, deletions, substitutions and swaps of neighbours that lead from one to the other.
