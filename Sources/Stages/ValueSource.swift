@@ -64,7 +64,7 @@ extension SettingFormat where Value == ValueSource {
     /// `recipient`, `key`, `header:NAME` or a JSON Pointer.
     public static var source: Self {
         Self(
-            expected: "a JSON Pointer such as /from, header:NAME, recipient or key", candidates: ["recipient", "key"],
-            ValueSource.init, render: \.description)
+            expected: "a JSON Pointer such as /from, header:NAME, recipient or key", candidates: ["recipient", "key"]
+        ) { ValueSource($0) }
     }
 }

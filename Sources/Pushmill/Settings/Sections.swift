@@ -138,9 +138,7 @@ package struct AdminSettings: Sendable {
 
 extension SettingFormat where Value == ListenAddress {
     static var listenAddress: Self {
-        Self(
-            expected: "a numeric address and a port such as 127.0.0.1:9464", { try? ListenAddress($0) },
-            render: \.description)
+        Self(expected: "a numeric address and a port such as 127.0.0.1:9464") { try? ListenAddress($0) }
     }
 }
 

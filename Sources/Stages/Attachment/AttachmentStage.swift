@@ -126,24 +126,20 @@ extension AttachmentStage {
 
 extension SettingFormat where Value == HostPattern {
     package static var hostPattern: Self {
-        Self(
-            expected: "a host such as cdn.example.com, *.example.com or cdn.example.com:8443", { HostPattern($0) },
-            render: \.description)
+        Self(expected: "a host such as cdn.example.com, *.example.com or cdn.example.com:8443") { HostPattern($0) }
     }
 }
 
 extension SettingFormat where Value == String {
     /// A URL below which there is more: it ends in a slash, which may be left out.
     package static var webFolder: Self {
-        Self(
-            expected: "a URL such as https://media.example.com/",
-            { text in
-                let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
-                let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\?#@".utf8.contains($0) }
-                guard let scheme, isPlain, !text.dropFirst(scheme.count).drop(while: { $0 == "/" }).isEmpty else {
-                    return nil
-                }
-                return text.hasSuffix("/") ? text : "\(text)/"
-            }, render: { $0 })
+        Self(expected: "a URL such as https://media.example.com/") { text in
+            let scheme = ["https://", "http://"].first { text.hasPrefix($0) }
+            let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\?#@".utf8.contains($0) }
+            guard let scheme, isPlain, !text.dropFirst(scheme.count).drop(while: { $0 == "/" }).isEmpty else {
+                return nil
+            }
+            return text.hasSuffix("/") ? text : "\(text)/"
+        }
     }
 }

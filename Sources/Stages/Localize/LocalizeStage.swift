@@ -133,7 +133,5 @@ extension ValueSource {
 }
 
 extension SettingFormat where Value == LocaleName {
-    package static var locale: Self {
-        Self(expected: "a locale such as en or pt-BR", { LocaleName($0) }, render: \.description)
-    }
+    package static var locale: Self { Self(expected: "a locale such as en or pt-BR") { LocaleName($0) } }
 }

@@ -5,9 +5,7 @@ extension SettingFormat where Value == String {
     public static var text: Self { Self(parse: { text throws(SettingMismatch) in text }, render: { $0 }) }
 
     /// Any text but the empty one.
-    public static var name: Self {
-        Self(expected: "some text", { $0.isEmpty ? nil : $0 }, render: { $0 })
-    }
+    public static var name: Self { Self(expected: "some text") { $0.isEmpty ? nil : $0 } }
 
     /// A file or folder; a relative path starts at the folder of the configuration.
     public static var file: Self { file(besides: []) }
@@ -26,26 +24,22 @@ extension SettingFormat where Value == String {
 extension SettingFormat where Value == String {
     /// A topic's name as Kafka allows it.
     package static var topic: Self {
-        Self(
-            expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)",
-            { text in
-                let isLegal = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
-                return isLegal && (1...249).contains(text.utf8.count) && text != "." && text != ".." ? text : nil
-            }, render: { $0 })
+        Self(expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)") { text in
+            let isLegal = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+            return isLegal && (1...249).contains(text.utf8.count) && text != "." && text != ".." ? text : nil
+        }
     }
 }
 
 extension SettingFormat where Value == Bool {
-    public static var bool: Self {
-        Self(expected: "true or false", { Bool($0) }, render: \.description)
-    }
+    public static var bool: Self { Self(expected: "true or false") { Bool($0) } }
 }
 
 extension SettingFormat where Value == Int {
     public static func integer(_ range: ClosedRange<Int>) -> Self {
-        Self(
-            expected: "an integer from \(range.lowerBound) to \(range.upperBound)",
-            { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }, render: \.description)
+        Self(expected: "an integer from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
     }
 }
 
@@ -123,9 +117,7 @@ private func written(_ number: Int, _ units: Units) -> String {
 extension SettingFormat where Value == JSONPointer {
     public static var pointer: Self {
         // The whole document is no member of one.
-        Self(
-            expected: "a JSON Pointer such as /aps/alert/body", { $0.isEmpty ? nil : JSONPointer($0) },
-            render: \.description)
+        Self(expected: "a JSON Pointer such as /aps/alert/body") { $0.isEmpty ? nil : JSONPointer($0) }
     }
 }
 
@@ -161,6 +153,13 @@ extension SettingFormat {
                 }
                 return value
             }, render: render)
+    }
+}
+
+extension SettingFormat where Value: CustomStringConvertible {
+    /// Of what is written as it describes itself.
+    package init(expected: String, candidates: [String] = [], _ make: @escaping @Sendable (String) -> Value?) {
+        self.init(expected: expected, candidates: candidates, make, render: \.description)
     }
 }
 
