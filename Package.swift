@@ -79,7 +79,7 @@ let package = Package(
         library(
             "PushmillBenchmarks", in: "Benchmarks",
             [
-                "PushmillEngine", "PushmillStores", "PushmillMedia", "PushmillStages", "PushmillCiphers",
+                "PushmillEngine", "PushmillStores", "PushmillStages", "PushmillCiphers",
                 "PushmillLocalization", "PushmillPayload", "CPushmillAllocations",
             ]),
         // Captures and golden records: read, run, compare, report.

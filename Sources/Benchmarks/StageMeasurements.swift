@@ -1,5 +1,4 @@
 package import PushmillCiphers
-import PushmillMedia
 package import PushmillPayload
 package import PushmillStages
 
