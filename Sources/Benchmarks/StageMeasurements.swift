@@ -1,5 +1,5 @@
-package import PushmillCiphers
-package import PushmillPayload
+import PushmillCiphers
+import PushmillPayload
 package import PushmillStages
 
 extension Measurement {
@@ -38,8 +38,8 @@ extension Measurement {
 }
 
 /// Messages for the decrypt stage, and a stage for them.
-package struct DecryptSample {
-    package static let forms: [(name: String, SealingForm, keyName: String)] = [
+struct DecryptSample {
+    static let forms: [(name: String, SealingForm, keyName: String)] = [
         ("JWE dir A256GCM", .jwe, "k1"), ("JWE A256KW A256GCM", .jwe, "k2"), ("openssl SHA-256", .openSSL, "pw"),
         ("AES-GCM", .aesGCM, "raw"), ("ChaCha20-Poly1305", .chaCha20, "cc"), ("web push", .webPush, "push"),
     ]
@@ -51,7 +51,7 @@ package struct DecryptSample {
     let stage: DecryptStage
     private let context = Chain([]).context(Delivery())
 
-    package init() throws {
+    init() throws {
         let keys = try Self.uses.reduce(nil) { set, key in
             KeyGenerator.add(try KeyGenerator.generate(key.value, name: key.key), to: set)
         }
@@ -60,10 +60,6 @@ package struct DecryptSample {
         var options = DecryptOptions()
         options.formats.append(.openSSL)
         stage = DecryptStage(options, keys: try ReloadableFile(path: "sample") { _, _ in ring })
-    }
-
-    package func content(_ form: SealingForm, _ keyName: String) throws -> NotificationContent {
-        try NotificationContent(try payload(form, keyName))
     }
 
     func payload(_ form: SealingForm, _ keyName: String, title: String = "GROUP_MESSAGE") throws -> String {
@@ -76,7 +72,7 @@ package struct DecryptSample {
             """
     }
 
-    package func receive(_ content: inout NotificationContent) -> StageResult {
+    func receive(_ content: inout NotificationContent) -> StageResult {
         stage.didReceiveAtOnce(&content, context: context) ?? .expired
     }
 }
