@@ -5,18 +5,11 @@ public struct KafkaError: Error, Equatable, Sendable {
     public let code: Int32
     public let name: String
     public let message: String
-    public let isFatal: Bool
-    public let isRetriable: Bool
-    /// The transaction must be aborted; the producer lives on.
-    public let requiresAbort: Bool
 
     package init(_ message: String) {
         code = -1
         name = "_FAIL"
         self.message = message
-        isFatal = false
-        isRetriable = false
-        requiresAbort = false
     }
 }
 
@@ -34,9 +27,6 @@ extension KafkaError {
         self.code = code.rawValue
         name = String(cString: rd_kafka_err2name(code))
         self.message = message ?? String(cString: rd_kafka_err2str(code))
-        isFatal = code == RD_KAFKA_RESP_ERR__FATAL
-        isRetriable = false
-        requiresAbort = false
     }
 
     /// Takes over the error object and frees it.
@@ -44,9 +34,6 @@ extension KafkaError {
         code = rd_kafka_error_code(error).rawValue
         name = String(cString: rd_kafka_error_name(error))
         message = String(cString: rd_kafka_error_string(error))
-        isFatal = rd_kafka_error_is_fatal(error) != 0
-        isRetriable = rd_kafka_error_is_retriable(error) != 0
-        requiresAbort = rd_kafka_error_txn_requires_abort(error) != 0
         rd_kafka_error_destroy(error)
     }
 

@@ -237,12 +237,13 @@ extension OutputProducer {
 
     private func result(of error: OpaquePointer?) -> TransactionResult {
         guard let error else { return .done }
+        let isFatal = rd_kafka_error_is_fatal(error) != 0 || client.isFatal
+        let requiresAbort = rd_kafka_error_txn_requires_abort(error) != 0
+        let isRetriable = rd_kafka_error_is_retriable(error) != 0
         let problem = KafkaError(consuming: error)
-        if problem.isFatal || client.isFatal { return .failed(problem) }
+        if isFatal { return .failed(problem) }
         if problem.isRefusalOfMember { return .notAMember(problem) }
-        if problem.requiresAbort { return .abort(problem) }
-        if problem.isRetriable || problem.isTimeOut { return .retry(problem) }
-        return .abort(problem)
+        return !requiresAbort && (isRetriable || problem.isTimeOut) ? .retry(problem) : .abort(problem)
     }
 }
 
