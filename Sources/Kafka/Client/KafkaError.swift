@@ -50,15 +50,12 @@ extension KafkaError {
 
     private func isAny(of codes: rd_kafka_resp_err_t...) -> Bool { codes.contains { $0.rawValue == code } }
 
-    /// Another member took over, or a rebalance is under way: the commit did not count, and may not be ours to repeat.
-    package var isRebalance: Bool {
+    /// The group does not take offsets from this member as it is: another took over, or a rebalance is under way.
+    package var isRefusalOfMember: Bool {
         isAny(
             of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
-            RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+            RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     }
-
-    /// The group does not take offsets from this member as it is.
-    package var isRefusalOfMember: Bool { isRebalance || isAny(of: RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) }
 
     /// The group takes nothing from this member any more: its partitions are lost, or about to be.
     package var endsMembership: Bool {
@@ -99,23 +96,18 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }
 
-    /// The client was closed, or the record purged from it: the record was neither stored nor refused.
-    package var isOurOwnDoing: Bool {
-        isAny(of: RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__DESTROY)
-    }
-
-    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way nor
-    /// the victim of what became of its producer or its transaction.
+    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way, nor taken
+    /// back, nor the victim of what became of its producer or its transaction.
     package var blamesRecord: Bool {
-        !isTimeOut && !isOurOwnDoing && !isOfTopic && !isForbidden
+        !isTimeOut && !isOfTopic && !isForbidden && !isOfState
             && !isAny(
-                of: RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                of: RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__DESTROY,
+                RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
                 RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER,
                 RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
                 RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
                 RD_KAFKA_RESP_ERR_TRANSACTION_COORDINATOR_FENCED, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
-                RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__FATAL,
-                RD_KAFKA_RESP_ERR__STATE, RD_KAFKA_RESP_ERR__BAD_MSG)
+                RD_KAFKA_RESP_ERR_PRODUCER_FENCED, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__BAD_MSG)
     }
 
     /// The topic takes no record for now: it is unknown, without a leader, or not allowed.
