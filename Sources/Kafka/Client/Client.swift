@@ -7,13 +7,15 @@ public typealias KafkaLogSink = @Sendable (_ level: Int32, _ facility: String, _
 /// The owner of one `rd_kafka_t`. librdkafka's handles may be used from any thread.
 final class Client: Sendable {
     nonisolated(unsafe) let handle: OpaquePointer
-    private let sinks: ClientSinks
+    let sinks: ClientSinks
 
     /// `prepare` sets what only a consumer or a producer needs; it gets the configuration before the client is made.
     init(
-        _ type: rd_kafka_type_t, properties: ClientProperties, sinks: ClientSinks,
-        prepare: (OpaquePointer) -> Void = { _ in }
+        _ type: rd_kafka_type_t, _ properties: ClientProperties, log: @escaping KafkaLogSink,
+        prepare: (OpaquePointer, ClientSinks) -> Void = { _, _ in }
     ) throws(KafkaError) {
+        let sinks = ClientSinks(log: log)
+        self.sinks = sinks
         guard let configuration = rd_kafka_conf_new() else { throw KafkaError("out of memory") }
         for (name, value) in properties.entries {
             if let error = ClientProperties.set(name, value, in: configuration) {
@@ -25,7 +27,7 @@ final class Client: Sendable {
         rd_kafka_conf_set_log_cb(configuration, onLog)
         rd_kafka_conf_set_stats_cb(configuration, onStatistics)
         rd_kafka_conf_set_error_cb(configuration, onError)
-        prepare(configuration)
+        prepare(configuration, sinks)
         let (made, reason) = withReason { rd_kafka_new(type, configuration, $0, $1) }
         guard let handle = made else {
             // On failure the configuration is still ours.
@@ -33,7 +35,6 @@ final class Client: Sendable {
             throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
         }
         self.handle = handle
-        self.sinks = sinks
     }
 
     /// What librdkafka says against all of the properties together. Connects to nothing.
@@ -41,7 +42,7 @@ final class Client: Sendable {
         var properties = properties
         properties["bootstrap.servers"] = nil
         do throws(KafkaError) {
-            _ = try Client(type, properties: properties, sinks: ClientSinks(log: { _, _, _ in }))
+            _ = try Client(type, properties, log: { _, _, _ in })
             return nil
         } catch {
             return error
@@ -66,13 +67,13 @@ final class Client: Sendable {
         return !sinks.group.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }
 
-    /// Cheaper to ask for than the error.
     var isFatal: Bool { rd_kafka_fatal_error(handle, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR }
 
     /// The error that made the client unusable, once there is one.
     var fatalError: KafkaError? {
+        guard isFatal else { return nil }
         let (code, reason) = withReason { rd_kafka_fatal_error(handle, $0, $1) }
-        return KafkaError(ifAny: code, message: reason)
+        return KafkaError(code, message: reason)
     }
 }
 

@@ -5,20 +5,18 @@ internal import Synchronization
 /// Asks the cluster, and creates topics. It publishes nothing, and takes no producer's number from the brokers.
 public final class ClusterClient: Sendable {
     let client: Client
-    private let sinks: ClientSinks
 
     public init(_ properties: ClientProperties, log: @escaping KafkaLogSink) throws(KafkaError) {
         var properties = properties
         properties["enable.idempotence"] = "false"
-        sinks = ClientSinks(log: log)
-        client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks)
+        client = try Client(RD_KAFKA_PRODUCER, properties, log: log)
     }
 
     /// Whether a broker answers; creates nothing. Where brokers refuse the connection, it says why. For one thread.
     public func reach(milliseconds: Int32) -> KafkaError? {
         guard let error = Metadata.reach(client, milliseconds: milliseconds) else { return nil }
         rd_kafka_poll(client.handle, 0)
-        return sinks.refusal.withLock { $0 } ?? error
+        return client.sinks.refusal.withLock { $0 } ?? error
     }
 
     /// The identity of the cluster, where brokers tell it. Blocks.

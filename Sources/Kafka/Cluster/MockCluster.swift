@@ -8,8 +8,7 @@ public final class MockCluster: Sendable {
     public let bootstrapServers: String
 
     public init(brokers: Int = 1) throws(KafkaError) {
-        let sinks = ClientSinks(log: { _, _, _ in })
-        client = try Client(RD_KAFKA_PRODUCER, properties: ClientProperties(), sinks: sinks)
+        client = try Client(RD_KAFKA_PRODUCER, ClientProperties(), log: { _, _, _ in })
         guard let handle = rd_kafka_mock_cluster_new(client.handle, Int32(clamping: brokers)) else {
             throw KafkaError("the embedded broker could not be started")
         }

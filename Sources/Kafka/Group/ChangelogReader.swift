@@ -22,7 +22,7 @@ package final class ChangelogReader {
         properties["group.instance.id"] = nil
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
-        client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: ClientSinks(log: log))
+        client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
         // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
         // waits for that up to a second (`rd_kafka_topic_scan_all`).
         guard let known = rd_kafka_topic_new(client.handle, topic, nil) else {
@@ -107,7 +107,7 @@ package final class ChangelogReader {
         }
     }
 
-    package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
+    package var fatalError: KafkaError? { client.fatalError }
 }
 
 package enum ChangelogEvent {

@@ -4,7 +4,6 @@ internal import CPushmillRdKafka
 /// through another: who wants no records takes none, and is in the group nevertheless.
 package final class GroupConsumer {
     let client: Client
-    let sinks: ClientSinks
     /// Rebalances, answers to commits, errors of the group.
     let events: OpaquePointer
     /// Records, and errors of their partitions.
@@ -29,6 +28,8 @@ package final class GroupConsumer {
     private let wakesAfter: Int
     private let isStatic: Bool
 
+    var sinks: ClientSinks { client.sinks }
+
     /// What the promises of delivery rest on. An offset that the log does not hold is an event, never a jump.
     package static let fixed: [(name: String, value: String)] = [
         ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
@@ -52,17 +53,16 @@ package final class GroupConsumer {
         _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
         let properties = Self.completed(properties)
-        let sinks = ClientSinks(log: log)
-        let client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks) {
-            rd_kafka_conf_set_rebalance_cb($0, onGroupRebalance)
-            sinks.joins.watch($0)
+        let client = try Client(RD_KAFKA_CONSUMER, properties, log: log) { configuration, sinks in
+            rd_kafka_conf_set_rebalance_cb(configuration, onGroupRebalance)
+            sinks.joins.watch(configuration)
         }
         rd_kafka_poll_set_consumer(client.handle)
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
         let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal) {
             [plain] () throws(KafkaError) in
-            try Client(RD_KAFKA_CONSUMER, properties: plain, sinks: ClientSinks(log: log))
+            try Client(RD_KAFKA_CONSUMER, plain, log: log)
         }
         guard let events = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
         guard let records = rd_kafka_queue_new(client.handle) else {
@@ -70,7 +70,6 @@ package final class GroupConsumer {
             throw KafkaError("no queue for records")
         }
         self.client = client
-        self.sinks = sinks
         self.events = events
         self.records = records
         self.signal = signal

@@ -8,7 +8,6 @@ internal import Dispatch
 package final class OutputProducer {
     private let client: Client
     private let signal: WakeSignal
-    private let sinks: ClientSinks
     private let queue: OpaquePointer
     @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
     /// Reports that were taken within a step of a transaction.
@@ -37,10 +36,9 @@ package final class OutputProducer {
     ) throws(KafkaError) {
         let properties = Self.completed(properties, stopsAtRefusal: stopsAtRefusal)
         self.signal = signal
-        sinks = ClientSinks(log: log)
         // As events: librdkafka then calls nobody back within the calls that end a transaction.
-        client = try Client(RD_KAFKA_PRODUCER, properties: properties, sinks: sinks) {
-            rd_kafka_conf_set_events($0, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR)
+        client = try Client(RD_KAFKA_PRODUCER, properties, log: log) { configuration, _ in
+            rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_ERROR)
         }
         guard let queue = rd_kafka_queue_get_main(client.handle) else { throw KafkaError("no queue for reports") }
         self.queue = queue
@@ -104,7 +102,8 @@ package final class OutputProducer {
             case RD_KAFKA_EVENT_DR:
                 while let message = rd_kafka_event_message_next(event) { body(delivery(message)) }
             case RD_KAFKA_EVENT_STATS:
-                if let text = rd_kafka_event_stats(event) { sinks.statistics.take(Array(String(cString: text).utf8)) }
+                guard let text = rd_kafka_event_stats(event) else { break }
+                client.sinks.statistics.take(Array(String(cString: text).utf8))
             // Errors: the log has told of them.
             default: break
             }
@@ -135,10 +134,10 @@ package final class OutputProducer {
     package var outstanding: Int { Int(rd_kafka_outq_len(client.handle)) + held.count }
 
     /// The producer will never take a record again.
-    package var fatalError: KafkaError? { client.isFatal ? client.fatalError : nil }
+    package var fatalError: KafkaError? { client.fatalError }
 
     /// What was measured last; see `ClientStatistics`.
-    package var statistics: StatisticsInbox { sinks.statistics }
+    package var statistics: StatisticsInbox { client.sinks.statistics }
 }
 
 public enum PublishResult: Sendable {

@@ -23,8 +23,7 @@ public final class PartitionReader {
         properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
         properties["group.instance.id"] = nil
         if tellsEnds { properties["enable.partition.eof"] = "true" }
-        let sinks = ClientSinks(log: log)
-        client = try Client(RD_KAFKA_CONSUMER, properties: properties, sinks: sinks)
+        client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
         rd_kafka_poll_set_consumer(client.handle)
         guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
         self.queue = queue
