@@ -37,6 +37,13 @@ final class Client: Sendable {
         self.handle = handle
     }
 
+    /// A consumer's queue, for events too from now on. To be destroyed by the caller.
+    func consumerQueue() throws(KafkaError) -> OpaquePointer {
+        rd_kafka_poll_set_consumer(handle)
+        guard let queue = rd_kafka_queue_get_consumer(handle) else { throw KafkaError("no consumer queue") }
+        return queue
+    }
+
     /// What librdkafka says against all of the properties together. Connects to nothing.
     static func problem(_ type: rd_kafka_type_t, _ properties: ClientProperties) -> KafkaError? {
         var properties = properties

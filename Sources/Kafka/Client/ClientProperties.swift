@@ -15,6 +15,13 @@ public struct ClientProperties: Sendable, Equatable {
         }
     }
 
+    /// The same, but for those that have a value here.
+    func overridden(by fixed: [(name: String, value: String)]) -> ClientProperties {
+        var properties = self
+        for (name, value) in fixed { properties[name] = value }
+        return properties
+    }
+
     public static func == (left: ClientProperties, right: ClientProperties) -> Bool {
         left.entries.elementsEqual(right.entries) { $0 == $1 }
     }

@@ -14,26 +14,18 @@ package final class ChangelogReader {
     package init(
         _ topic: String, _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        var properties = properties
-        for (name, value) in GroupConsumer.fixed { properties[name] = value }
-        properties["enable.partition.eof"] = "true"
-        // librdkafka wants a name even of a consumer that belongs to nobody.
-        properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
-        properties["group.instance.id"] = nil
+        var properties = properties.outsideOfGroups(GroupConsumer.fixed, tellsEnds: true)
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
         client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
+        let queue = try client.consumerQueue()
         // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
         // waits for that up to a second (`rd_kafka_topic_scan_all`).
         guard let known = rd_kafka_topic_new(client.handle, topic, nil) else {
+            rd_kafka_queue_destroy(queue)
             throw KafkaError(rd_kafka_last_error())
         }
         self.known = known
-        rd_kafka_poll_set_consumer(client.handle)
-        guard let queue = rd_kafka_queue_get_consumer(client.handle) else {
-            rd_kafka_topic_destroy(known)
-            throw KafkaError("no consumer queue")
-        }
         self.queue = queue
         self.topic = topic
         signal.watch(queue)
@@ -47,7 +39,7 @@ package final class ChangelogReader {
 
     /// Reads exactly these from now on. One that is read already goes on undisturbed if it is at that offset.
     package func replicate(_ starts: [(partition: Int32, offset: Int64)]) throws(KafkaError) {
-        let fresh = starts.filter { next[$0.partition] == nil || next[$0.partition] != $0.offset }
+        let fresh = starts.filter { next[$0.partition] != $0.offset }
         let staying = Set(starts.map(\.partition)).subtracting(fresh.map(\.partition))
         let gone = next.keys.filter { !staying.contains($0) }
         if !gone.isEmpty {

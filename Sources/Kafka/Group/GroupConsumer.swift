@@ -39,32 +39,25 @@ package final class GroupConsumer {
 
     /// What librdkafka says against a consumer with all of them.
     package static func problem(_ properties: ClientProperties) -> KafkaError? {
-        Client.problem(RD_KAFKA_CONSUMER, completed(properties))
-    }
-
-    private static func completed(_ properties: ClientProperties) -> ClientProperties {
-        var properties = properties
-        for (name, value) in fixed { properties[name] = value }
-        return properties
+        Client.problem(RD_KAFKA_CONSUMER, properties.overridden(by: fixed))
     }
 
     /// `signal` is woken by records, events and answers.
     package init(
         _ properties: ClientProperties, signal: WakeSignal, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        let properties = Self.completed(properties)
+        let properties = properties.overridden(by: Self.fixed)
         let client = try Client(RD_KAFKA_CONSUMER, properties, log: log) { configuration, sinks in
             rd_kafka_conf_set_rebalance_cb(configuration, onGroupRebalance)
             sinks.joins.watch(configuration)
         }
-        rd_kafka_poll_set_consumer(client.handle)
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }
         let committedOffsets = try CommittedOffsets(client, group: properties["group.id"] ?? "", signal) {
             [plain] () throws(KafkaError) in
             try Client(RD_KAFKA_CONSUMER, plain, log: log)
         }
-        guard let events = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
+        let events = try client.consumerQueue()
         guard let records = rd_kafka_queue_new(client.handle) else {
             rd_kafka_queue_destroy(events)
             throw KafkaError("no queue for records")

@@ -24,8 +24,7 @@ package final class OutputProducer {
     }
 
     private static func completed(_ properties: ClientProperties, stopsAtRefusal: Bool) -> ClientProperties {
-        var properties = properties
-        for (name, value) in fixed { properties[name] = value }
+        var properties = properties.overridden(by: fixed)
         properties["enable.gapless.guarantee"] = stopsAtRefusal && properties["transactional.id"] == nil ? "true" : nil
         return properties
     }

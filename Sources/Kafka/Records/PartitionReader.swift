@@ -10,23 +10,15 @@ public final class PartitionReader {
     /// It reads what is committed, and commits nothing itself.
     private static let fixed: [(name: String, value: String)] = [
         ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
-        ("isolation.level", "read_committed"), ("enable.partition.eof", "false"),
+        ("isolation.level", "read_committed"),
     ]
 
     /// `properties` are a consumer's. Batches have `ends` if they are told.
     public init(
         _ properties: ClientProperties, tellsEnds: Bool = false, log: @escaping KafkaLogSink
     ) throws(KafkaError) {
-        var properties = properties
-        for (name, value) in Self.fixed { properties[name] = value }
-        // librdkafka wants a name even of a consumer that belongs to nobody.
-        properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
-        properties["group.instance.id"] = nil
-        if tellsEnds { properties["enable.partition.eof"] = "true" }
-        client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
-        rd_kafka_poll_set_consumer(client.handle)
-        guard let queue = rd_kafka_queue_get_consumer(client.handle) else { throw KafkaError("no consumer queue") }
-        self.queue = queue
+        client = try Client(RD_KAFKA_CONSUMER, properties.outsideOfGroups(Self.fixed, tellsEnds: tellsEnds), log: log)
+        queue = try client.consumerQueue()
     }
 
     deinit { rd_kafka_queue_destroy(queue) }
@@ -93,6 +85,18 @@ extension PartitionReader {
         since time: Int64, in partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> Int64? {
         try Metadata.offset(since: time, in: partition, client, milliseconds: milliseconds)
+    }
+}
+
+extension ClientProperties {
+    /// Those of a consumer that joins none.
+    func outsideOfGroups(_ fixed: [(name: String, value: String)], tellsEnds: Bool) -> ClientProperties {
+        var properties = overridden(by: fixed)
+        properties["enable.partition.eof"] = tellsEnds ? "true" : "false"
+        // librdkafka wants a name even of a consumer that belongs to nobody.
+        properties["group.id"] = properties["group.id"] ?? "pushmill-reader"
+        properties["group.instance.id"] = nil
+        return properties
     }
 }
 
