@@ -43,16 +43,11 @@ package final class ChangelogReader {
         let staying = Set(starts.map(\.partition)).subtracting(fresh.map(\.partition))
         let gone = next.keys.filter { !staying.contains($0) }
         if !gone.isEmpty {
-            let list = PartitionList(gone.map { TopicPartition(topic, $0) })
-            if let error = rd_kafka_incremental_unassign(client.handle, list.pointer) {
-                throw KafkaError(consuming: error)
-            }
+            try client.unassign(gone.map { TopicPartition(topic, $0) })
             for partition in gone { next[partition] = nil }
-            client.awaitStops()
         }
         guard !fresh.isEmpty else { return }
-        let list = PartitionList(fresh.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
-        if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }
+        try client.assign(fresh.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
         for start in fresh { next[start.partition] = start.offset }
     }
 

@@ -4,7 +4,7 @@ internal import CPushmillRdKafka
 /// given (`rkcg_group_assignment`) whether it reads it or not.
 extension GroupConsumer {
     /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
-    package func acceptAssignment() throws(KafkaError) { try assign([]) }
+    package func acceptAssignment() throws(KafkaError) { try client.assign([]) }
 
     /// Reads partitions that were assigned from these very offsets, at any time after `acceptAssignment`.
     package func read(_ positions: [Position]) throws(KafkaError) {
@@ -16,7 +16,7 @@ extension GroupConsumer {
         let fresh = positions.filter { !reading.contains($0.partition) }
         guard !fresh.isEmpty else { return }
         for position in fresh { forward(position.partition) }
-        try assign(fresh)
+        try client.assign(fresh)
         reading.formUnion(fresh.lazy.map(\.partition))
     }
 
@@ -119,22 +119,26 @@ extension GroupConsumer {
         rd_kafka_queue_destroy(queue)
     }
 
-    private func assign(_ positions: [Position]) throws(KafkaError) {
-        let list = PartitionList(positions)
-        if let error = rd_kafka_incremental_assign(client.handle, list.pointer) { throw KafkaError(consuming: error) }
-    }
-
     private func unassign(_ partitions: Set<TopicPartition>) throws(KafkaError) {
-        let list = PartitionList(partitions)
-        if let error = rd_kafka_incremental_unassign(client.handle, list.pointer) {
-            throw KafkaError(consuming: error)
-        }
+        try client.unassign(Array(partitions))
         reading.subtract(partitions)
-        if !partitions.isEmpty { client.awaitStops() }
     }
 }
 
 extension Client {
+    /// Reads these, too.
+    func assign(_ positions: [Position]) throws(KafkaError) {
+        let list = PartitionList(positions)
+        if let error = rd_kafka_incremental_assign(handle, list.pointer) { throw KafkaError(consuming: error) }
+    }
+
+    /// Reads these no more.
+    func unassign(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        if let error = rd_kafka_incremental_unassign(handle, list.pointer) { throw KafkaError(consuming: error) }
+        if !partitions.isEmpty { awaitStops() }
+    }
+
     /// librdkafka 2.0.2 ends the process (`rd_kafka_assignment_partition_stopped`) where a partition is taken away again
     /// before it has stopped for the first time. Who asks twice is answered when that is over.
     func awaitStops() {
