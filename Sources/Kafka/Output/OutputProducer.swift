@@ -46,9 +46,16 @@ package final class OutputProducer {
 
     /// What was not reported never is. librdkafka ends its threads when they have time for it, which nobody waits for.
     deinit {
+        let client = client
+        nonisolated(unsafe) let queue = queue
+        nonisolated(unsafe) let handles = topics.map(\.handle)
         WakeSignal.endWatch(of: queue)
-        let remains = Remains(client, queue, topics.map(\.handle))
-        DispatchQueue(label: "pushmill.remains").async { remains.destroy() }
+        DispatchQueue(label: "pushmill.remains").async {
+            rd_kafka_purge(
+                client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+            for topic in handles { rd_kafka_topic_destroy(topic) }
+            rd_kafka_queue_destroy(queue)
+        }
     }
 
     package func topic(_ name: String) throws(KafkaError) -> OutputTopic {
@@ -242,28 +249,6 @@ extension OutputProducer {
         if isFatal { return .failed(problem) }
         if problem.isRefusalOfMember { return .notAMember(problem) }
         return !requiresAbort && (isRetriable || problem.isTimeOut) ? .retry(problem) : .abort(problem)
-    }
-}
-
-// MARK: The end
-
-/// What is left of a producer, in the order in which it goes.
-private final class Remains: Sendable {
-    private let client: Client
-    nonisolated(unsafe) private let queue: OpaquePointer
-    nonisolated(unsafe) private let topics: [OpaquePointer]
-
-    init(_ client: Client, _ queue: OpaquePointer, _ topics: [OpaquePointer]) {
-        self.client = client
-        self.queue = queue
-        self.topics = topics
-    }
-
-    func destroy() {
-        rd_kafka_purge(
-            client.handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
-        for topic in topics { rd_kafka_topic_destroy(topic) }
-        rd_kafka_queue_destroy(queue)
     }
 }
 
