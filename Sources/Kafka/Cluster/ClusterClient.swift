@@ -14,7 +14,10 @@ public final class ClusterClient: Sendable {
 
     /// Whether a broker answers; creates nothing. Where brokers refuse the connection, it says why. For one thread.
     public func reach(milliseconds: Int32) -> KafkaError? {
-        guard let error = Metadata.reach(client, milliseconds: milliseconds) else { return nil }
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
+        if let metadata { rd_kafka_metadata_destroy(metadata) }
+        guard let error = KafkaError(ifAny: code) else { return nil }
         rd_kafka_poll(client.handle, 0)
         return client.sinks.refusal.withLock { $0 } ?? error
     }

@@ -2,13 +2,6 @@ internal import CPushmillRdKafka
 
 /// Questions to the cluster that block their caller: never asked on the polling thread.
 enum Metadata {
-    static func reach(_ client: Client, milliseconds: Int32) -> KafkaError? {
-        var metadata: UnsafePointer<rd_kafka_metadata>?
-        let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
-        if let metadata { rd_kafka_metadata_destroy(metadata) }
-        return KafkaError(ifAny: code)
-    }
-
     /// The cluster has named a controller that it does not have, as librdkafka's own does: nobody would answer a request
     /// for one. Where none is named one is being elected.
     static func lacksController(_ client: Client, milliseconds: Int32) -> Bool {
@@ -29,24 +22,19 @@ enum Metadata {
         return Int(count)
     }
 
-    /// The brokers that lead a topic's partitions; none where that is not known.
-    static func leaders(of topic: String, _ client: Client, milliseconds: Int32) -> [(partition: Int32, leader: Int32)]
-    {
-        let leaders = try? ask(of: topic, client, milliseconds) { topic in
-            UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map { ($0.id, $0.leader) }
-        }
-        return leaders ?? []
-    }
-
-    /// Partitions by the broker that leads them; -1 where there is none.
+    /// Partitions by the broker that leads them, without those of which none is known.
     static func byLeader(_ partitions: Set<TopicPartition>, _ client: Client) -> [Int32: [TopicPartition]] {
-        var brokers: [TopicPartition: Int32] = [:]
+        var led: [Int32: [TopicPartition]] = [:]
         for topic in Set(partitions.map(\.topic)) {
-            for (partition, leader) in leaders(of: topic, client, milliseconds: 2000) {
-                brokers[TopicPartition(topic, partition)] = leader
+            let leaders = try? ask(of: topic, client, 2000) { topic in
+                UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map { ($0.id, $0.leader) }
+            }
+            for (number, leader) in leaders ?? [] where leader >= 0 {
+                let partition = TopicPartition(topic, number)
+                if partitions.contains(partition) { led[leader, default: []].append(partition) }
             }
         }
-        return Dictionary(grouping: partitions) { brokers[$0] ?? -1 }
+        return led
     }
 
     private static func ask<Answer>(
@@ -64,31 +52,6 @@ enum Metadata {
         defer { rd_kafka_metadata_destroy(metadata) }
         guard metadata.pointee.topic_cnt > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) }
         return body(metadata.pointee.topics[0])
-    }
-
-    /// The first offset the log holds and the one past its last. librdkafka's own question for both waits for as long as
-    /// the partition's leader is away.
-    static func watermarks(
-        of partition: TopicPartition, _ client: Client, milliseconds: Int32
-    ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        let low = try offset(since: Position.beginning, in: partition, client, milliseconds: milliseconds)
-        let high = try offset(since: Position.end, in: partition, client, milliseconds: milliseconds)
-        guard let low, let high else { throw KafkaError("the brokers do not tell where a partition ends") }
-        return (low, max(low, high))
-    }
-
-    /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log), as the
-    /// brokers' index has it; nil where they name none.
-    static func offset(
-        since time: Int64, in partition: TopicPartition, _ client: Client, milliseconds: Int32
-    ) throws(KafkaError) -> Int64? {
-        let list = PartitionList([Position(partition, offset: time)])
-        if let error = KafkaError(ifAny: rd_kafka_offsets_for_times(client.handle, list.pointer, milliseconds)) {
-            throw error
-        }
-        guard let result = list.results.first else { return nil }
-        if let error = result.error { throw error }
-        return result.position.offset < 0 ? nil : result.position.offset
     }
 }
 

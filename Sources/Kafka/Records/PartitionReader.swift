@@ -36,11 +36,29 @@ public final class PartitionReader {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
-    /// The first offset the log holds and the one past its last. Blocks.
+    /// The first offset the log holds and the one past its last. Blocks. librdkafka's own question for both waits for as
+    /// long as the partition's leader is away.
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        try Metadata.watermarks(of: partition, client, milliseconds: milliseconds)
+        let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
+        let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
+        guard let low, let high else { throw KafkaError("the brokers do not tell where a partition ends") }
+        return (low, max(low, high))
+    }
+
+    /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log), as the
+    /// brokers' index has it; nil where they name none. Blocks.
+    public func offset(
+        since time: Int64, in partition: TopicPartition, milliseconds: Int32
+    ) throws(KafkaError) -> Int64? {
+        let list = PartitionList([Position(partition, offset: time)])
+        if let error = KafkaError(ifAny: rd_kafka_offsets_for_times(client.handle, list.pointer, milliseconds)) {
+            throw error
+        }
+        guard let result = list.results.first else { return nil }
+        if let error = result.error { throw error }
+        return result.position.offset < 0 ? nil : result.position.offset
     }
 
     /// Takes what is there, or waits for the first of it up to the time-out: full batches under load, no delay when idle.
@@ -75,16 +93,6 @@ public final class PartitionReader {
             return nil
         }
         throw KafkaError("no broker has lent the record")
-    }
-}
-
-extension PartitionReader {
-    /// The first offset whose timestamp is not before `time` (milliseconds since 1970), as the brokers' index has it; nil
-    /// where they name none. Blocks.
-    public func offset(
-        since time: Int64, in partition: TopicPartition, milliseconds: Int32
-    ) throws(KafkaError) -> Int64? {
-        try Metadata.offset(since: time, in: partition, client, milliseconds: milliseconds)
     }
 }
 
