@@ -43,7 +43,7 @@ public struct Headers: ~Copyable {
 
     public init() { pointer = nil }
 
-    init(taking pointer: OpaquePointer) { self.pointer = pointer }
+    init(taking pointer: OpaquePointer?) { self.pointer = pointer }
 
     public init(copying view: HeaderView) { pointer = rd_kafka_headers_copy(view.pointer) }
 
@@ -54,10 +54,10 @@ public struct Headers: ~Copyable {
     public var view: HeaderView? { pointer.map(HeaderView.init) }
 
     public mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) {
-        guard let name = name.assumingMemoryBound(to: CChar.self).baseAddress.map({ (start: $0, count: name.count) })
-        else { return }
+        guard let start = name.assumingMemoryBound(to: CChar.self).baseAddress else { return }
+        if pointer == nil { pointer = rd_kafka_headers_new(8) }
         // A size of 0 beside a null value means null; librdkafka copies both.
-        _ = rd_kafka_header_add(list, name.start, name.count, value?.baseAddress, value?.count ?? 0)
+        _ = rd_kafka_header_add(pointer, start, name.count, value?.baseAddress, value?.count ?? 0)
     }
 
     public mutating func add(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {
@@ -75,13 +75,6 @@ public struct Headers: ~Copyable {
     public mutating func remove(zeroTerminated name: UnsafeRawBufferPointer) {
         guard let pointer, let start = name.baseAddress else { return }
         rd_kafka_header_remove(pointer, start.assumingMemoryBound(to: CChar.self))
-    }
-
-    private var list: OpaquePointer? {
-        mutating get {
-            if pointer == nil { pointer = rd_kafka_headers_new(8) }
-            return pointer
-        }
     }
 
     /// Lends the list to a produce call that takes it over when it succeeds.

@@ -15,10 +15,10 @@ public struct Record: @unchecked Sendable {
     public let timestamp: Int64
     public let timestampKind: TimestampKind
     /// nil for a null key.
-    public let key: UnsafeRawBufferPointer?
+    public private(set) var key: UnsafeRawBufferPointer?
     /// nil for a tombstone.
-    public let value: UnsafeRawBufferPointer?
-    private let bytes: Bytes
+    public private(set) var value: UnsafeRawBufferPointer?
+    private var bytes: Bytes
 
     private enum Bytes {
         case lent(UnsafeMutablePointer<rd_kafka_message_t>)
@@ -59,41 +59,30 @@ public struct Record: @unchecked Sendable {
             defer { free += bytes.count }
             return UnsafeRawBufferPointer(start: free, count: bytes.count)
         }
-        let record = Record(self, key: copy(key), value: copy(value), list)
+        var record = self
+        record.key = copy(key)
+        record.value = copy(value)
+        record.bytes = .owned(list)
         destroy()
         return record
     }
 
-    private init(
-        _ other: Record, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        _ list: UnsafeMutablePointer<OpaquePointer?>
-    ) {
-        (topic, partition, offset) = (other.topic, other.partition, other.offset)
-        (timestamp, timestampKind) = (other.timestamp, other.timestampKind)
-        (self.key, self.value, bytes) = (key, value, .owned(list))
-    }
-
     /// The headers, still owned by the record; librdkafka parses them on first use. nil for none.
     public var headers: HeaderView? {
-        guard case .lent(let message) = bytes else { return ownHeaders }
         var headers: OpaquePointer?
-        guard rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else { return nil }
-        return HeaderView(headers)
-    }
-
-    private var ownHeaders: HeaderView? {
-        guard case .owned(let list) = bytes else { return nil }
-        return list.pointee.map { HeaderView($0) }
+        switch bytes {
+        case .lent(let message): rd_kafka_message_headers(message, &headers)
+        case .owned(let list): headers = list.pointee
+        }
+        return headers.map { HeaderView($0) }
     }
 
     /// Takes the headers out of the record, so that they can go on without a copy. They are read from its bytes again when
     /// they are asked for again.
     public func detachHeaders() -> Headers {
-        guard case .lent(let message) = bytes else { return ownHeaders.map { Headers(copying: $0) } ?? Headers() }
+        guard case .lent(let message) = bytes else { return self.headers.map { Headers(copying: $0) } ?? Headers() }
         var headers: OpaquePointer?
-        guard rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else {
-            return Headers()
-        }
+        rd_kafka_message_detach_headers(message, &headers)
         return Headers(taking: headers)
     }
 }
