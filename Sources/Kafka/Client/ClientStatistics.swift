@@ -11,13 +11,6 @@ public struct ClientStatistics: Sendable {
         public let nextOffset: Int64
         /// Fetched and not yet polled.
         public let fetched: Int
-
-        package init(place: TopicPartition, end: Int64, nextOffset: Int64, fetched: Int) {
-            self.place = place
-            self.end = end
-            self.nextOffset = nextOffset
-            self.fetched = fetched
-        }
     }
 
     public struct RoundTrip: Sendable {

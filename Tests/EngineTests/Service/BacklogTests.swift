@@ -1,9 +1,9 @@
-import PushmillKafka
 import PushmillSimulation
 import PushmillStages
 import Testing
 
 @testable import PushmillEngine
+@testable import PushmillKafka
 
 @Suite("What is not finished of a partition (trust 10)")
 struct BacklogTests {
