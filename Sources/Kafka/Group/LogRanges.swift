@@ -5,6 +5,8 @@ internal import Synchronization
 /// Asks brokers where logs begin and end, on a thread of its own: librdkafka's questions for that block. Partitions
 /// without a leader wait apart and hold up no other.
 final class LogRanges: Sendable {
+    private typealias Answer = (partition: TopicPartition, range: Range<Int64>, number: UInt64)
+
     private struct State {
         var isClosed = false
         var hasThread = false
@@ -15,9 +17,9 @@ final class LogRanges: Sendable {
         /// answer.
         var numbers: [TopicPartition: UInt64] = [:]
         var lastNumber: UInt64 = 0
-        var answers: [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] = []
+        var answers: [Answer] = []
 
-        mutating func takeAnswers() -> [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] {
+        mutating func takeAnswers() -> [Answer] {
             let taken = answers.filter { numbers[$0.partition] == $0.number }
             for answer in taken { numbers[answer.partition] = nil }
             answers = []
@@ -96,7 +98,7 @@ final class LogRanges: Sendable {
             guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
                 continue
             }
-            var answers: [(partition: TopicPartition, range: Range<Int64>, number: UInt64)] = []
+            var answers: [Answer] = []
             for partition in list {
                 guard let begin = begins[partition], let end = ends[partition] else { continue }
                 open.remove(partition)
