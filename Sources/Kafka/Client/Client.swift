@@ -44,6 +44,12 @@ final class Client: Sendable {
         return queue
     }
 
+    /// To be destroyed by the caller.
+    func topic(_ name: String) throws(KafkaError) -> OpaquePointer {
+        guard let topic = rd_kafka_topic_new(handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
+        return topic
+    }
+
     /// What librdkafka says against all of the properties together. Connects to nothing.
     static func problem(_ type: rd_kafka_type_t, _ properties: ClientProperties) -> KafkaError? {
         var properties = properties

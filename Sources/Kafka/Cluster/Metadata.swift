@@ -40,9 +40,7 @@ enum Metadata {
     private static func ask<Answer>(
         of topic: String, _ client: Client, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
     ) throws(KafkaError) -> Answer {
-        guard let handle = rd_kafka_topic_new(client.handle, topic, nil) else {
-            throw KafkaError(rd_kafka_last_error())
-        }
+        let handle = try client.topic(topic)
         defer { rd_kafka_topic_destroy(handle) }
         var metadata: UnsafePointer<rd_kafka_metadata>?
         if let error = KafkaError(ifAny: rd_kafka_metadata(client.handle, 0, handle, &metadata, milliseconds)) {

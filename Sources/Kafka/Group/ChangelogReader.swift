@@ -6,7 +6,7 @@ package final class ChangelogReader {
     private let queue: OpaquePointer
     private let topic: String
     /// Kept, so that librdkafka knows the topic.
-    private let known: OpaquePointer
+    private var known: OpaquePointer?
     /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
     private var next: [Int32: Int64] = [:]
 
@@ -18,23 +18,18 @@ package final class ChangelogReader {
         // A follower may lag behind what its leader has acknowledged.
         properties["client.rack"] = nil
         client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
-        let queue = try client.consumerQueue()
+        queue = try client.consumerQueue()
+        self.topic = topic
         // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
         // waits for that up to a second (`rd_kafka_topic_scan_all`).
-        guard let known = rd_kafka_topic_new(client.handle, topic, nil) else {
-            rd_kafka_queue_destroy(queue)
-            throw KafkaError(rd_kafka_last_error())
-        }
-        self.known = known
-        self.queue = queue
-        self.topic = topic
+        known = try client.topic(topic)
         signal.watch(queue)
     }
 
     deinit {
         WakeSignal.endWatch(of: queue)
         rd_kafka_queue_destroy(queue)
-        rd_kafka_topic_destroy(known)
+        if let known { rd_kafka_topic_destroy(known) }
     }
 
     /// Reads exactly these from now on. One that is read already goes on undisturbed if it is at that offset.

@@ -60,8 +60,7 @@ package final class OutputProducer {
 
     package func topic(_ name: String) throws(KafkaError) -> OutputTopic {
         if let index = topics.firstIndex(where: { $0.name == name }) { return OutputTopic(index: index) }
-        guard let handle = rd_kafka_topic_new(client.handle, name, nil) else { throw KafkaError(rd_kafka_last_error()) }
-        topics.append((name, handle))
+        try topics.append((name, client.topic(name)))
         return OutputTopic(index: topics.count - 1)
     }
 
