@@ -42,7 +42,7 @@ public final class Log: Sendable {
 
     @inline(never)
     private func write(_ level: LogLevel, _ message: StaticString, _ fields: [LogField]) {
-        counts.add(level)
+        counts.lines(level).add()
         let now = clock.now()
         // An operator who switches debug on wants every line; the ring bounds what that can cost.
         guard level > .debug else { return append(now, level, message, fields) }
@@ -54,7 +54,7 @@ public final class Log: Sendable {
         }
         switch verdict {
         case .hold:
-            counts.addHeldBack()
+            counts.heldBack.add()
             // Who tells how many there were looks for it from now on.
             if isFirst { ring.wakeReaders() }
         case .write(heldBack: 0): append(now, level, message, fields)
@@ -98,25 +98,12 @@ extension LogLevel: Comparable {
 
 /// How many lines were logged, by level, and how many of them were not written.
 package final class LogCounts: Sendable {
-    /// A cell for each level, then those of lines held back and lost.
-    private let cells = Shards(cells: LogLevel.allCases.count + 2, owned: 0)
-    private static let heldBack = LogLevel.allCases.count
-    private static let lost = heldBack + 1
+    private let levels = LogLevel.allCases.map { _ in Counter(shards: 0) }
+    /// Lines that repeated an earlier one too often.
+    package let heldBack = Counter(shards: 0)
+    /// Lines that the output did not take in time.
+    package let lost = Counter(shards: 0)
 
     /// Lines of the level, whether written or held back.
-    package func lines(_ level: LogLevel) -> Int { Int(cells.sum(Int(level.rawValue))) }
-
-    /// Lines that repeated an earlier one too often.
-    package var heldBack: Int { Int(cells.sum(Self.heldBack)) }
-
-    /// Lines that the output did not take in time.
-    package var lost: Int { Int(cells.sum(Self.lost)) }
-
-    func add(_ level: LogLevel) { add(1, to: Int(level.rawValue)) }
-
-    func addHeldBack() { add(1, to: Self.heldBack) }
-
-    func addLost(_ count: Int) { add(count, to: Self.lost) }
-
-    private func add(_ count: Int, to cell: Int) { (cells.cells(ofShard: 0) + cell).addShared(UInt64(count)) }
+    package func lines(_ level: LogLevel) -> Counter { levels[Int(level.rawValue)] }
 }

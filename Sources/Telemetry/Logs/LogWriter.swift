@@ -67,10 +67,10 @@ public final class LogWriter: Sendable {
     private func writeSome(from cursor: inout Int) -> Bool {
         let (batch, missed) = log.ring.read(from: &cursor, limit: 64)
         if missed > 0 {
-            log.counts.addLost(missed)
+            log.counts.lost.add(missed)
             write(.loss(of: missed, time: batch.first?.time ?? 0))
         }
-        for line in batch where !write(line) { log.counts.addLost(1) }
+        for line in batch where !write(line) { log.counts.lost.add() }
         return !batch.isEmpty
     }
 

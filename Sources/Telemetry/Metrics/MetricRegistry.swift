@@ -94,10 +94,10 @@ extension MetricRegistry {
     package func addProcess(log: Log, version: String) {
         measure(.build) { [.init(1, version)] }
         measure(.logLines) { [counts = log.counts] in
-            LogLevel.allCases.map { .init(Double(counts.lines($0)), $0.name) }
+            LogLevel.allCases.map { .init(Double(counts.lines($0).value), $0.name) }
         }
         measure(.logLinesLost) { [counts = log.counts] in
-            [.init(Double(counts.heldBack), "repeated"), .init(Double(counts.lost), "output")]
+            [.init(Double(counts.heldBack.value), "repeated"), .init(Double(counts.lost.value), "output")]
         }
         add(ProcessMetrics().write)
     }
