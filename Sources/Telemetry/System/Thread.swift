@@ -15,7 +15,11 @@ package struct Thread: Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         var handle = pthread_t()
-        let context = Unmanaged.passRetained(Body(name, body))
+        let context = Unmanaged.passRetained(
+            Body {
+                nameThread(name)
+                body()
+            })
         let code = pthread_create(&handle, nil, runThread, context.toOpaque())
         guard code == 0 else {
             context.release()
@@ -32,26 +36,17 @@ package struct Thread: Sendable {
 }
 
 private final class Body: Sendable {
-    private let name: String
-    private let body: @Sendable () -> Void
+    let run: @Sendable () -> Void
 
-    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-        self.name = name
-        self.body = body
-    }
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
 
-    func run() {
-        nameThread()
-        body()
-    }
-
-    /// The C library's call for it is not among those that Swift imports.
-    private func nameThread() {
-        let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-        guard file >= 0 else { return }
-        _ = name.withCString { write(file, $0, strlen($0)) }
-        close(file)
-    }
+/// The C library's call for it is not among those that Swift imports.
+private func nameThread(_ name: String) {
+    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    _ = name.withCString { write(file, $0, strlen($0)) }
+    close(file)
 }
 
 /// The first and last function of the thread; takes over the reference that `pthread_create` was given.
