@@ -104,8 +104,7 @@ extension [UInt8] {
             case "\r": self += #"\r"#.utf8
             case "\t": self += #"\t"#.utf8
             case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-                let digits = String(scalar.value, radix: 16)
-                self += "\\u\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)".utf8
+                self += "\\u\(scalar.value.digits(4, radix: 16))".utf8
             default: self += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
             }
         }
@@ -120,20 +119,18 @@ extension [UInt8] {
         let rest = remainder < 0 ? remainder + 1_000_000_000 : remainder
         var date = tm()
         gmtime_r(&seconds, &date)
-        append(date.tm_year + 1900, digits: 4, before: "-")
-        append(date.tm_mon + 1, digits: 2, before: "-")
-        append(date.tm_mday, digits: 2, before: "T")
-        append(date.tm_hour, digits: 2, before: ":")
-        append(date.tm_min, digits: 2, before: ":")
-        append(date.tm_sec, digits: 2, before: ".")
-        append(Int32(rest / 1_000_000), digits: 3, before: "Z")
+        var text = [CChar](repeating: 0, count: 32)
+        let length = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%S", &date)
+        self += text[..<length].lazy.map { UInt8(truncatingIfNeeded: $0) }
+        self += ".\((rest / 1_000_000).digits(3))Z".utf8
     }
+}
 
-    private mutating func append(_ number: Int32, digits: Int, before mark: Unicode.Scalar) {
-        let text = "\(number)"
-        append(contentsOf: repeatElement(UInt8(ascii: "0"), count: Swift.max(0, digits - text.utf8.count)))
-        self += text.utf8
-        append(UInt8(ascii: mark))
+extension FixedWidthInteger {
+    /// With zeros in front, as many digits at least.
+    func digits(_ count: Int, radix: Int = 10) -> String {
+        let digits = String(self, radix: radix)
+        return String(repeating: "0", count: Swift.max(0, count - digits.utf8.count)) + digits
     }
 }
 

@@ -84,10 +84,5 @@ extension TraceID: CustomStringConvertible {
         return word
     }
 
-    public var description: String {
-        [high, low].map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-        }.joined()
-    }
+    public var description: String { high.digits(16, radix: 16) + low.digits(16, radix: 16) }
 }
