@@ -148,16 +148,11 @@ extension LogLevel {
 
 /// The rendered metrics. Scrapes that come within a moment of each other share one rendering.
 final class MetricsPage: Sendable {
-    private struct Rendering {
-        let time: Int64
-        let bytes: [UInt8]
-    }
-
     private static let lifetime: Int64 = 100_000_000
 
     private let registry: MetricRegistry
     private let clock: WallClock
-    private let renderings = Mutex<[Exposition.Format: Rendering]>([:])
+    private let renderings = Mutex<[Exposition.Format: (time: Int64, bytes: [UInt8])]>([:])
 
     init(_ registry: MetricRegistry, clock: WallClock = .system) {
         self.registry = registry
@@ -170,7 +165,7 @@ final class MetricsPage: Sendable {
             return known.bytes
         }
         let bytes = registry.render(format)
-        renderings.withLock { $0[format] = Rendering(time: now, bytes: bytes) }
+        renderings.withLock { $0[format] = (now, bytes) }
         return bytes
     }
 }

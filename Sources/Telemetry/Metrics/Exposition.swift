@@ -35,12 +35,12 @@ package struct Exposition {
     }
 
     package mutating func sample(labels: String, _ value: Int) {
-        sample(suffix: "", labels: labels, bound: "", text: value.description, exemplar: nil)
+        sample(labels: labels, text: value.description)
     }
 
     package mutating func sample(labels: String, _ value: Double) {
         let text = value.isNaN ? "NaN" : value == .infinity ? "+Inf" : value == -.infinity ? "-Inf" : value.description
-        sample(suffix: "", labels: labels, bound: "", text: text, exemplar: nil)
+        sample(labels: labels, text: text)
     }
 
     /// The parts of one histogram: `bounds` are labels, one for each of the counts, which are sums of all before.
@@ -52,8 +52,8 @@ package struct Exposition {
                 suffix: "_bucket", labels: labels, bound: bounds[index], text: count.description,
                 exemplar: format == .openMetrics ? exemplar(index) : nil)
         }
-        sample(suffix: "_sum", labels: labels, bound: "", text: sum.description, exemplar: nil)
-        sample(suffix: "_count", labels: labels, bound: "", text: (counts.last ?? 0).description, exemplar: nil)
+        sample(suffix: "_sum", labels: labels, text: sum.description)
+        sample(suffix: "_count", labels: labels, text: (counts.last ?? 0).description)
     }
 
     /// The whole text.
@@ -64,7 +64,7 @@ package struct Exposition {
 
     /// Piece by piece: there are thousands of lines in an answer.
     private mutating func sample(
-        suffix: String, labels: String, bound: String, text value: String, exemplar: Exemplar?
+        suffix: String = "", labels: String, bound: String = "", text value: String, exemplar: Exemplar? = nil
     ) {
         text += name.utf8
         text += suffix.utf8

@@ -12,13 +12,11 @@ public final class Histogram: MetricSeries {
         exemplars = Exemplars(count: buckets.bounds.count + 1)
     }
 
-    public func observe(nanoseconds: Int64, trace: @autoclosure () -> TraceID? = nil) {
+    public func observe(nanoseconds: Int64) {
         let value = UInt64(max(0, nanoseconds))
-        let index = buckets.index(of: value)
         let cells = shards.cells(ofShard: 0)
-        (cells + index).addShared(1)
+        (cells + buckets.index(of: value)).addShared(1)
         (cells + buckets.bounds.count + 1).addShared(value >> buckets.sumShift)
-        exemplars.offer(trace(), value: value, at: index)
     }
 
     /// The part of one writer, counted from 0.
