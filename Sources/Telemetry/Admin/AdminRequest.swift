@@ -3,27 +3,13 @@ package struct AdminRequest: Sendable {
     package var method: String
     package var path: String
     /// In their order, unescaped.
-    package var query: [(name: String, value: String)]
+    package var query: [(name: String, value: String)] = []
     /// All `Accept` headers, joined by commas.
     package var accept: String?
     package var authorization: String?
     package var host: String?
     package var origin: String?
-    package var body: [UInt8]
-
-    package init(
-        _ method: String, _ path: String, query: [(name: String, value: String)] = [], accept: String? = nil,
-        authorization: String? = nil, host: String? = nil, origin: String? = nil, body: [UInt8] = []
-    ) {
-        self.method = method
-        self.path = path
-        self.query = query
-        self.accept = accept
-        self.authorization = authorization
-        self.host = host
-        self.origin = origin
-        self.body = body
-    }
+    package var body: [UInt8] = []
 
     /// False where the client has asked for a name that may have come to be this machine's: a page of somebody else's,
     /// whose name leads here, would be taken by a browser for one of ours. Programs of old name none.

@@ -14,7 +14,7 @@ final class Exchange {
             return values.isEmpty ? nil : values.joined(separator: ",")
         }
         return AdminRequest(
-            method, path, query: values(.GET_ARGUMENT_KIND, of: connection), accept: value("accept"),
+            method: method, path: path, query: values(.GET_ARGUMENT_KIND, of: connection), accept: value("accept"),
             authorization: headers.first { $0.name.lowercased() == "authorization" }?.value, host: value("host"),
             origin: value("origin"), body: body)
     }

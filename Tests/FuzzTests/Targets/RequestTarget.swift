@@ -28,7 +28,7 @@ final class RequestTarget: FuzzTarget {
     func run(_ bytes: [UInt8]) throws {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 5, omittingEmptySubsequences: false)[...]
         func next() -> String { String(decoding: lines.popFirst() ?? [], as: UTF8.self) }
-        var request = AdminRequest(next(), next())
+        var request = AdminRequest(method: next(), path: next())
         request.query = next().split(separator: "&").map { member in
             let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")

@@ -6,7 +6,7 @@ import Testing
     private let router = Router(AdminRoute.page(ready: { [ProbeReason("not-joined", "Not yet.")] }))
 
     private func get(_ path: String) throws -> (response: AdminResponse, text: String) {
-        let response = router.respond(to: AdminRequest("GET", path, accept: "text/html, */*;q=0.8"))
+        let response = router.respond(to: AdminRequest(method: "GET", path: path, accept: "text/html, */*;q=0.8"))
         guard case .bytes(let bytes) = response.body else {
             Issue.record("a page is no stream")
             return (response, "")
