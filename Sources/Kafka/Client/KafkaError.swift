@@ -96,8 +96,8 @@ extension KafkaError {
         isAny(of: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     }
 
-    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way, nor taken
-    /// back, nor the victim of what became of its producer or its transaction.
+    /// The brokers have something against the record, or against one of its batch: it is neither lost on the way, nor
+    /// taken back, nor the victim of what became of its producer or its transaction.
     package var blamesRecord: Bool {
         !isTimeOut && !isOfTopic && !isForbidden && !isOfState
             && !isAny(

@@ -36,8 +36,8 @@ public final class PartitionReader {
         try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
     }
 
-    /// The first offset the log holds and the one past its last. Blocks. librdkafka's own question for both waits for as
-    /// long as the partition's leader is away.
+    /// The first offset the log holds and the one past its last. Blocks: not for as long as the partition's leader is
+    /// away, as librdkafka's own question for both does.
     public func watermarks(
         of partition: TopicPartition, milliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
