@@ -75,12 +75,9 @@ final class AdminLoop {
         return daemons < 0 ? left : min(left, daemons)
     }
 
-    /// An answer begins.
-    func answering(_ connection: OpaquePointer, isStream: Bool) {
-        connections.answering(connection, isStream: isStream, nanoseconds(of: CLOCK_MONOTONIC))
+    func begin(_ phase: Connections.Phase, of connection: OpaquePointer) {
+        connections.begin(phase, of: connection, nanoseconds(of: CLOCK_MONOTONIC))
     }
-
-    func ended(_ connection: OpaquePointer) { connections.ended(connection, nanoseconds(of: CLOCK_MONOTONIC)) }
 
     private func resumeStreams() {
         let now = nanoseconds(of: CLOCK_MONOTONIC)

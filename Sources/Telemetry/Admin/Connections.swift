@@ -5,9 +5,10 @@ import Glibc
 /// its bytes drip; and where there are as many connections as there may be, a new one takes the place of that which has
 /// kept its own for longest. So a client that sends its request at once, such as a probe, is always answered.
 struct Connections {
-    private enum Phase {
+    enum Phase {
         /// Its request, or its next one, is not complete.
         case asking
+        /// The request is complete, or refused: its answer is under way.
         case answered
         /// Of which there are only so many, each for as long as the client stays.
         case streaming
@@ -36,15 +37,8 @@ struct Connections {
 
     mutating func closed(_ connection: OpaquePointer) { entries[connection] = nil }
 
-    /// An answer begins: the request is complete, or refused.
-    mutating func answering(_ connection: OpaquePointer, isStream: Bool, _ now: Int64) {
-        entries[connection]?.phase = isStream ? .streaming : .answered
-        entries[connection]?.since = now
-    }
-
-    /// The answer has been sent: another request may come.
-    mutating func ended(_ connection: OpaquePointer, _ now: Int64) {
-        entries[connection]?.phase = .asking
+    mutating func begin(_ phase: Phase, of connection: OpaquePointer, _ now: Int64) {
+        entries[connection]?.phase = phase
         entries[connection]?.since = now
     }
 

@@ -52,7 +52,7 @@ func completeRequest(
     _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
 ) {
     guard let context, let connection, let slot, let known = slot.pointee else { return }
-    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().ended(connection)
+    Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue().begin(.asking, of: connection)
     slot.pointee = nil
     Unmanaged<Exchange>.fromOpaque(known).release()
 }
@@ -87,7 +87,7 @@ extension AdminLoop {
         let body: OpaquePointer?
         switch response.body {
         case .bytes(let bytes):
-            answering(connection, isStream: false)
+            begin(.answered, of: connection)
             body = bytes.withUnsafeBytes { bytes in
                 MHD_create_response_from_buffer(
                     bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
@@ -96,7 +96,7 @@ extension AdminLoop {
             guard openStream() else {
                 return send(.text(status: 503, "Too many streams are open.\n"), to: connection)
             }
-            answering(connection, isStream: stream.follows)
+            begin(stream.follows ? .streaming : .answered, of: connection)
             body = StreamBody(stream, connection: connection, loop: self).makeResponse()
         }
         guard let body else { return .NO }
