@@ -77,13 +77,9 @@ package final class GroupConsumer {
 
     deinit {
         ranges.close()
-        WakeSignal.endWatch(of: events)
-        WakeSignal.endWatch(of: records)
-        rd_kafka_queue_destroy(records)
-        rd_kafka_queue_destroy(events)
-        if let leaving {
-            WakeSignal.endWatch(of: leaving)
-            rd_kafka_queue_destroy(leaving)
+        for queue in [records, events, leaving].compactMap(\.self) {
+            WakeSignal.endWatch(of: queue)
+            rd_kafka_queue_destroy(queue)
         }
     }
 
@@ -105,16 +101,17 @@ package final class GroupConsumer {
     /// Moves what has come to the end of `all`. To be called each turn: it is what keeps the member in its group.
     package func takeEvents(into all: inout [ConsumerEvent]) {
         pollEvents()
-        if sinks.group.revoked != nil, !sinks.group.isRevocationLost, rd_kafka_assignment_lost(client.handle) != 0 {
+        let group = sinks.group
+        if let revoked = group.revoked, !group.isRevocationLost, rd_kafka_assignment_lost(client.handle) != 0 {
             // Of a loss during a revocation librdkafka tells nobody (`RD_KAFKA_CGRP_REBALANCING`).
-            sinks.group.isRevocationLost = true
-            sinks.group.events.append(.lost(sinks.group.revoked.map(Array.init) ?? []))
+            group.isRevocationLost = true
+            group.events.append(.lost(Array(revoked)))
         }
-        committedOffsets.take(into: &sinks.group.events)
-        ranges.take(into: &sinks.group.events)
-        guard !sinks.group.events.isEmpty else { return }
-        all.append(contentsOf: sinks.group.events)
-        sinks.group.events.removeAll(keepingCapacity: true)
+        committedOffsets.take(into: &group.events)
+        ranges.take(into: &group.events)
+        guard !group.events.isEmpty else { return }
+        all.append(contentsOf: group.events)
+        group.events.removeAll(keepingCapacity: true)
     }
 
     func pollEvents() {
