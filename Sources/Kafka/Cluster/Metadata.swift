@@ -110,13 +110,10 @@ extension ClusterClient {
         if let error = KafkaError(ifAny: rd_kafka_event_error(event)) { throw error }
         var count = 0
         guard let result = rd_kafka_event_CreateTopics_result(event),
-            let created = rd_kafka_CreateTopics_result_topics(result, &count)
+            let created = rd_kafka_CreateTopics_result_topics(result, &count), count > 0
         else { throw KafkaError("no answer about the topic") }
-        for index in 0..<count {
-            let code = rd_kafka_topic_result_error(created[index])
-            guard code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) else { continue }
-            throw error
-        }
+        let code = rd_kafka_topic_result_error(created[0])
+        if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
     }
 
     /// The members that a group has now; nil where brokers do not tell. Blocks.
