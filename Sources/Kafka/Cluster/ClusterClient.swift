@@ -30,6 +30,6 @@ public final class ClusterClient: Sendable {
     }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
-        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+        try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 }

@@ -1,32 +1,32 @@
 internal import CPushmillRdKafka
 
 /// Questions to the cluster that block their caller: never asked on the polling thread.
-enum Metadata {
+extension Client {
     /// The cluster has named a controller that it does not have, as librdkafka's own does: nobody would answer a request
     /// for one. Where none is named one is being elected.
-    static func lacksController(_ client: Client, milliseconds: Int32) -> Bool {
+    func lacksController(milliseconds: Int32) -> Bool {
         var metadata: UnsafePointer<rd_kafka_metadata>?
-        let code = rd_kafka_metadata(client.handle, 0, nil, &metadata, milliseconds)
+        let code = rd_kafka_metadata(handle, 0, nil, &metadata, milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else { return false }
         defer { rd_kafka_metadata_destroy(metadata) }
         // Asked afterwards: it is answered from what came with the brokers.
-        let controller = rd_kafka_controllerid(client.handle, milliseconds)
+        let controller = rd_kafka_controllerid(handle, milliseconds)
         guard controller >= 0 else { return false }
         let brokers = UnsafeBufferPointer(start: metadata.pointee.brokers, count: Int(metadata.pointee.broker_cnt))
         return !brokers.contains { $0.id == controller }
     }
 
-    static func partitionCount(of topic: String, _ client: Client, milliseconds: Int32) throws(KafkaError) -> Int {
-        let (error, count) = try ask(of: topic, client, milliseconds) { (KafkaError(ifAny: $0.err), $0.partition_cnt) }
+    func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
+        let (error, count) = try ask(of: topic, milliseconds) { (KafkaError(ifAny: $0.err), $0.partition_cnt) }
         if let error { throw error }
         return Int(count)
     }
 
-    /// Partitions by the broker that leads them, without those of which none is known.
-    static func byLeader(_ partitions: Set<TopicPartition>, _ client: Client) -> [Int32: [TopicPartition]] {
+    /// These partitions by the broker that leads them, without those of which none is known.
+    func byLeader(_ partitions: Set<TopicPartition>) -> [Int32: [TopicPartition]] {
         var led: [Int32: [TopicPartition]] = [:]
         for topic in Set(partitions.map(\.topic)) {
-            let leaders = try? ask(of: topic, client, 2000) { topic in
+            let leaders = try? ask(of: topic, 2000) { topic in
                 UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt)).map { ($0.id, $0.leader) }
             }
             for (number, leader) in leaders ?? [] where leader >= 0 {
@@ -37,13 +37,13 @@ enum Metadata {
         return led
     }
 
-    private static func ask<Answer>(
-        of topic: String, _ client: Client, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
+    private func ask<Answer>(
+        of name: String, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
     ) throws(KafkaError) -> Answer {
-        let handle = try client.topic(topic)
-        defer { rd_kafka_topic_destroy(handle) }
+        let asked = try topic(name)
+        defer { rd_kafka_topic_destroy(asked) }
         var metadata: UnsafePointer<rd_kafka_metadata>?
-        if let error = KafkaError(ifAny: rd_kafka_metadata(client.handle, 0, handle, &metadata, milliseconds)) {
+        if let error = KafkaError(ifAny: rd_kafka_metadata(handle, 0, asked, &metadata, milliseconds)) {
             throw error
         }
         guard let metadata else { throw KafkaError("no metadata") }
@@ -56,7 +56,7 @@ enum Metadata {
 extension ClusterClient {
     /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
     public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
-        if Metadata.lacksController(client, milliseconds: milliseconds) { return [:] }
+        if client.lacksController(milliseconds: milliseconds) { return [:] }
         var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
         let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
@@ -91,7 +91,7 @@ extension ClusterClient {
     public func createTopic(
         _ name: String, partitions: Int, settings: [(name: String, value: String)] = [], milliseconds: Int32
     ) throws(KafkaError) {
-        if Metadata.lacksController(client, milliseconds: milliseconds) {
+        if client.lacksController(milliseconds: milliseconds) {
             throw KafkaError("the cluster has no controller, who would create it")
         }
         // As many replicas as the brokers give by themselves.

@@ -49,7 +49,7 @@ final class FetchWaker: Sendable {
     private func ask(_ partitions: Set<TopicPartition>) {
         leaders.withLock { leaders in
             if leaders.partitions != partitions || leaders.end < .now {
-                leaders.firsts = Metadata.byLeader(partitions, client).compactMap(\.value.first)
+                leaders.firsts = client.byLeader(partitions).compactMap(\.value.first)
                 leaders.partitions = partitions
                 leaders.end = .now + Self.validity
             }

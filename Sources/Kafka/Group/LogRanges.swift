@@ -93,7 +93,7 @@ final class LogRanges: Sendable {
     private func answer(_ asked: Set<TopicPartition>) {
         let numbers = state.withLock { $0.numbers }
         var open = asked
-        for partitions in Metadata.byLeader(asked, client).values {
+        for partitions in client.byLeader(asked).values {
             let list = partitions.sorted { $0.partition < $1.partition }
             guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
                 continue

@@ -66,7 +66,7 @@ package final class OutputProducer {
 
     /// Blocks.
     package func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
-        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+        try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
     /// Queues one record; key and value are copied, the headers taken over. `partition` nil leaves the choice to the key.

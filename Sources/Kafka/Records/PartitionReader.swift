@@ -33,7 +33,7 @@ public final class PartitionReader {
     public func topicName(_ number: UInt32) -> String { topics.name(number) }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
-        try Metadata.partitionCount(of: topic, client, milliseconds: milliseconds)
+        try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
     /// The first offset the log holds and the one past its last. Blocks: not for as long as the partition's leader is
