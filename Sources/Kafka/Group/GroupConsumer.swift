@@ -49,7 +49,7 @@ package final class GroupConsumer {
         let properties = properties.overridden(by: Self.fixed)
         let client = try Client(RD_KAFKA_CONSUMER, properties, log: log) { configuration, sinks in
             rd_kafka_conf_set_rebalance_cb(configuration, onGroupRebalance)
-            sinks.joins.watch(configuration)
+            JoinWatch.begin(configuration, sinks)
         }
         var plain = properties
         for name in ["group.instance.id", "statistics.interval.ms"] { plain[name] = nil }

@@ -21,14 +21,9 @@ final class JoinWatch: Sendable {
     private static let joinGroup: Int16 = 11
     private static let syncGroup: Int16 = 14
 
-    /// The watch must live as long as the client that is made with this configuration.
-    func watch(_ configuration: OpaquePointer) {
-        rd_kafka_conf_interceptor_add_on_new(
-            configuration, "join", onNew, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    fileprivate static func from(_ opaque: UnsafeMutableRawPointer?) -> JoinWatch? {
-        opaque.map { Unmanaged<JoinWatch>.fromOpaque($0).takeUnretainedValue() }
+    /// By the watch of these sinks, which must live as long as the client that is made with this configuration.
+    static func begin(_ configuration: OpaquePointer, _ sinks: ClientSinks) {
+        rd_kafka_conf_interceptor_add_on_new(configuration, "join", onNew, Unmanaged.passUnretained(sinks).toOpaque())
     }
 }
 
@@ -47,7 +42,7 @@ private func onRequest(
     client: OpaquePointer?, socket: Int32, name: UnsafePointer<CChar>?, broker: Int32, key: Int16, version: Int16,
     number: Int32, size: Int, opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    JoinWatch.from(opaque)?.note(key, isAwaited: true)
+    ClientSinks.from(opaque)?.joins.note(key, isAwaited: true)
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }
 
@@ -56,6 +51,6 @@ private func onResponse(
     client: OpaquePointer?, socket: Int32, name: UnsafePointer<CChar>?, broker: Int32, key: Int16, version: Int16,
     number: Int32, size: Int, time: Int64, error: rd_kafka_resp_err_t, opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    JoinWatch.from(opaque)?.note(key, isAwaited: false)
+    ClientSinks.from(opaque)?.joins.note(key, isAwaited: false)
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }
