@@ -94,30 +94,26 @@ public struct Buckets: Sendable {
 }
 
 extension Buckets {
-    private static let microsecond: UInt64 = 1_000
-    private static let millisecond: UInt64 = 1_000_000
-    private static let second: UInt64 = 1_000_000_000
+    private static func milliseconds(_ bounds: UInt64...) -> [UInt64] { bounds.map { $0 * 1_000_000 } }
+    private static func seconds(_ bounds: Double...) -> [UInt64] { bounds.map { UInt64($0 * 1e9) } }
 
     /// 1, 2.5, 5 in each power of ten from one microsecond to five milliseconds.
     private static let fine: [UInt64] = [1, 10, 100, 1_000].flatMap { [$0 * 1_000, $0 * 2_500, $0 * 5_000] }
-    private static let coarse: [UInt64] = [10, 25, 50, 100, 250, 500].map { $0 * millisecond }
+    private static let coarse = milliseconds(10, 25, 50, 100, 250, 500)
 
     /// From a stage that looks a name up to one that waits for the deadline.
-    package static let stage = Buckets(fine + coarse + [1, 2.5, 5, 10, 30, 60].map { UInt64($0 * Double(second)) })
+    package static let stage = Buckets(fine + coarse + seconds(1, 2.5, 5, 10, 30, 60))
 
     /// From a message's turn to the hand-over of its output.
     package static let message = Buckets(
-        fine.filter { $0 >= 10 * microsecond } + coarse
-            + [1, 2.5, 5, 10, 20, 30, 60].map { UInt64($0 * Double(second)) })
+        fine.filter { $0 >= 10_000 } + coarse + seconds(1, 2.5, 5, 10, 20, 30, 60))
 
     /// From a record's timestamp to its acknowledged output; the long end is for a backlog, of which nanoseconds would not
     /// fit into a sum.
     package static let endToEnd = Buckets(
-        [1, 2, 5].map { $0 * millisecond } + coarse
-            + [1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600].map { UInt64($0 * Double(second)) }, sumShift: 16)
+        milliseconds(1, 2, 5) + coarse + seconds(1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600), sumShift: 16)
 
     /// One commit, file or transaction.
     package static let checkpoint = Buckets(
-        [500 * microsecond] + [1, 2, 5].map { $0 * millisecond } + coarse
-            + [1, 2.5, 5, 10, 30].map { UInt64($0 * Double(second)) })
+        [500_000] + milliseconds(1, 2, 5) + coarse + seconds(1, 2.5, 5, 10, 30))
 }
