@@ -77,7 +77,7 @@ extension Shard where Ports: ~Copyable {
         case .running, .ended: break
         case .finishing(let until):
             if entries.count == 0 {
-                ending.phase = .answering(until: min(ending.answeringEnd, now + Self.storingPatience))
+                ending.phase = .answering(until: ending.answeringEnd)
                 advanceEnding()
             } else if now >= until {
                 giveUpUnpublished()
@@ -123,7 +123,6 @@ extension Shard where Ports: ~Copyable {
     }
 
     private static var lastAborts: Int { 5 }
-    private static var storingPatience: Duration { .seconds(2) }
 
     private mutating func leave() {
         // Behind the next owner's records those that wait in the producer's queue would be the last.
