@@ -181,6 +181,8 @@ extension Shard where Ports: ~Copyable {
             }
         } else if next < range.lowerBound {
             ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
+            // The partition, and its counts, may have been another's for all that the log has lost.
+            if !settings.isTransactional, confirmation == nil { confirm(from: now) }
             partitions[index].range = nil
             partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)

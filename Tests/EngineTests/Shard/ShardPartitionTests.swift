@@ -91,7 +91,7 @@ struct ShardPartitionTests {
         #expect(calls.contains(.read([Shard.position(4)])))
     }
 
-    @Test("A log that no longer holds what was to be read is read from its beginning")
+    @Test("A log that no longer holds what was to be read is read from its beginning, once the group is asked")
     func expired() {
         let shard = Shard()
         shard.begin(at: 5)
@@ -100,6 +100,14 @@ struct ShardPartitionTests {
         shard.ports.events = [.range(place, 20..<50)]
         #expect(shard.callsOfTurn() == [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
         shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
+        // Another may have had it, and counted on, until the log had lost all that came between.
+        let calls = shard.callsOfTurn()
+        guard calls.count == 1, case .commit(let positions, let number) = calls[0] else {
+            Issue.record("\(calls)")
+            return
+        }
+        #expect(positions.map(\.offset) == [5])
+        shard.ports.events = [.commitEnded(number: number, .accepted)]
         #expect(shard.published() == [20])
     }
 
