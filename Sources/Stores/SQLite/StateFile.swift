@@ -126,9 +126,10 @@ enum Schema {
     static func prepare(_ database: borrowing Database, steps: [String] = Schema.steps) throws(StoreError) {
         if try version(of: database, known: steps.count) >= steps.count { return }
         try database.transaction { () throws(StoreError) in
-            // Another process may have been here since.
-            for step in steps.dropFirst(try version(of: database, known: steps.count)) { try database.execute(step) }
-            try database.execute("PRAGMA user_version=\(steps.count)")
+            // Another process may have been here since, of the next release too.
+            let found = try version(of: database, known: steps.count)
+            for step in steps.dropFirst(found) { try database.execute(step) }
+            try database.execute("PRAGMA user_version=\(max(found, steps.count))")
         }
     }
 
