@@ -17,12 +17,16 @@ package final class Membership: GroupClient {
     private var added: [TopicPartition] = []
     private var wantsRejoin = false
     private var isLossPending = false
+    /// By which the group had it when it told what is its own.
+    private var toldID: Int?
     private var isBeating = false
     private var attempt = 0
     private var silence = 0
     private let node: Node
     package let connection: Connection
     private let instance: String?
+    /// It is static, and is told of no loss while the group is rebalanced, as librdkafka has it.
+    private var isSilent: Bool { instance != nil }
     private let tell: (ConsumerEvent) -> Void
 
     package init(_ node: Node, instance: String?, tell: @escaping (ConsumerEvent) -> Void) {
@@ -37,6 +41,8 @@ package final class Membership: GroupClient {
     package var hasLeft: () -> Void = {}
     private var isGone: Bool { state == .left || state == .leaving || state == .fenced }
     package var isReachable: Bool { node.isReachable && !isGone }
+    /// The application does not know its name yet.
+    package var isRenamed: Bool { isSilent && toldID.map { $0 != id } ?? false }
     package var isJoining: Bool { state == .joining || state == .syncing }
     private var session: UInt64 { node.cluster.group.timing.session }
 
@@ -74,6 +80,11 @@ package final class Membership: GroupClient {
             state = .out
             join()
         case .fenced: lose(isFenced: true)
+        case .unknownMember where isSilent:
+            // It asks again without a name, is given another, and is told of no loss.
+            id = nil
+            state = .out
+            join()
         case .unknownMember: lose()
         case .joined(let id, let generation, _):
             self.id = id
@@ -106,6 +117,8 @@ package final class Membership: GroupClient {
         state = .stable
         let revoked = owned.filter { !partitions.contains($0) }
         added = partitions.filter { !owned.contains($0) }
+        if let toldID, toldID != id { tell(.renamed) }
+        toldID = id
         if !revoked.isEmpty {
             unanswered = .revoked
             wantsRejoin = true
@@ -161,9 +174,14 @@ package final class Membership: GroupClient {
         generation = -1
         state = isFenced ? .fenced : .out
         added = []
-        guard case .nothing = unanswered else { return isLossPending = true }
+        guard case .nothing = unanswered else {
+            // A static one comes back by another name, and keeps what is its own.
+            isLossPending = !isSilent || isFenced
+            return
+        }
         guard !owned.isEmpty else { return join() }
         unanswered = .lost
+        toldID = nil
         node.timeline.note(node.number, .lost, Int64(owned.count))
         tell(.lost(owned))
     }

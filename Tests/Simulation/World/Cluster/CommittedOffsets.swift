@@ -167,6 +167,11 @@ extension GroupCoordinator {
             counts[next] += 1
             assigned[slot] = next
         }
+        // As librdkafka has it, the last who claims a partition counts, be the claim stale or not.
+        for slot in assigned.indices {
+            guard let last = members.lastIndex(where: { $0.owned.contains(partitions[slot]) }) else { continue }
+            if last != assigned[slot] { assigned[slot] = -1 }
+        }
         for (index, member) in members.enumerated() {
             member.assignment = partitions.indices.filter { assigned[$0] == index }.map { partitions[$0] }
         }

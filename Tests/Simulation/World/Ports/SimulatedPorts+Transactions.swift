@@ -63,6 +63,7 @@ extension SimulatedPorts {
     private func add(_ positions: [Position], _ producer: ProducerClient, _ name: String) -> TransactionResult {
         let epoch = producer.epoch
         let (id, generation) = (membership?.id ?? -1, membership?.generation ?? -1)
+        guard membership?.isRenamed != true else { return .notAMember(KafkaError("renamed")) }
         let hasMetadata = !PlantedFault.isPlanted(.offsetsWithoutGroupMetadata)
         producer.hasOffsets = true
         let answer = ask { cluster -> (TransactionCoordinator.Answer, GroupCoordinator.CommitAnswer?)? in
