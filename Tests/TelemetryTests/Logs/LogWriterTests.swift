@@ -1,5 +1,7 @@
+import Foundation
 import Glibc
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @Suite struct LogWriterTests {
@@ -76,6 +78,30 @@ import Testing
         let writer = try LogWriter(log, output: 1 << 20)
         log.info("To no one")
         writer.close()
+        #expect(log.counts.lost.value == 1)
+    }
+
+    @Test("Behind a line that a full disk has cut the next begins on its own", .enabled(if: SmallDisk.mayMount))
+    func torn() throws {
+        let log = Log(clock: time.clock)
+        let disk = try SmallDisk()
+        let path = "\(disk.folder.path)/log"
+        let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        defer { close(file) }
+        // Of the file's last page some bytes are left however full the disk is.
+        let begin = [UInt8](repeating: UInt8(ascii: "\n"), count: 4_000)
+        try #require(write(file, begin, begin.count) == begin.count)
+        try disk.fill()
+        let writer = try LogWriter(log, output: file)
+        log.info("Cut", [.path(String(repeating: "x", count: 900))])
+        for _ in 0..<100_000 where log.counts.lost.value == 0 { usleep(100) }
+        disk.makeRoom()
+        log.info("Whole")
+        writer.close()
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        #expect(lines.first?.utf8.count == 96)
+        #expect(lines.dropFirst().map(String.init) == log.jsonLines.suffix(1))
         #expect(log.counts.lost.value == 1)
     }
 
