@@ -6,6 +6,9 @@ package struct Database: ~Copyable {
     package let path: String
     private let handle: OpaquePointer
 
+    /// Each of a thousand partitions has a connection, and most of these a few pages.
+    private static let isPrepared: Void = pushmill_sqlite_take_pages_singly()
+
     /// Creates the file if it is not there. Every commit is on the disk when it returns (WAL, `synchronous=FULL`).
     package static func open(path: String) throws(StoreError) -> Database {
         // For its owner only, whatever the process's mask is; what SQLite puts beside it has the same mode. Only a file that
@@ -14,6 +17,7 @@ package struct Database: ~Copyable {
         // One without a name is SQLite's own to make.
         guard made >= 0 || errno == EEXIST || path.isEmpty else { throw .unopened(path) }
         if made >= 0 { close(made) }
+        _ = isPrepared
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path, &handle, flags, nil)
