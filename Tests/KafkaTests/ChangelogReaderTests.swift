@@ -65,26 +65,6 @@ struct ChangelogReaderTests {
         #expect(follower.outOfLog.isEmpty)
     }
 
-    @Test("An end is told when brokers have said that the log ends there: a new leader may not show all of it yet")
-    func unprovenEnd() throws {
-        let peer = try Peer()
-        try peer.cluster.createTopic("t", partitions: 1)
-        try peer.fill("t", partitions: 1, each: 5)
-        let follower = try Follower(peer.cluster)
-        let (leaderNotAvailable, failures) = (Int32(5), 1000)
-        peer.cluster.failRequests(.listOffsets, with: Array(repeating: leaderNotAvailable, count: failures))
-        try follower.reader.replicate([(partition: 0, offset: 0)])
-        try follower.until { $0.offsets[0]?.count == 5 }
-        // By then the end of what was fetched has come too.
-        _ = try peer.publish("v", to: "t", partition: 0)
-        _ = peer.reports(1)
-        try follower.until { $0.offsets[0]?.count == 6 }
-        #expect(follower.ends.isEmpty)
-        peer.cluster.clearFailures(of: .listOffsets)
-        try follower.until { $0.ends[0] == 6 }
-        #expect(follower.isWhole)
-    }
-
     @Test("A partition whose log does not hold the place, and one without a leader, hold up no other")
     func outOfLog() throws {
         let peer = try Peer()

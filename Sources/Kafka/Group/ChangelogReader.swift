@@ -9,13 +9,6 @@ package final class ChangelogReader {
     private var known: OpaquePointer?
     /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
     private var next: [Int32: Int64] = [:]
-    /// Asked where their logs end: a leader that has just been elected shows less than has been acknowledged, and says so
-    /// only to who asks (KIP-207).
-    private let ranges: LogRanges
-    private var answers: [ConsumerEvent] = []
-    private var ends: [Int32: Int64] = [:]
-    /// Ends of what could be fetched that are not known to be the logs' own.
-    private var unproven: [Int32: Int64] = [:]
 
     /// `properties` are a consumer's; `signal` is woken by records and ends.
     package init(
@@ -26,7 +19,6 @@ package final class ChangelogReader {
         properties["client.rack"] = nil
         client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
         queue = try client.consumerQueue()
-        ranges = LogRanges(client, signal)
         self.topic = topic
         // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
         // waits for that up to a second (`rd_kafka_topic_scan_all`).
@@ -35,7 +27,6 @@ package final class ChangelogReader {
     }
 
     deinit {
-        ranges.close()
         WakeSignal.endWatch(of: queue)
         rd_kafka_queue_destroy(queue)
         if let known { rd_kafka_topic_destroy(known) }
@@ -47,27 +38,16 @@ package final class ChangelogReader {
         let staying = Set(starts.map(\.partition)).subtracting(fresh.map(\.partition))
         let gone = next.keys.filter { !staying.contains($0) }
         if !gone.isEmpty {
-            let places = gone.map { TopicPartition(topic, $0) }
-            try client.unassign(places)
-            ranges.forget(places)
-            for partition in gone { (next[partition], ends[partition], unproven[partition]) = (nil, nil, nil) }
+            try client.unassign(gone.map { TopicPartition(topic, $0) })
+            for partition in gone { next[partition] = nil }
         }
         guard !fresh.isEmpty else { return }
         try client.assign(fresh.map { Position(TopicPartition(topic, $0.partition), offset: $0.offset) })
-        for start in fresh {
-            next[start.partition] = start.offset
-            ranges.ask(TopicPartition(topic, start.partition))
-        }
+        for start in fresh { next[start.partition] = start.offset }
     }
 
     /// Calls the body for up to `limit` records and ends that have come. False when there may be more.
     package func poll(limit: Int, _ body: (ChangelogEvent) -> Void) -> Bool {
-        ranges.take(into: &answers)
-        while case .range(let place, let range)? = answers.popLast() {
-            ends[place.partition] = range.upperBound
-            guard let offset = unproven[place.partition], offset == next[place.partition] else { continue }
-            if let end = end(of: place.partition, at: offset) { body(end) }
-        }
         for _ in 0..<limit {
             guard let message = rd_kafka_consume_queue(queue, 0) else { return true }
             if let event = event(message) { body(event) }
@@ -89,25 +69,14 @@ package final class ChangelogReader {
             var (low, high): (Int64, Int64) = (0, 0)
             let code = rd_kafka_get_watermark_offsets(client.handle, topic, partition, &low, &high)
             // The high watermark of that fetch or of a later one: whatever comes between has another end behind it.
-            guard code == RD_KAFKA_RESP_ERR_NO_ERROR, offset >= high else {
-                return .end(partition: partition, offset: offset, isWhole: false)
-            }
-            // The log may be another by now.
-            if let end = ends[partition], offset < end { ranges.ask(TopicPartition(topic, partition)) }
-            return end(of: partition, at: offset)
+            let isWhole = code == RD_KAFKA_RESP_ERR_NO_ERROR && offset >= high
+            return .end(partition: partition, offset: offset, isWhole: isWhole)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
             guard next[partition] != nil else { return nil }
             next[partition] = Position.none
             return .outOfLog(partition: partition)
         default: return .failed(KafkaError(of: message))
         }
-    }
-
-    /// All that could be fetched was read: nil while the log is not known to end there.
-    private func end(of partition: Int32, at offset: Int64) -> ChangelogEvent? {
-        let isProven = ends[partition].map { offset >= $0 } ?? false
-        unproven[partition] = isProven ? nil : offset
-        return isProven ? .end(partition: partition, offset: offset, isWhole: true) : nil
     }
 
     /// At most so many records are left of what is read, as far as that is known.
