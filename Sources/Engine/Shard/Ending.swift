@@ -2,7 +2,7 @@ import PushmillKafka
 import PushmillStages
 
 /// The way to the end: finish what is in flight, commit, leave the group; all of it within the grace, of which four fifths
-/// are for finishing, so that what is given up then can still be committed around.
+/// are for finishing, so that what is done beside what is given up then can still be committed.
 struct Ending {
     enum Phase: Equatable {
         case running
@@ -54,7 +54,7 @@ struct Ending {
         phase = .leaving
     }
 
-    /// For partitions that are revoked meanwhile.
+    /// How long partitions that are revoked meanwhile may drain.
     func left(_ now: Instant) -> Duration { .nanoseconds(Int64(clamping: deadline.nanoseconds(since: now))) }
 }
 
@@ -77,17 +77,21 @@ extension Shard where Ports: ~Copyable {
         case .running, .ended: break
         case .finishing(let until):
             if entries.count == 0 {
-                ending.phase = .answering(until: ending.answeringEnd)
+                ending.phase = .answering(until: min(ending.answeringEnd, now + Self.storingPatience))
                 advanceEnding()
             } else if now >= until {
                 giveUpUnpublished()
                 ending.phase = .answering(until: ending.answeringEnd)
             }
         case .answering(let until):
-            if entries.count == 0 && changesUnstored == 0 || now >= until { commitLast() }
+            if entries.count == 0, changesUnstored == 0 { return commitLast() }
+            guard now >= until else { return }
+            // As long as a changelog takes some.
+            guard changesUnstored > lateChanges, now < ending.answeringEnd else { return commitLast() }
+            ending.phase = .answering(until: min(ending.answeringEnd, now + .seconds(1)))
         case .committing(let number, let until):
             guard hasCommitted(number) || now >= until else { return }
-            // It may have gone without partitions whose changelog was slow.
+            // That commit may have gone without partitions whose changelog was slow.
             if isDirty, now < until { return ending.phase = .committing(checkpoint.want(), until: until) }
             ending.phase = .leaving
             leave()
@@ -102,7 +106,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func commitLast() {
-        // One that was given up may have come to pass behind a later one.
+        // A commit that was given up may have come to pass behind a later one.
         if nextRecommit != .never { recommit() }
         ending.phase = .committing(checkpoint.want(), until: ending.committingEnd)
     }
@@ -123,9 +127,10 @@ extension Shard where Ports: ~Copyable {
     }
 
     private static var lastAborts: Int { 5 }
+    private static var storingPatience: Duration { .seconds(5) }
 
     private mutating func leave() {
-        // Behind the next owner's records those that wait in the producer's queue would be the last.
+        // Changes that wait in the producer's queue would come behind the next owner's, and count as the last.
         if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {
             _ = partitions[index].writeBehind()

@@ -98,20 +98,41 @@ struct ShardEndTests {
         #expect(rest(of: shard) == [.leave])
     }
 
-    @Test("Counts that the changelog does not take are waited for until a tenth of the grace is left")
-    func countsBound() {
+    /// One of 20 seconds' grace that was told to end while three counts are on their way to the changelog.
+    private func toldWithChanges() -> ScriptedShard {
         let shard = Shard.counting { $0.shutdownGrace = .seconds(20) }
         shard.begin()
-        shard.deliver()
+        shard.deliver(3)
         shard.turn()
         shard.acknowledge()
         shard.turn()
         shard.turn(after: .milliseconds(20))
         shard.ports.terminations = 1
         #expect(rest(of: shard) == [.tell(.ending(inFlight: 0))])
-        shard.turn(after: .seconds(9))
-        #expect(shard.callsOfTurn(after: .milliseconds(8_999)) == [])
+        return shard
+    }
+
+    @Test("Counts that no changelog takes are waited for five seconds")
+    func countsBound() {
+        let shard = toldWithChanges()
+        #expect(shard.callsOfTurn(after: .milliseconds(4_999)) == [])
         #expect(rest(of: shard) == [])
+        shard.turn(after: .milliseconds(1))
+        #expect(rest(of: shard).contains(.leave))
+    }
+
+    @Test("As long as the changelog takes counts, they are waited for until a tenth of the grace is left")
+    func countsGoOn() {
+        let shard = toldWithChanges()
+        shard.turn(after: .milliseconds(4_480))
+        shard.acknowledgeChanges(1)
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.acceptCommit()
+        shard.turn(after: .milliseconds(500))
+        #expect(!rest(of: shard).contains(.leave))
+        shard.turn(after: .milliseconds(999))
+        #expect(!rest(of: shard).contains(.leave))
         shard.turn(after: .milliseconds(1))
         #expect(rest(of: shard).contains(.leave))
     }
