@@ -24,14 +24,14 @@ struct ChangeQueue {
 
     private var list: [Change] = []
     private var keys: [UInt8] = []
-    /// Those before it have gone.
+    /// The changes before this index have been popped.
     private var first = 0
-    /// The first that is not published.
+    /// The index of the first change that is not published.
     private var next = 0
-    /// Of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
+    /// The number of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
     private var sequence: UInt32 = 0
     private var unanswered = 0
-    /// Those that the changelog is not known to have.
+    /// How many changes the changelog is not known to have.
     private(set) var unstored = 0
     /// Rewrites that are here, stored or not.
     private(set) var rewrites = 0
@@ -49,7 +49,7 @@ struct ChangeQueue {
     private var wasRefused = false
     private(set) var carriesEventTime = false
 
-    /// Of the first.
+    /// The timestamp of the first event whose change is still here.
     var timestamp: Int64? { first < list.count ? list[first].timestamp : nil }
 
     mutating func add(
@@ -75,6 +75,9 @@ struct ChangeQueue {
         guard next < list.count, failed == nil, !isAlone || unanswered == 0 else { return nil }
         return pausedUntil
     }
+
+    /// The next to be published is a rewrite.
+    var isRewriteNext: Bool { next < list.count && list[next].isRewrite }
 
     /// The next to be published, and its number.
     func nextUnpublished(_ now: Instant) -> (sequence: UInt32, change: Change)? {

@@ -47,6 +47,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var mustCommit = false
     /// What the log holds, once that was asked for.
     var range: Range<Int64>?
+    /// The group is asked whether it is still this shard's, before it goes on in a log that has lost records.
+    var isAsked = false
     /// Entries of this epoch that are not done.
     var unfinished = 0
     /// nil where nothing is counted.

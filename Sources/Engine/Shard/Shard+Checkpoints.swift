@@ -100,6 +100,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func confirmed(_ outcome: CommitAnswer) {
         guard outcome == .accepted else { return }
         confirmation = nil
+        changesDue = now
         // A commit that was under way before may be undone by the one that asked, and by earlier ones that asked in vain.
         recommit()
         nextRecommit = now + Self.recommitDelay

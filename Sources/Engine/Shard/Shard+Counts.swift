@@ -8,7 +8,7 @@ extension Shard where Ports: ~Copyable {
     /// Changes wait so long to be published together, or until they are so many.
     private static var changesDelay: Duration { .milliseconds(20) }
     private var changesAtOnce: Int { max(1, min(256, settings.maxExposed / 8)) }
-    /// Of so much the changelog is read again in a third of a second by who comes after a kill.
+    /// After a kill the next owner reads so many records of the changelog in a third of a second.
     private static var writeBehindAfter: Int { 100_000 }
 
     mutating func withChanges<Result>(of index: Int32, _ body: (inout ChangeQueue) -> Result) -> Result {
@@ -20,7 +20,7 @@ extension Shard where Ports: ~Copyable {
     /// Of one partition whose changelog is away, before nothing more is taken of it.
     var mostLateChanges: Int { max(100, (entries.capacity * 3 + 10_000) / max(1, partitions.count)) }
 
-    /// What waits for changelogs that are away.
+    /// How many changes wait for changelogs that are away.
     var lateChanges: Int {
         var count = 0
         for index in partitions.indices where partitions[index].changes.isLate(now) {
@@ -54,15 +54,15 @@ extension Shard where Ports: ~Copyable {
         isDirty = true
     }
 
-    /// What was counted of it has come to nothing.
+    /// Drops the changes of events that come to nothing.
     mutating func removeCounted(of index: Int32) {
         let now = now
         withChanges(of: index) { $0.removeCounted(now: now) }
     }
 
-    /// As far as the producer takes them.
+    /// As far as the producer takes them. Before the group has confirmed this member only what says again what is known.
     mutating func publishChanges() {
-        guard mayPublish, checkpoint.takesChanges else { return }
+        guard !isReplacingProducer, checkpoint.takesChanges else { return }
         changesDue = .never
         changesAdded = 0
         for index in partitions.indices {
@@ -70,13 +70,18 @@ extension Shard where Ports: ~Copyable {
                 changesDue = min(changesDue, now + .milliseconds(5))
                 continue
             }
-            if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
+            guard let due = partitions[index].changes.due, mayPublishChange(of: index) else { continue }
+            changesDue = min(changesDue, due)
         }
+    }
+
+    private func mayPublishChange(of index: Int32) -> Bool {
+        confirmation == nil || partitions[index].changes.isRewriteNext
     }
 
     /// False when the producer takes no more for now.
     private mutating func publishChanges(of index: Int32) -> Bool {
-        while let next = partitions[index].changes.nextUnpublished(now) {
+        while mayPublishChange(of: index), let next = partitions[index].changes.nextUnpublished(now) {
             let step = publish(next.change, next.sequence, of: index)
             guard step != .later else { return false }
             partitions[index].changes.published()
@@ -111,7 +116,7 @@ extension Shard where Ports: ~Copyable {
         changesUnanswered -= 1
         guard index < partitions.count else { return }
         partitions[index].changesUnanswered -= 1
-        // Those that have gone say nothing.
+        // A change that was dropped since needs no answer.
         guard partitions[index].changes[sequence] != nil else { return }
         switch report.failure {
         case nil:

@@ -157,6 +157,7 @@ extension Shard where Ports: ~Copyable {
         switch partitions[index].state {
         case .running, .seeking:
             partitions[index].range = nil
+            partitions[index].isAsked = false
             partitions[index].state = .askingRange(again: now)
         case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
         }
@@ -176,13 +177,12 @@ extension Shard where Ports: ~Copyable {
         let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
-            if partitions[index].isDrained, !partitions[index].isInTransaction {
+            if partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) {
                 beginAnew(index, at: range.lowerBound)
             }
         } else if next < range.lowerBound {
+            guard isConfirmed(index) else { return }
             ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))
-            // The partition, and its counts, may have been another's for all that the log has lost.
-            if !settings.isTransactional, confirmation == nil { confirm(from: now) }
             partitions[index].range = nil
             partitions[index].gap = max(partitions[index].gap ?? range.lowerBound, range.lowerBound)
             partitions[index].state = .seeking(range.lowerBound, again: now)
@@ -191,6 +191,15 @@ extension Shard where Ports: ~Copyable {
             partitions[index].range = nil
             partitions[index].state = .seeking(next, again: now)
         }
+    }
+
+    /// The partition, and its counts, may have been another's for all that the log has lost. False until the group has
+    /// taken a commit of this member; a transaction is asked by its offsets.
+    private mutating func isConfirmed(_ index: Int32) -> Bool {
+        if settings.isTransactional || partitions[index].isAsked && confirmation == nil { return true }
+        if confirmation == nil { confirm(from: now) }
+        partitions[index].isAsked = true
+        return false
     }
 
     /// Its changelog does not answer: nothing more is counted of it for now.

@@ -7,9 +7,9 @@ import PushmillStores
 package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Messages that are taken before the first of them runs: their accounts are read together.
     static var batchSize: Int { 256 }
-    /// So far ahead of its turn the memory of a count is fetched.
+    /// So many reports ahead the memory of a count is fetched.
     static var lookAhead: Int { 4 }
-    /// So far ahead of its turn what a message's stages look up is.
+    /// So many messages ahead what stages look up is prepared.
     static var prepareDistance: Int { 8 }
 
     let settings: ShardSettings
@@ -40,9 +40,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var changesUnanswered = 0
     /// Changes of all partitions that the changelog is not known to have.
     var changesUnstored = 0
-    /// When those that are not published are.
+    /// When the unpublished ones are to be published.
     var changesDue = Instant.never
-    /// Since they were published last.
+    /// How many were added since they were published last.
     var changesAdded = 0
     /// Records whose outputs were refused with others, with transactions: they are sent alone when they come again.
     var suspects: Set<RefusedRecord> = []
@@ -50,7 +50,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var poisonRecords: [RefusedRecord: Poison] = [:]
     var isReplacingProducer = false
     var nextReplacement = Instant.past
-    /// Producers since something was acknowledged.
+    /// Producers that were replaced since something was acknowledged.
     var replacements = 0
 
     // Checkpoints.
@@ -62,7 +62,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var doneSinceMarks = 0
     /// Messages that were done before, and are not committed.
     var doneInMarks = 0
-    /// Of the checkpoint that is under way.
+    /// The marks of the checkpoint that is under way.
     var marks: [Checkpoint.Mark] = []
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
@@ -72,7 +72,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var storedSinceWriting = 0
     /// When everything is committed once more, since it is not known which commit came last.
     var nextRecommit = Instant.never
-    /// No dead letter is published before, since their topic is away.
+    /// Until then no dead letter is published: their topic is away.
     var lettersFrom = Instant.past
 
     // The group.
@@ -82,9 +82,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var lastTurn: Instant
     /// The shard was away for so long that the group may have given its partitions to others: the commit that asks.
     var confirmation: UInt32?
-    /// Of the last such commit: they count down, and no checkpoint gets there.
+    /// The number of the last such commit. They count down from the top, and those of checkpoints up: they do not meet.
     private var lastConfirmation = UInt32.max
     var nextConfirmation = Instant.past
+    /// How often it was asked for.
+    private var asked = 0
 
     // Kept for their memory.
     private var events: [ConsumerEvent] = []
@@ -155,10 +157,10 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             if let resends = retries.outputs.resendsAt { next = min(next, max(resends, soon)) }
             if let resends = retries.letters.resendsAt { next = min(next, max(resends, lettersFrom, soon)) }
         }
-        if checkpoint.takesChanges, mayPublish { next = min(next, changesDue) }
-        // Until then the group or a changelog may have become late.
+        if checkpoint.takesChanges, !isReplacingProducer { next = min(next, changesDue) }
+        // By then the group or a changelog may have become late.
         if changesUnstored + doneSinceMarks + doneInMarks > 0, !hasRoom { next = min(next, now + .milliseconds(250)) }
-        // Who does not look for so long is taken to have been away.
+        // A thread that does not turn for half a session is taken to have been away.
         if !servesNothing { next = min(next, now + settings.sessionTimeout / 4) }
         if isReplacingProducer { next = min(next, nextReplacement) }
         if confirmation != nil { next = min(next, nextConfirmation) }
@@ -227,7 +229,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         if now >= lastTurn + limit, !settings.isTransactional, !servesNothing {
             ports.tell(.wasAway(.nanoseconds(Int64(clamping: now.nanoseconds(since: lastTurn)))))
             confirm(from: now)
-            // What the group had committed may be long past.
+            // What the group said it had committed may be long past.
             for index in partitions.indices where partitions[index].isBeginning { restoreAgain(index) }
         }
         guard let confirmation, now >= nextConfirmation else { return }
@@ -237,9 +239,12 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         }
         nextConfirmation = now + .milliseconds(1500)
         guard !ports.isJoining else { return }
-        // One partition asks, if it can be one of which no log made anew is still to be told to the changelog.
-        let index = partitions.first { $0.isServed && $0.mayCommit } ?? partitions.first { $0.isServed }
-        guard let index else { return }
+        // One partition after the other asks, since brokers may know one no more; but none whose log was made anew before the
+        // changelog has been told.
+        let asking = partitions.indices.filter { partitions[$0].isServed && partitions[$0].mayCommit }
+        guard !asking.isEmpty else { return }
+        let index = asking[asked % asking.count]
+        asked += 1
         let committed = partitions[index].committed
         ports.commit(
             [Position(partitions[index].place, offset: committed.offset, metadata: committed.metadata)],
@@ -251,6 +256,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         lastConfirmation &-= 1
         confirmation = lastConfirmation
         nextConfirmation = time
+        asked = 0
     }
 }
 

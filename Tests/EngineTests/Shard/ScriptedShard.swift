@@ -94,9 +94,9 @@ final class ScriptedShard {
         for (tag, _) in ports.takeSent() { ports.reports.append(OutputReport(tag: tag)) }
     }
 
-    /// All changes of counts that were sent are stored, from this offset of the changelog on.
-    func acknowledgeChanges(at offset: Int64 = 0) {
-        for (index, change) in ports.takeSentChanges().enumerated() {
+    /// Changes of counts that were sent are stored, from this offset of the changelog on; so many of them, or all.
+    func acknowledgeChanges(_ count: Int = .max, at offset: Int64 = 0) {
+        for (index, change) in ports.takeSentChanges().prefix(count).enumerated() {
             ports.reports.append(OutputReport(tag: change.tag, offset: offset + Int64(index)))
         }
     }
@@ -118,6 +118,13 @@ final class ScriptedShard {
         callsOfTurn(after: time).compactMap { call -> [Position]? in
             if case .commit(let positions, _) = call { positions } else { nil }
         }.last
+    }
+
+    /// The group is asked whether partitions are still this shard's, and says yes.
+    func confirm() {
+        for case .commit(_, let number) in callsOfTurn() where number > 1 << 31 {
+            ports.events.append(.commitEnded(number: number, .accepted))
+        }
     }
 
     /// The group takes the commit that is under way.

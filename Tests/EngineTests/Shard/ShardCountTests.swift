@@ -390,7 +390,27 @@ struct ShardCountTests {
         shard.ports.events = [.outOfLog(place)]
         shard.turn()
         shard.ports.events = [.range(place, 0..<3)]
-        #expect(shard.callsOfTurn().told == [.logMadeAnew(place, offset: 0)])
+        shard.turn()
+        shard.confirm()
+        #expect(shard.callsOfTurn().told == [.confirmed, .logMadeAnew(place, offset: 0)])
         #expect(shard.committed(after: .seconds(23))?.map(\.partition) == [Shard.place(1)])
+    }
+
+    @Test("Where its only partition's log is another, the changelog is told before the group is asked")
+    func awayWithOnlyNewLog() {
+        let shard = Shard.counting()
+        shard.begin(at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<3)]
+        shard.turn()
+        shard.confirm()
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        #expect(calls.contains { if case .publishChange = $0 { true } else { false } })
+        #expect(shard.committed(after: .seconds(23)) == nil)
+        shard.acknowledgeChanges()
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [0])
     }
 }

@@ -98,8 +98,7 @@ struct ShardPartitionTests {
         shard.ports.events = [.outOfLog(place)]
         #expect(shard.callsOfTurn() == [.askRange(place)])
         shard.ports.events = [.range(place, 20..<50)]
-        #expect(shard.callsOfTurn() == [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
-        shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
+        #expect(shard.callsOfTurn() == [])
         // Another may have had it, and counted on, until the log had lost all that came between.
         let calls = shard.callsOfTurn()
         guard calls.count == 1, case .commit(let positions, let number) = calls[0] else {
@@ -107,8 +106,23 @@ struct ShardPartitionTests {
             return
         }
         #expect(positions.map(\.offset) == [5])
+        shard.ports.events = [.commitEnded(number: number, .denied(.unanswered))]
+        #expect(shard.callsOfTurn() == [])
         shard.ports.events = [.commitEnded(number: number, .accepted)]
+        #expect(shard.callsOfTurn().told == [.confirmed, .logExpired(place, from: 5, to: 20)])
+        #expect(shard.callsOfTurn() == [.seek(Shard.position(20))])
+        shard.ports.messages = [ScriptedPorts.Message(offset: 20)]
         #expect(shard.published() == [20])
+    }
+
+    @Test("In a transaction nobody is asked before it: its offsets ask")
+    func expiredInTransaction() {
+        let shard = Shard { $0.isTransactional = true }
+        shard.begin(at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 20..<50)]
+        #expect(shard.callsOfTurn() == [.tell(.logExpired(place, from: 5, to: 20)), .seek(Shard.position(20))])
     }
 
     @Test("An offset that a broker denies and the log holds is asked for again", arguments: [5, 20] as [Int64])
@@ -133,8 +147,11 @@ struct ShardPartitionTests {
         shard.ports.events = [.range(place, 0..<5)]
         #expect(shard.callsOfTurn() == [])
         shard.acknowledge()
+        shard.turn()
+        shard.acceptCommit()
+        shard.confirm()
         let calls = shard.callsOfTurn()
-        #expect(calls.prefix(1) == [.tell(.logMadeAnew(place, offset: 0))])
+        #expect(calls.told == [.confirmed, .logMadeAnew(place, offset: 0)])
         // Its next owner begins there, too.
         shard.acceptCommit()
         let next = shard.callsOfTurn(after: .milliseconds(20))
@@ -158,9 +175,11 @@ struct ShardPartitionTests {
         shard.ports.events = [.outOfLog(place)]
         shard.turn()
         shard.ports.events = [.range(place, 0..<end)]
+        let told = shard.callsOfTurn().told
+        shard.confirm()
         #expect(
-            shard.callsOfTurn().told
-                == [isAnew ? .logMadeAnew(place, offset: 0) : .offsetDenied(place, offset: 5)])
+            told + shard.callsOfTurn().told
+                == (isAnew ? [.confirmed, .logMadeAnew(place, offset: 0)] : [.offsetDenied(place, offset: 5)]))
     }
 
     @Test(
@@ -283,6 +302,15 @@ struct ShardPartitionTests {
         shard.ports.events = [.committed([Shard.position(Position.none, of: 1)])]
         shard.turn()
         #expect(shard.callsOfTurn(after: .seconds(23)).contains(.askCommitted([Shard.place(1)])))
+    }
+
+    @Test("One partition after the other asks, since brokers may know one of them no more")
+    func awayWithTwo() {
+        let shard = Shard()
+        shard.begin(0..<2, at: 3)
+        #expect(shard.committed(after: .seconds(23))?.map(\.partition) == [Shard.place(0)])
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.partition) == [Shard.place(1)])
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.partition) == [Shard.place(0)])
     }
 
     @Test("Who has no partition has nothing to be confirmed")

@@ -117,7 +117,7 @@ package final class Membership: GroupClient {
         state = .stable
         let revoked = owned.filter { !partitions.contains($0) }
         added = partitions.filter { !owned.contains($0) }
-        if let toldID, toldID != id {
+        if let toldID, toldID != id, !owned.isEmpty {
             // At least once it repeats what it has published since.
             node.cluster.witness?.expelled()
             tell(.renamed)
