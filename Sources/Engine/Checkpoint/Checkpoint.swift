@@ -68,7 +68,7 @@ struct Checkpoint {
     let isTransactional: Bool
     private let interval: Duration
     private(set) var state: State
-    /// Of the checkpoint that is under way, or was the last one.
+    /// The number of the checkpoint that is under way, or of the last one.
     private(set) var number: UInt32 = 0
     /// The last one that the group has answered, or of which there was nothing to ask.
     private(set) var ended: UInt32 = 0

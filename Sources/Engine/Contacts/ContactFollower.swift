@@ -44,7 +44,7 @@ final class ContactDemand: Sendable {
     private struct State {
         /// Who needs a partition: input partitions of its number, of each topic. Without partitions of their own, nobody.
         var users: [Int32: Set<TopicPartition>] = [:]
-        /// Of those that are needed, the ones whose contacts are all found.
+        /// The needed partitions whose contacts have all been read.
         var served: Set<Int32> = []
         /// All partitions of the topic are.
         var areAllServed = false

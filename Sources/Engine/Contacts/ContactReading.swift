@@ -15,7 +15,7 @@ struct ContactReading {
     private static let looksEvery = Duration.seconds(60)
 
     /// The partitions are not those that were read before.
-    private struct OtherTopic: Error {
+    private struct TopicMadeAnew: Error {
         let partitions: Set<Int32>
     }
 
@@ -107,7 +107,7 @@ struct ContactReading {
         do {
             if isChanged { try start(reader, &contacts) }
             if !isIdle { try read(reader, &contacts) }
-        } catch let other as OtherTopic {
+        } catch let other as TopicMadeAnew {
             let places = other.partitions.map { TopicPartition(topic, $0) }
             log.warning(
                 "the topic of contacts is not what it was: these partitions are read anew",
@@ -132,13 +132,13 @@ struct ContactReading {
             let place = TopicPartition(topic, partition)
             let last = known[partition]
             let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
-            if let last, !(low..<max(low, high)).contains(last.offset) { others.formUnion(alike(partition)) }
+            if let last, !(low..<max(low, high)).contains(last.offset) { others.formUnion(affected(by: partition)) }
             total += max(0, high - (last?.offset ?? low))
             followed.expect(last, in: partition)
             // The last record is read again, to see whether it is the same.
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
         }
-        guard others.isEmpty else { throw OtherTopic(partitions: others) }
+        guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
         try reader.read(from: positions)
         isChanged = false
         demand.begin(total: Int(total))
@@ -167,9 +167,9 @@ struct ContactReading {
         try apply(batch.records, &contacts)
         try reach(batch.ends, &contacts)
         if let error = batch.errors.first {
-            throw error.isOffsetOutOfLog ? OtherTopic(partitions: followed.all) : error
+            throw error.isOffsetOutOfLog ? TopicMadeAnew(partitions: followed.all) : error
         }
-        try look(reader, &contacts)
+        try doDueWork(reader, &contacts)
     }
 
     private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
@@ -196,16 +196,16 @@ struct ContactReading {
         followed.expect(nil, in: position.partition)
         // Compaction may have put a later one in its place.
         guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
-        throw OtherTopic(partitions: alike(position.partition))
+        throw TopicMadeAnew(partitions: affected(by: position.partition))
     }
 
     /// What is begun again with a partition: all, where contacts are not told apart.
-    private func alike(_ partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
+    private func affected(by partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
     private mutating func reach(_ ends: [PartitionEnd], _ contacts: inout TopicContacts) throws {
         for end in ends {
             guard let last = followed.expected(in: end.partition), end.offset <= last.offset else { continue }
-            throw OtherTopic(partitions: alike(end.partition))
+            throw TopicMadeAnew(partitions: affected(by: end.partition))
         }
         let before = followed.whole
         let reached = Set(ends.lazy.map(\.partition)).intersection(followed.all).subtracting(before)
@@ -227,8 +227,8 @@ struct ContactReading {
             [.contacts, .topic(topic), .count(demand.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
-    /// What is due by the clock.
-    private mutating func look(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
+    /// Does what is due by the clock.
+    private mutating func doDueWork(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         let now = TimeSource.system.now
         if !demand.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
@@ -252,6 +252,6 @@ private struct PartitionsChanged: Error, CustomStringConvertible {
 }
 
 extension LogField {
-    /// What is said of contacts is said of the stage that looks them up.
+    /// Lines about contacts name the stage that looks them up.
     fileprivate static let contacts = LogField.stage(ContactStage.entry.name)
 }

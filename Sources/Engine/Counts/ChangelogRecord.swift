@@ -108,7 +108,7 @@ package enum ChangelogRecord {
         return state
     }
 
-    /// What is behind the mark and before the first part that has a name.
+    /// The bytes between the mark and the first named part.
     private static func content(of value: UnsafeRawBufferPointer) throws(Malformed) -> UnsafeRawBufferPointer {
         var at = 1
         guard let version = number(value, &at, through: UInt64(Int32.max)), version > FormatVersion.current.rawValue

@@ -16,7 +16,7 @@ struct ChangelogRestore {
         /// Where in `keys` the keys of the rows stand.
         var keys: [Range<Int>] = []
         var last: RecordPosition?
-        /// Where it is read on.
+        /// The offset that is read next.
         var next: Int64
         var isWhole = false
         /// The log is another than before: what is still coming of it by the old way says nothing.
@@ -43,7 +43,7 @@ struct ChangelogRestore {
     private var restarts: [Int32] = []
     /// The keys of rows that were taken and not applied.
     private var keys: [UInt8] = []
-    /// For values that are written.
+    /// A buffer for the values of records that are written.
     var value: [UInt8] = []
 
     var isIdle: Bool { waiting.isEmpty && reading.isEmpty }
@@ -64,7 +64,7 @@ struct ChangelogRestore {
         isChanged = true
     }
 
-    /// Those whose turn has come.
+    /// The partitions whose turn to be read has come.
     mutating func takeTurns() -> [Int32] {
         let count = min(waiting.count, Self.width - reading.count)
         guard count > 0 else { return [] }

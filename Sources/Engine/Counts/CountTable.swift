@@ -151,7 +151,7 @@ struct CountTable: ~Copyable {
     @inline(__always)
     private func next(_ at: Int) -> Int { at + 1 == capacity ? 0 : at + 1 }
 
-    /// Of the cell's account from its home.
+    /// How far the cell's account is from its home.
     @inline(__always)
     private func distance(_ at: Int) -> Int {
         let home = home(cells[at].high)
@@ -178,7 +178,7 @@ struct CountCell {
 
         /// An account is here: memory that was never written is free cells.
         static let used = Flags(rawValue: 1)
-        /// Since it was last considered for eviction.
+        /// It was looked up since it was last considered for eviction.
         static let referenced = Flags(rawValue: 2)
         /// A row of it waits to be written behind: the disk has an earlier one, or none.
         static let pending = Flags(rawValue: 4)
@@ -187,7 +187,7 @@ struct CountCell {
         /// The state before this transaction is in the log of what can be undone.
         static let logged = Flags(rawValue: 16)
 
-        /// Of the batch that is being loaded.
+        /// It belongs to the batch that is being loaded.
         static let wanted = Flags(rawValue: 32)
 
         static let all: Flags = [.used, .referenced, .pending, .changed, .logged, .wanted]

@@ -17,7 +17,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     }
 
     let disk: Disk
-    /// What accounts are hashed with.
+    /// The key of the hash of accounts.
     package let secret: AccountSecret
     /// Bytes of memory. What must stay in memory does so beyond it. May be changed as partitions come and go.
     package var budget: Int
@@ -340,7 +340,7 @@ struct CountFilter {
 
     init(bytes: Int) { words = Array(repeating: 0, count: max(8, bytes / 8)) }
 
-    /// So many accounts are in it that it says yes too often.
+    /// It has so many accounts that it says yes too often.
     var isFull: Bool { count > words.count * 16 }
 
     mutating func add(_ account: AccountHash) {

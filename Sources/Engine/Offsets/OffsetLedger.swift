@@ -7,11 +7,10 @@ package struct OffsetLedger: Sendable {
         case taken
         /// Known from the commit's metadata to be done: skip it.
         case completed
-        /// Not above the last one taken, and in flight. Records of one assignment only ever ascend: unless the caller
-        /// sought back, this is another log that began below the position, and the same applies as for `rewound`.
+        /// Not above the last one taken, and in flight: delivered twice. A log that was made anew is told otherwise
+        /// (`ConsumerEvent.outOfLog`).
         case duplicate
-        /// Not above the last one taken, and not in flight: the topic was recreated, or its log was cut. The record is
-        /// not entered; it wants a new ledger that starts at its offset, and a new slot.
+        /// Not above the last one taken, and not in flight: the same.
         case rewound
         /// Would stretch the window past its limit while something hangs. The record is not entered: pause, and take
         /// it again when the position has moved.
@@ -123,12 +122,12 @@ package struct OffsetLedger: Sendable {
 
     package func isCompleted(_ offset: Int64) -> Bool { offset < position || done.contains(offset) }
 
-    /// What is done above the position, in ascending order.
+    /// The offsets above the position that are done, in ascending order.
     package var completedBeyond: [Range<Int64>] { done.runs(in: position..<known) }
 }
 
 extension OffsetLedger {
-    /// What a commit says of this partition.
+    /// What a commit says about this partition.
     package struct Snapshot: Equatable, Sendable {
         package let offset: Int64
         package let metadata: String

@@ -68,7 +68,7 @@ package struct EngineSettings: Sendable {
         return settings
     }
 
-    /// Of clients that read beside the group.
+    /// The properties of clients that read outside the group.
     var reader: ClientProperties {
         var properties = consumer
         properties["group.instance.id"] = nil
@@ -89,7 +89,7 @@ package struct ShardSettings: Sendable {
         case key, partition, none
     }
 
-    /// Where a partition begins of which nothing is committed.
+    /// Where a partition begins while nothing is committed of it.
     package enum Reset: Sendable { case earliest, latest, error }
 
     package var input: [String]
@@ -121,9 +121,9 @@ package struct ShardSettings: Sendable {
 /// What the shards of an engine share: none of it is changed while messages flow, or it is made for many threads.
 package struct EngineEnvironment: Sendable {
     package let chain: Chain
-    /// Where a stage counts.
+    /// The folder of counts; nil where no stage counts.
     package let counts: CountFolder?
-    /// Where contacts come from a topic.
+    /// Follows the topic of contacts; nil where they do not come from one.
     package let contacts: (any PartitionContacts)?
     package let metrics: ServiceMetrics
     package let log: Log
@@ -157,6 +157,6 @@ package protocol PartitionContacts: Sendable {
     func isReady(_ partition: TopicPartition) -> Bool
     /// The partitions went to others.
     func forget(_ partitions: [TopicPartition])
-    /// What readiness is to say of them.
+    /// Why the contacts keep the instance from being ready; nil where they do not.
     var reason: (word: String, sentence: String)? { get }
 }

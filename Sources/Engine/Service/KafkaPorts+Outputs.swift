@@ -4,7 +4,7 @@ import PushmillStages
 import PushmillTelemetry
 import Synchronization
 
-/// What reports are counted by.
+/// What an output's report adds to the metrics.
 struct OutputFacts: Sendable {
     var outcome: UInt8 = 0
     var reason: UInt8 = .max

@@ -56,10 +56,10 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     var isNameOnly = false
     var suspended: [Delivery?]
     var spare: [Delivery] = []
-    /// What reports are counted by, of each entry.
+    /// Of each entry: what its output's report adds to the metrics.
     var facts: [OutputFacts]
     var accountKey: [UInt8] = []
-    /// Since the clock was read last.
+    /// Messages since the clock was read last.
     var begun = 0
     /// Of which each stage has ended well, and which no counter has yet.
     var okayMessages = 0

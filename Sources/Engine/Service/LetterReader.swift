@@ -81,7 +81,7 @@ final class LetterReader: Sendable {
             do throws(KafkaError) {
                 answer(question, try fetch(question.source, of: question.timestamp, by: reader))
             } catch {
-                // What is left then is the next owner's to do again.
+                // The next owner does again what is left then.
                 if inbox.isEnding { return }
                 if question.tries < Self.tries {
                     putBack(question)

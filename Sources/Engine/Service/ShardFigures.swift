@@ -48,7 +48,7 @@ package struct ShardFigures: Sendable {
     package var hasRoom = true
     package var partitions: [PartitionFigures] = []
 
-    // Of its clients.
+    // Of the shard's Kafka clients.
     /// The group has told what is its own, if only nothing.
     package var hasJoined = false
     /// False while brokers answer nothing of what was published.
@@ -127,7 +127,7 @@ struct Pressure {
 
     private var isAnswered = true
     private var isFull = false
-    /// What was taken when something was taken last.
+    /// The sum of the partitions' next offsets when it last changed.
     private var taken: Int64 = 0
     private var movedAt = Instant.past
 

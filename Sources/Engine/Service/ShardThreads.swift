@@ -79,7 +79,7 @@ package final class ShardThreads: Sendable {
     /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
     package var busySeconds: [Double] { boxes.map(\.seconds) }
 
-    /// For each partition.
+    /// Of each partition.
     package var backlogs: [Backlog] {
         let partitions = figures.flatMap { figures in
             let logs = (figures.consumed?.latest?.partitions ?? []).filter { $0.end >= 0 }.map { ($0.place, $0) }
@@ -146,7 +146,7 @@ package final class ShardThreads: Sendable {
         var pause = restartPause
         while true {
             let begun = TimeSource.system.now
-            // Of a shard that there was before nothing is so any more.
+            // The figures of the shard before this one are void.
             box.show(ShardFigures())
             do throws(KafkaError) {
                 if try serve(settings, environment, inbox, box) { return }

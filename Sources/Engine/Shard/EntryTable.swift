@@ -2,7 +2,7 @@ import PushmillPayload
 import PushmillStages
 import PushmillStores
 
-/// A message between take and acknowledgement. Written by its shard only; 0 as a number is none.
+/// A message between take and acknowledgement. Written by its shard only; the number 0 is no entry.
 struct Entry {
     enum State: UInt8 {
         case free
@@ -22,7 +22,7 @@ struct Entry {
     var timestamp: Int64 = 0
     /// When it was taken from the log.
     var taken = Instant.past
-    /// When its stage is abandoned.
+    /// When its stage is abandoned: its deadline, or the end of the stage's budget.
     var wakeUp = Instant.never
     var account = AccountHash(high: 0, low: 0)
     /// The state of its account to which it led.
@@ -50,7 +50,7 @@ struct Entry {
     var isCounted = false
     /// What was published of it is not reported on yet.
     var isUnanswered = false
-    /// What it does to its account's count, with transactions: when it is published.
+    /// What it is still to do to its account's count; with transactions when it is published.
     var operation: BadgeOperation?
     /// Its dead letter was refused too: the next one only names the message.
     var isNameOnly = false

@@ -27,7 +27,7 @@ struct OutputRetry<Output: Sendable> {
     private var returned: [(sequence: UInt64, held: Held)] = []
     private var held: [Held] = []
     private var first = 0
-    /// What came back says that the topic is away.
+    /// How long to wait before sending again; set where outputs came back because their topic is away.
     private var pause = Duration.zero
 
     /// Outputs may be published right away.
@@ -49,7 +49,7 @@ struct OutputRetry<Output: Sendable> {
         case poison
     }
 
-    /// What became of one that was sent.
+    /// An output that was sent has been reported on.
     mutating func answered(
         _ tag: UInt64, _ failure: OutputReport<Output>.Failure?, _ output: Output?, sequence: UInt64
     ) -> Answer {

@@ -19,7 +19,7 @@ package protocol ShardPorts: ~Copyable {
     /// a stage that has ended, a command.
     mutating func wait(until time: Instant, records: Bool)
 
-    /// What has come of the group and of what was asked, in its order.
+    /// The group's events, and answers to what was asked, in their order.
     mutating func takeEvents(into events: inout [ConsumerEvent])
 
     /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
@@ -82,7 +82,7 @@ package protocol ShardPorts: ~Copyable {
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
 
-    /// What a suspended entry keeps beside its message's bytes.
+    /// The bytes that a suspended entry keeps beside its message's.
     func byteCount(ofSuspended entry: Int) -> Int
 
     /// Entries whose stage has ended on the pool. They may be of an earlier use of the entry: `resume` knows.
@@ -100,7 +100,7 @@ package protocol ShardPorts: ~Copyable {
     /// Publishes what is current, under this tag.
     mutating func publish(tag: UInt64) -> PublishStep
 
-    /// What is current, in memory of its own.
+    /// The current output, in memory of its own.
     mutating func holdCurrent() -> Output
 
     mutating func publish(_ output: Output, tag: UInt64) -> PublishStep

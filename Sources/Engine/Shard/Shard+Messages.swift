@@ -33,7 +33,7 @@ extension Shard where Ports: ~Copyable {
         batchNext = 0
         while batch.count < Self.batchSize, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
-        // By now the memory of the first messages is here.
+        // By now the memory of the first messages is in the cache.
         if settings.counts { loadAccounts() }
         for next in 0..<Self.prepareDistance { prepare(next) }
         runBatch()
@@ -172,7 +172,7 @@ extension Shard where Ports: ~Copyable {
         guard !order.isEmpty, settings.ordering != .none else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
-        // What it was fetched with does not wait with it.
+        // Else the whole fetched batch would be kept as long as this message waits.
         if let message = messages[Int(entry)] {
             entries.add(bytes: message.headerByteCount, to: entry)
             messages[Int(entry)] = ports.own(message)

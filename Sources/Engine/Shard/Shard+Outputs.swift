@@ -46,7 +46,7 @@ extension Shard where Ports: ~Copyable {
             ports.holdCurrent(), tag: entries.tag(of: entry), isSuspect: isSuspect, now: now)
     }
 
-    /// What the entry's record is known by where its output was refused.
+    /// The entry's record, as suspects and poison records are kept.
     func refusedRecord(_ entry: UInt32) -> RefusedRecord {
         RefusedRecord(position: source(of: entry), timestamp: entries[entry].timestamp)
     }
@@ -87,7 +87,7 @@ extension Shard where Ports: ~Copyable {
         let answer = retries[entries[entry].destination == .deadLetters].answered(
             report.tag, report.failure, returned, sequence: sequence)
         if isVoid {
-            // Who waits for what is unfinished does not wait for this one.
+            // A drain does not wait for this one.
             if !settings.isTransactional, entries[entry].epoch == partitions[index].epoch {
                 partitions[index].unfinished -= 1
             }
@@ -145,7 +145,7 @@ extension Shard where Ports: ~Copyable {
         retries.letters.collected(now: now)
     }
 
-    /// What is held goes, as far as it is taken.
+    /// Sends what is held, as far as the producer takes it.
     mutating func sendHeld() {
         guard mayPublish, checkpoint.takesOutputs else { return }
         if !retries.outputs.isIdle { areOutputsHeld = true }
@@ -158,7 +158,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func sendHeld(isLetter: Bool) {
         var hasSent = false
-        // What is sent again alone would wait for a batch each time.
+        // An output that is sent alone would wait for its batch to fill each time.
         defer { if hasSent { ports.flush() } }
         while let held = retries[isLetter].next(now: now) {
             guard let entry = entries.index(ofTag: held.tag), entries[entry].state == .held else {

@@ -118,8 +118,8 @@ extension Shard where Ports: ~Copyable {
     private mutating func abandon(_ index: Int32) {
         restore.remove(index)
         dropEntries(of: index)
-        // Behind the next owner's records those that wait in the producer's queue would be the last. What else is there is
-        // taken back with them, and a batch that is being sent may fail the producer.
+        // Changes that wait in the producer's queue would come behind the next owner's, and count as the last. What else is
+        // there is taken back with them, and a batch that is being sent may fail the producer.
         if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
         withChanges(of: index) { $0.removeAll() }
         partitions.remove(index)

@@ -81,7 +81,7 @@ extension Shard where Ports: ~Copyable {
                 ports.tell(.outputRefused(record.position.partition, offset: record.position.offset, reason: reason))
                 suspects.remove(record)
                 let isLetter = entries[entry].destination == .deadLetters
-                // What only names it was refused as well.
+                // The dead letter that only names the message was refused as well.
                 if poisonRecords[record]?.isLetter == true { lettersFrom = now + Self.letterPause }
                 poisonRecords[record] = Poison(reason: reason, isLetter: isLetter)
             } else {

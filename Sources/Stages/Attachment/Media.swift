@@ -99,7 +99,7 @@ package struct MediaSettings: Sendable, Equatable {
     package var folder: String
     package var hosts: [HostPattern]
     package var allowsHTTP = false
-    /// Since its last use.
+    /// How long a file is kept since its last use.
     package var age = Duration.seconds(168 * 3600)
     /// In bytes, of all of it together.
     package var capacity = 10_000_000_000
@@ -163,7 +163,7 @@ package struct HostPattern: Sendable, Hashable {
         }
     }
 
-    /// A port that is none stays with the name, where it is no part of one.
+    /// What is no port stays in the name, which is refused for it.
     private static func split(_ text: String) -> (name: String, port: UInt16?) {
         guard let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") else { return (text, nil) }
         let digits = text[text.index(after: colon)...]

@@ -30,7 +30,7 @@ public final class Chain: Sendable {
         @Sendable (_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) -> Void
 
     public let links: [ChainLink]
-    /// The same.
+    /// `links`, without a reference that is counted for each message.
     let unownedLinks: [Unmanaged<ChainLink>]
     let settings: Settings
     /// The settings' deadline, in nanoseconds.
@@ -41,13 +41,13 @@ public final class Chain: Sendable {
     /// Whether a stage counts, so that `begin` wants the counts of accounts.
     public let counts: Bool
 
-    /// Looks up what can be prepared.
+    /// The stage that can prepare what it will look up.
     private let contact: ContactStage?
 
     /// What stands in `pushmill-stages` where every stage ends well.
     let allOkay: [UInt8]
 
-    /// The name of the first that does.
+    /// The name of the first stage that counts.
     package var countingStage: String? { links.first { $0.counting != nil }?.stage.name }
 
     public init(

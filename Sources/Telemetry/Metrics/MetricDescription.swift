@@ -35,9 +35,9 @@ extension MetricDescription {
         labels: [.topic, .partition])
     package static let oldestUnfinished = MetricDescription(
         .gauge, "pushmill_oldest_unfinished_seconds",
-        "Age, by its timestamp, of the partition's oldest record that is not finished, 0 where there is none; "
-            + "where none of them is taken yet, the age of the one taken last: theirs is less; "
-            + "of a partition that is not served yet, how long it has waited here.",
+        "Age of the partition's oldest unfinished record, by its timestamp; 0 where there is none. "
+            + "While none of them is taken yet: that of the last one taken, an upper bound. "
+            + "While the partition is not served: how long it has waited here.",
         labels: [.topic, .partition])
     package static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
