@@ -1,0 +1,166 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Commits of a shard")
+struct ShardCommitTests {
+    private typealias Shard = ScriptedShard
+
+    /// One message of each partition is published and stored.
+    private func doOne(_ shard: ScriptedShard, of partitions: Range<Int32> = 0..<1) {
+        for partition in partitions { shard.deliver(of: partition) }
+        shard.turn()
+        shard.acknowledge()
+    }
+
+    @Test("One follows another after the interval")
+    func interval() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        #expect(shard.committed() != nil)
+        shard.acceptCommit()
+        doOne(shard)
+        shard.turn()
+        #expect(shard.turn() == shard.ports.now + .milliseconds(20))
+        #expect(shard.committed(after: .milliseconds(19)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+    }
+
+    @Test(
+        "A thousand that are done do not wait for the interval, nor an eighth of what a crash may repeat",
+        arguments: [(40000, 999, false), (40000, 1000, true), (800, 99, false), (800, 100, true)])
+    func soon(room: Int, count: Int, isSoon: Bool) {
+        let shard = Shard { $0.maxInFlight = room }
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        shard.deliver(count)
+        for _ in 0..<5 { shard.turn() }
+        shard.acknowledge()
+        #expect(shard.committed()?.map(\.offset) == (isSoon ? [Int64(count) + 1] : nil))
+    }
+
+    @Test("What was refused of a commit is committed again, and what was taken is not")
+    func partly() {
+        let shard = Shard { $0.maxInFlight = 2 }
+        shard.begin(0..<2)
+        doOne(shard, of: 0..<2)
+        #expect(shard.committed()?.map(\.partition.partition) == [0, 1])
+        #expect(!shard.figures.hasRoom)
+        shard.acceptCommit(.partly(refused: [Shard.place(1)]))
+        #expect(shard.callsOfTurn().told == [.commitFailed(reason: "some partitions were refused")])
+        #expect(shard.figures.hasRoom)
+        #expect(shard.committed(after: .milliseconds(20))?.map(\.partition.partition) == [1])
+    }
+
+    @Test("A commit to be tried again is, and all is committed once more in case the first one comes late")
+    func again() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit(.retry(.unanswered))
+        #expect(shard.callsOfTurn() == [])
+        #expect(shard.committed(after: .milliseconds(49)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn()
+        #expect(shard.turn() == shard.ports.now + .milliseconds(4_950))
+        #expect(shard.turn(after: .milliseconds(4_949)) == shard.ports.now + .milliseconds(1))
+        #expect(shard.committed(after: .milliseconds(1)) == nil)
+        #expect(shard.committed()?.map(\.offset) == [1])
+        shard.acceptCommit()
+        shard.turn()
+        #expect(shard.committed(after: .seconds(10)) == nil)
+    }
+
+    @Test("One that is not answered is given up, and made again with what is done by then")
+    func unanswered() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        doOne(shard)
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(1499)) == nil)
+        #expect(shard.committed(after: .milliseconds(1))?.map(\.offset) == [2])
+        shard.acceptCommit()
+        shard.turn()
+        shard.turn(after: .milliseconds(5000))
+        #expect(shard.committed()?.map(\.offset) == [2])
+    }
+
+    @Test("One that is not answered is made again though nothing more is done")
+    func unansweredAlone() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        #expect(shard.committed()?.map(\.offset) == [1])
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [1])
+    }
+
+    @Test("What is done is committed while later counts are on their way")
+    func whileCounting() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver(2)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.ports.reports = [OutputReport(tag: shard.ports.takeSentChanges()[0].tag, offset: 0)]
+        #expect(shard.committed()?.map(\.offset) == [1])
+    }
+
+    @Test("A member whose commit is refused asks the group before it publishes anything more")
+    func refused() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        shard.acceptCommit(.refused(.unanswered))
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == [.commitFailed(reason: "the group does not take offsets of this member")])
+        #expect(!shard.wantsRecords)
+        #expect(shard.turn() == shard.ports.now + .milliseconds(200))
+        #expect(shard.committed(after: .milliseconds(199)) == nil)
+        #expect(shard.callsOfTurn(after: .milliseconds(1)).count == 2)
+    }
+
+    @Test("While the group is joined anew nothing is asked of it")
+    func joining() {
+        let shard = Shard()
+        shard.begin()
+        shard.ports.isJoining = true
+        doOne(shard)
+        #expect(shard.committed() == nil)
+        shard.ports.isJoining = false
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+    }
+
+    @Test("What does not fit into a commit's metadata is told")
+    func cut() {
+        let shard = Shard {
+            $0.metadataLimit = 64
+            $0.maxInFlight = 2000
+        }
+        shard.begin()
+        shard.ports.chain = {
+            $0.offset.isMultiple(of: 2) ? .suspended(until: $1 + .seconds(9)) : .ended(ChainResult(.nowhere))
+        }
+        for _ in 0..<1000 { shard.deliver(to: "\(shard.ports.messages.count)") }
+        let calls = (0..<5).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        shard.acceptCommit()
+        let told = (calls + shard.callsOfTurn(after: .milliseconds(20))).told
+        guard case .metadataCut(Shard.place(), let leftOut) = told.first else {
+            Issue.record("nothing was left out: \(told)")
+            return
+        }
+        #expect((1..<500).contains(leftOut))
+    }
+}
