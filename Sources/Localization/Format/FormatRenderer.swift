@@ -56,7 +56,9 @@ extension LocaleTable {
         guard layout.width > 0 || layout.precision != nil else {
             return output.append(text)
         }
-        let scalars = String(decoding: text, as: UTF8.self).unicodeScalars.prefix(Int(layout.precision ?? .max))
+        // The limit is an `Int`: the largest precision would cut a text that has a width alone.
+        let limit = layout.precision.map { Int($0) } ?? Int.max
+        let scalars = String(decoding: text, as: UTF8.self).unicodeScalars.prefix(limit)
         let padding = max(0, Int(layout.width) - scalars.count)
         if !layout.isLeft { output.appendSpaces(padding) }
         output.append(Array(String(scalars).utf8))

@@ -81,6 +81,13 @@ struct FormatTests {
         #expect(try text(format, [argument]) == expected)
     }
 
+    @Test("A text is cut by a precision alone, however long it is", arguments: [255, 256, 300])
+    func longTexts(count: Int) throws {
+        let text = String(repeating: "é", count: count)
+        #expect(try self.text("%5@|%-5@|", [text, text]) == "\(text)|\(text)|")
+        #expect(try self.text("%5.99@|", [text]) == "\(text.prefix(99))|")
+    }
+
     @Test(
         "Numbers look as the locale writes them",
         arguments: [
