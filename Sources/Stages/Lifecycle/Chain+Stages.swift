@@ -105,14 +105,18 @@ extension Chain {
         _ link: ChainLink, _ content: inout NotificationContent, _ context: StageContext
     ) -> StageResult? {
         let mark = content.mark()
+        let operation = content.badgeOperation
+        let failed: StageResult?
         do {
             if let result = try link.stage.didReceiveAtOnce(&content, context: context) { return result }
-            content.rollback(to: mark)
-            return nil
+            failed = nil
         } catch {
-            content.rollback(to: mark)
-            return failure(error, context)
+            failed = failure(error, context)
         }
+        content.rollback(to: mark)
+        // No edit of the payload.
+        content.badgeOperation = operation
+        return failed
     }
 
     /// The stage gets a copy of the content; the delivery keeps the best attempt, and has its bytes for itself.

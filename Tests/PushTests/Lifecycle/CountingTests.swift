@@ -74,6 +74,39 @@ struct CountingTests {
         #expect(published?.badgeOperation == nil)
     }
 
+    @Test("What a stage that fails has done to the count is undone with its edits", arguments: [true, false])
+    func undone(isImmediate: Bool) async {
+        let failing = ChainLink(
+            ScriptedStage("f", isImmediate: isImmediate) { content, _ in
+                content.badge = 9
+                content.badgeOperation = .add(9)
+                throw StageFailure("no-luck")
+            })
+        let alone = await Message(payload).publish(Chain([failing]), count: 5)
+        #expect(alone?.value == payload && alone?.stages == "f=failed:no-luck")
+        #expect(alone?.badgeOperation == nil)
+        let behind = await Message(payload).publish(Chain([counter, failing]), count: 5)
+        #expect(behind?.value == payload.replacing("2", with: "7"))
+        #expect(behind?.badgeOperation == .add(2))
+    }
+
+    @Test("What a stage does to the count before it has to wait is undone as well")
+    func undoneAtOnce() {
+        struct Asking: Stage {
+            let name = "asking"
+            func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult { .ok }
+            func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) -> StageResult? {
+                content.badgeOperation = .add(9)
+                return nil
+            }
+        }
+        let chain = Chain([ChainLink(Asking())])
+        let delivery = Delivery()
+        #expect(Message(payload).begin(chain, delivery, count: 5).work != nil)
+        #expect(delivery.content.badgeOperation == nil)
+        chain.abandon(delivery)
+    }
+
     @Test("The last chance counts too")
     func lastChance() async {
         let published = await Message(payload).publish(
