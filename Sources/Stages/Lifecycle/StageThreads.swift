@@ -111,7 +111,7 @@ public final class StageThreads: TaskExecutor {
             // The oldest has come since.
             guard state.begun < came else { return (0, true) }
             // Where nothing at all has begun, everything blocks, and one thread after the other would take too long.
-            let wanted = state.begun == begun ? min(state.lacking, state.threads) : 1
+            let wanted = state.begun == begun ? min(state.lacking, max(1, state.threads)) : 1
             let more = min(wanted, limit - state.threads)
             state.threads += more
             return (more, true)
@@ -120,7 +120,8 @@ public final class StageThreads: TaskExecutor {
         if goesOn { lookLater() }
     }
 
-    /// One more, which has been counted already. Where the system has none left, those that there are go on.
+    /// One more, which has been counted already. Where the system has none left, those that there are go on, and jobs that
+    /// lack one are looked after: without any thread they would wait for the next job to come.
     private func startThread() {
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
@@ -132,7 +133,13 @@ public final class StageThreads: TaskExecutor {
             }, context.toOpaque())
         guard status == 0 else {
             context.release()
-            return state.withLock { $0.threads -= 1 }
+            let isWatched = state.withLock { state in
+                state.threads -= 1
+                defer { state.isWatched = true }
+                return !state.isWatched
+            }
+            if isWatched { lookLater() }
+            return
         }
         pthread_detach(thread)
     }

@@ -67,6 +67,17 @@ struct StageThreadsTests {
         #expect(threads.count == 3)
     }
 
+    @Test("Where there is no thread at all, one is started for what waits", .timeLimit(.minutes(1)))
+    func none() async {
+        let threads = StageThreads(usual: 0, limit: 1)
+        let (ends, end) = AsyncStream<Int>.makeStream()
+        let pool = StagePool(on: threads) { end.yield($0) }
+        let deliveries = start(2, chain { _, _ in .ok }, on: pool)
+        var iterator = ends.makeAsyncIterator()
+        for _ in deliveries { #expect(await iterator.next() != nil) }
+        #expect(threads.count == 1)
+    }
+
     @Test("A thousand stages that suspend hold no thread")
     func suspending() async {
         let threads = StageThreads(usual: 2, limit: 2)
