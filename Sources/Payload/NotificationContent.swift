@@ -72,6 +72,9 @@ public struct NotificationContent: Sendable {
 
     public func mark() -> JSONDocument.Mark { document.mark() }
 
+    /// Whether the mark was made of this payload; false where another has taken its place.
+    package func isOf(_ mark: JSONDocument.Mark) -> Bool { document.isOf(mark) }
+
     /// Undoes every edit since the mark, which must have been made since the last `read`.
     public mutating func rollback(to mark: JSONDocument.Mark) { document.rollback(to: mark) }
 

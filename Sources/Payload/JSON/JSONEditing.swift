@@ -15,9 +15,12 @@ extension JSONDocument {
             journal: storage.journal.count)
     }
 
+    /// Whether the mark was made of what was read here.
+    func isOf(_ mark: Mark) -> Bool { mark.reading == storage.reading }
+
     /// Undoes every edit since the mark. One of another reading undoes nothing.
     public mutating func rollback(to mark: Mark) {
-        guard mark.reading == storage.reading else { return }
+        guard isOf(mark) else { return }
         guard storage.records.count > mark.records || storage.journal.count > mark.journal else { return }
         unshare()
         var last = storage.journal.count

@@ -15,10 +15,26 @@ extension Chain {
     private func original(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let hasCounted = hasCounted(delivery)
         let badge = content.badge
-        if let untouched = delivery.untouched { content.rollback(to: untouched) }
+        if delivery.isReplaced(content) {
+            readAgain(delivery, &content)
+        } else if let untouched = delivery.untouched {
+            content.rollback(to: untouched)
+        }
         // What says so already keeps its bytes.
         if hasCounted, content.badge != badge { content.badge = badge }
         return publishAsItCame(delivery, &content, .original)
+    }
+
+    /// The payload as it came, in the place of another.
+    private func readAgain(_ delivery: Delivery, _ content: inout NotificationContent) {
+        let operation = content.badgeOperation
+        // It could be read before.
+        if delivery.isStructured {
+            _ = try? delivery.event?.readData(into: &content)
+        } else if let value = delivery.record.value {
+            _ = try? content.read(value)
+        }
+        content.badgeOperation = operation
     }
 
     /// The input's value; at most the badge has been set in it.

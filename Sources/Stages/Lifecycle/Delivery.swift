@@ -82,9 +82,15 @@ public final class Delivery {
         results.allSatisfy { if case .ok = $0 { true } else { false } }
     }
 
+    /// A stage has put another payload in the place of the one that came.
+    func isReplaced(_ content: NotificationContent) -> Bool {
+        guard let untouched else { return false }
+        return !content.isOf(untouched)
+    }
+
     /// Makes the content the output's value; gives the number of bytes.
     func write(_ content: NotificationContent) -> Int {
-        guard content.isEdited || isStructured else {
+        guard content.isEdited || isStructured || isReplaced(content) else {
             output.setValue(record.value)
             return record.value?.count ?? 0
         }

@@ -28,6 +28,30 @@ struct CheckTests {
         #expect(published?.stages == "s=ok")
     }
 
+    @Test("A payload that a stage puts in the place of the one that came is published", arguments: [true, false])
+    func replaced(isImmediate: Bool) async {
+        func chain(_ payload: String) -> Chain {
+            let replacing = ScriptedStage("r", isImmediate: isImmediate) { content, _ in
+                content = try NotificationContent(payload)
+                return .ok
+            }
+            return Chain([ChainLink(replacing), ChainLink(ScriptedCounter())])
+        }
+        let other = #"{"aps":{"alert":"Other","mutable-content":1}}"#
+        let event: KeyValuePairs = ["content-type": "application/cloudevents+json"]
+        let published = await Message().publish(chain(other), count: 5)
+        #expect(published?.outcome == .modified)
+        #expect(published?.value == other)
+        // One that shows nothing gives way to what came, with the badge that was counted.
+        let silent = #"{"aps":{"badge":2}}"#
+        for message in [Message(), Message(#"{"id":"e","data":\#(Message.text)}"#, event)] {
+            let original = await message.publish(chain(silent), count: 5)
+            #expect(original?.outcome == .original)
+            #expect(original?.value == Message.text.replacing(":1}", with: #":1,"badge":7}"#))
+            #expect(original?.badgeOperation == .add(2))
+        }
+    }
+
     @Test("A text that is too long is shortened to the limit", arguments: [("alert", 4096), ("voip", 5120)])
     func shortened(_ type: String, _ limit: Int) async {
         let body = String(repeating: "é", count: 3000)
