@@ -95,7 +95,7 @@ package struct LocaleMatcher: Sendable {
 
     private static func weight(_ parameters: ArraySlice<String>) -> Double? {
         guard let parameter = parameters.first else { return 1 }
-        guard parameters.count == 1, parameter.hasPrefix("q=") else { return nil }
+        guard parameters.count == 1, parameter.hasPrefix("q=") || parameter.hasPrefix("Q=") else { return nil }
         return Double(parameter.dropFirst(2))
     }
 }

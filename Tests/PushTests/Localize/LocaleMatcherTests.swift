@@ -52,6 +52,7 @@ struct LocaleMatcherTests {
                 ("it-IT", "it it-VA"), ("it-CH", "it-CH"), ("fr-CH", "fr-CH; fr-BE, fr-CH; fr-CA, de, fr-CH"),
                 ("ku", "ku kmr ku-TR"), ("uk", "uk uk-UA; xx, uk"),
                 ("de", "de; ru, de;q=0.5, es;q=0.1; de;q=1.0,fr;q=0; fr;q=0, de; es;q=0.2, de;q=0.3; garbage!!, de"),
+                ("de", "es;Q=0.2, de;Q=0.3; fr;Q=0, de"), (nil, "de;Q=0; de;p=1"),
                 (nil, "ru tr en pt; de;q=0; de;q=abc; es;de;q=1"),
             ]),
         Sample(
