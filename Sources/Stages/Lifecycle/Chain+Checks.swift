@@ -54,8 +54,11 @@ extension Chain {
     private func hasCounted(_ delivery: Delivery) -> Bool {
         guard counts else { return false }
         return links.indices.contains { index in
-            guard links[index].counting != nil, case .ok = delivery.results[index] else { return false }
-            return true
+            guard links[index].counting != nil else { return false }
+            switch delivery.results[index] {
+            case .ok, .expired, .word: return true
+            case .skipped, .failed: return false
+            }
         }
     }
 

@@ -65,6 +65,17 @@ struct CountingTests {
         #expect(published?.badgeOperation == .add(2))
     }
 
+    @Test(
+        "So it does where the stage that has counted reports something else",
+        arguments: [StageResult.word("capped"), .expired])
+    func originalReported(result: StageResult) async {
+        let counter = ChainLink(ScriptedCounter(result: result))
+        let published = await Message(payload).publish(emptying(counter), count: 5)
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload.replacing("2", with: "7"))
+        #expect(published?.badgeOperation == .add(2))
+    }
+
     @Test("The original is as it came where no badge was counted")
     func originalUncounted() async {
         let text = payload.replacing("2", with: "2.5")

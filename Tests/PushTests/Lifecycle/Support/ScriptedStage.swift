@@ -65,6 +65,8 @@ struct ScriptedStage: Stage {
 /// Counts in memory as the badge stage does.
 struct ScriptedCounter: CountingStage, ImmediateStage {
     let name = "badge"
+    /// What it reports where it has counted.
+    var result = StageResult.ok
 
     func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
         count(&content, context)
@@ -85,6 +87,6 @@ struct ScriptedCounter: CountingStage, ImmediateStage {
         let operation = BadgeOperation.add(increment)
         content.badge = Int(operation.applied(to: count))
         content.badgeOperation = operation
-        return .ok
+        return result
     }
 }
