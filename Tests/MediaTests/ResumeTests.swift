@@ -47,6 +47,20 @@ struct ResumeTests {
         #expect(try shelf.bytes(of: media) == whole(path, version: version))
     }
 
+    @Test(
+        "An answer that breaks off before its body is asked for again",
+        arguments: [
+            "HTTP/1.1%20103%20Early%20Hints%0D%0A%0D%0A", "HTTP/1.1%20200%20OK%0D%0AContent-Ty",
+            "HTTP/1.1%20302%20Found%0D%0ALoca",
+            "HTTP/1.1%20302%20Found%0D%0ALocation:%20/nowhere%0D%0AContent-Length:%209%0D%0A%0D%0Ahalf",
+        ])
+    func cut(_ words: String) async throws {
+        let path = "/cut/\(UInt64.random(in: 0 ... .max)).jpg?\(words)"
+        let media = try await shelf.media(server.url(path))
+        #expect(server.requests(for: path).count == 2)
+        #expect(media.size == 2000)
+    }
+
     @Test("A part of something else is not put behind what was there")
     func wrong() async throws {
         let path = "/broken-and-wrong/\(UInt64.random(in: 0 ... .max)).jpg"

@@ -177,6 +177,14 @@ class Server:
     async def on_broken_for_good(self, writer, path, query, headers, number):
         return await self.send(writer, picture(path)[:1000], length=2000, more=['ETag: "1"'], keeps=False)
 
+    async def on_cut(self, writer, path, query, headers, number):
+        """The first time it breaks off behind these words: in its headers, or before it has any."""
+        if number > 1:
+            return await self.send(writer, picture(path))
+        writer.write(urllib.parse.unquote(query).encode())
+        await writer.drain()
+        return False
+
     async def on_refused(self, writer, path, query, headers, number):
         return False
 

@@ -99,7 +99,7 @@ final class Transfer {
         guard let exchange = exchange.take() else { return .failed(.unreachable) }
         if let problem = problem.take() { return .failed(means.failure(problem)) }
         switch exchange.status {
-        case 301, 302, 303, 307, 308: return follow(exchange)
+        case 301, 302, 303, 307, 308: return follow(exchange, now)
         case 200, 206:
             // The server has another part than was asked for, or another version.
             if isAccepted == false { validator = nil }
@@ -108,7 +108,8 @@ final class Transfer {
             validator = nil
             return retry(exchange, .status, now)
         case 408, 425, 429, 500, 502, 503, 504: return retry(exchange, .status, now)
-        case 1...: return .failed(.status)
+        case 200...: return .failed(.status)
+        // None, or one that only announces another.
         default: break
         }
         switch code {
@@ -118,9 +119,13 @@ final class Transfer {
         }
     }
 
-    private func follow(_ exchange: Exchange) -> Step {
+    private func follow(_ exchange: Exchange, _ now: Instant) -> Step {
         hops += 1
-        guard hops <= Self.redirects, let target = exchange.redirect else { return .failed(.redirects) }
+        guard hops <= Self.redirects else { return .failed(.redirects) }
+        guard let target = exchange.redirect else {
+            // It broke off, unless it was too long, which it would be again.
+            return ignored > Self.idleBytes ? .failed(.redirects) : retry(exchange, .redirects, now)
+        }
         do throws(MediaFailure) {
             return try self.exchange(with: WebAddress(target, means.settings))
         } catch {
@@ -129,7 +134,10 @@ final class Transfer {
     }
 
     private func complete(_ exchange: Exchange, _ now: Instant) -> Step {
-        if exchange.status == 200, isAccepted == nil { return .failed(.unsupportedType) }
+        if exchange.status == 200, isAccepted == nil {
+            // libcurl takes what broke off in its headers for an empty body.
+            return exchange.announced == 0 ? .failed(.unsupportedType) : retry(exchange, .unsupportedType, now)
+        }
         guard isAccepted == true, let download,
             exchange.status == 200 || exchange.range?.completes(download.count) == true
         else { return retry(exchange, .broken, now) }
