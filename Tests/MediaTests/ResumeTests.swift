@@ -39,6 +39,7 @@ struct ResumeTests {
         "What cannot be resumed comes anew",
         arguments: [
             ("/broken-unversioned/", 1), ("/broken-without-ranges/", 1), ("/broken-and-changed/", 3),
+            ("/broken-and-undated/", 3),
         ])
     func anew(_ kind: String, _ version: Int) async throws {
         let path = "\(kind)\(UInt64.random(in: 0 ... .max)).jpg"

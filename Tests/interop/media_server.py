@@ -124,8 +124,8 @@ class Server:
         body = picture(f"{path} {version}", 30_000)
         start, end, status = 0, len(body), "200 OK"
         asked = headers.get("range", "")
-        tag = f'"{version}"'
-        if ranges and asked.startswith("bytes=") and headers.get("if-range") in (tag, "Mon, 02 Nov 2026 10:00:00 GMT"):
+        tag, date = f'"{version}"', "Mon, 02 Nov 2026 10:00:00 GMT"
+        if ranges and asked.startswith("bytes=") and headers.get("if-range", tag) in (tag, date):
             start = int(asked[len("bytes=") :].split("-")[0])
             end, status = min(start + most, len(body)), "206 Partial Content"
             more = [*more, f"Content-Range: bytes {start}-{end - 1}/{len(body)}"]
@@ -157,6 +157,10 @@ class Server:
 
     async def on_broken_and_changed(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, [f'ETag: "{number}"'], version=number)
+
+    async def on_broken_and_undated(self, writer, path, query, headers, number):
+        """Has a date without a value, and changes."""
+        return await self.part(writer, path, headers, number, ["Last-Modified:"], version=number)
 
     async def on_broken_and_wrong(self, writer, path, query, headers, number):
         """A later part is of other media, and says so."""

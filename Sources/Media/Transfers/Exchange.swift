@@ -119,12 +119,14 @@ final class Exchange {
     /// Whether it begins where it was asked to. A server need not give all that was asked for.
     var isContinuation: Bool { start > 0 && range?.first == start }
 
+    /// One without a value is none: libcurl would leave out an `If-Range` that was made of it, and the part that is
+    /// asked for would come whatever has changed.
     private func header(_ name: String) -> String? {
         var found: UnsafeMutablePointer<curl_header>?
-        guard curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK, let found else {
-            return nil
-        }
-        return found.pointee.value.map { String(cString: $0) }
+        guard curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK, let found,
+            let value = found.pointee.value.map({ String(cString: $0) })
+        else { return nil }
+        return value.allSatisfy(\.isWhitespace) ? nil : value
     }
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
