@@ -178,6 +178,19 @@ struct StoreTests {
             ])
     }
 
+    @Test("Files of absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
+    func absurd() throws {
+        let disk = try SmallDisk()
+        let store = try MediaFolder(path: disk.folder.path)
+        try write(name(0), 1, used: .min, in: disk.folder)
+        for huge in [name(1), ".partial-0", ".partial-1"] {
+            let path = try disk.folder.write("", to: huge)
+            try #require(truncate(path, .max) == 0)
+        }
+        #expect(store.tidy(age: .seconds(3600), capacity: 1_000) == [name(0), name(1)])
+        #expect(disk.folder.names == [".partial-0", ".partial-1"])
+    }
+
     @Test("What has been used since it was listed stays, as does what has come under its name")
     func used() throws {
         let folder = try TemporaryFolder()

@@ -97,6 +97,9 @@ final class MediaFolder: Sendable {
 extension MediaFolder {
     /// A file as it was at some time.
     struct Entry: Equatable {
+        /// Media is smaller by far; what somebody else has put there may be of any size, and of any time.
+        private static let most = 1 << 40
+
         let name: String
         let size: Int
         /// In seconds since 1970, and the rest of the last one.
@@ -108,8 +111,8 @@ extension MediaFolder {
             var status = stat()
             guard lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
             self.name = name
-            size = Int(status.st_size)
-            used = status.st_mtim.tv_sec
+            size = min(Int(status.st_size), Self.most)
+            used = max(0, status.st_mtim.tv_sec)
             nanoseconds = status.st_mtim.tv_nsec
         }
     }
