@@ -61,18 +61,20 @@ package struct ProbeRequest {
 
     /// The whole answer, status line and headers included.
     package func ask(_ path: String, headers: [(name: String, value: String)] = []) throws(TelemetryError) -> String {
+        let end = nanoseconds(of: CLOCK_MONOTONIC) + Int64(patience) * 1_000_000_000
         let descriptor = socket(
             address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw failure(errno) }
         defer { close(descriptor) }
         var limit = timeval(tv_sec: patience, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        guard address.withSocketAddress({ connect(descriptor, $0, $1) }) == 0 else { throw failure() }
+        guard address.withSocketAddress({ connect(descriptor, $0, $1) }) == 0 else { throw failure(errno) }
         let lines = ["GET \(path) HTTP/1.1", "Host: \(address)", "Connection: close"]
         let more = headers.map { "\($0.name): \($0.value)" }
         let request = (lines + more + ["", ""]).joined(separator: "\r\n")
         guard send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) == request.utf8.count else {
-            throw failure()
+            throw failure(errno)
         }
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 14)
@@ -80,13 +82,18 @@ package struct ProbeRequest {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             // A process that was stopped and goes on is interrupted, too.
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure() }
+            guard count >= 0 else { throw failure(errno) }
             if count == 0 { return String(decoding: answer, as: UTF8.self) }
             answer += buffer.prefix(count)
+            // However steadily its bytes come.
+            guard nanoseconds(of: CLOCK_MONOTONIC) < end else { throw failure(ETIMEDOUT) }
         }
     }
 
-    private func failure() -> TelemetryError { .noAnswer("\(address)", errno) }
+    /// Of a time that is over, the calls say that they would have to wait for longer.
+    private func failure(_ code: Int32) -> TelemetryError {
+        .noAnswer("\(address)", code == EAGAIN || code == EINPROGRESS ? ETIMEDOUT : code)
+    }
 }
 
 extension ListenAddress {

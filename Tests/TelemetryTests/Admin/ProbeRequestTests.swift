@@ -42,4 +42,32 @@ import Testing
         test.server.close()
         #expect(throws: TelemetryError.self) { try ProbeRequest(test.address).get("/healthz") }
     }
+
+    @Test("A service that says nothing is too late, and says so")
+    func silent() throws {
+        let listening = try ListeningSocket(ListenAddress("127.0.0.1:0"))
+        defer { close(listening.descriptor) }
+        #expect(throws: TelemetryError.noAnswer("\(listening.address)", ETIMEDOUT)) {
+            try ProbeRequest(listening.address, patience: 1).get("/healthz")
+        }
+    }
+
+    @Test("An answer has a total time, however steadily its bytes come")
+    func dripping() throws {
+        let listening = try ListeningSocket(ListenAddress("127.0.0.1:0"))
+        let peer = try Thread(named: "drips") {
+            var event = pollfd(fd: listening.descriptor, events: Int16(POLLIN), revents: 0)
+            poll(&event, 1, 30_000)
+            let client = accept(listening.descriptor, nil, nil)
+            for _ in 0..<500 where send(client, "x", 1, Int32(MSG_NOSIGNAL)) == 1 { usleep(20_000) }
+            close(client)
+        }
+        defer {
+            peer.join()
+            close(listening.descriptor)
+        }
+        #expect(throws: TelemetryError.noAnswer("\(listening.address)", ETIMEDOUT)) {
+            try ProbeRequest(listening.address, patience: 1).get("/healthz")
+        }
+    }
 }
