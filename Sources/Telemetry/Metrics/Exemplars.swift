@@ -65,13 +65,18 @@ public struct TraceID: Sendable, Equatable {
 extension TraceID: CustomStringConvertible {
     /// From the header's value, `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`; nil if it is not one.
     public init?(traceparent: UnsafeRawBufferPointer) {
-        guard traceparent.count >= 55, traceparent[2] == UInt8(ascii: "-"), traceparent[35] == UInt8(ascii: "-"),
-            let high = Self.word(traceparent[3..<19]), let low = Self.word(traceparent[19..<35]), high | low != 0
+        let hyphen = UInt8(ascii: "-")
+        guard traceparent.count >= 55, traceparent[2] == hyphen, traceparent[35] == hyphen, traceparent[52] == hyphen,
+            let version = Self.word(traceparent[0..<2]), version < 0xFF,
+            // Later versions may have more, behind a hyphen.
+            traceparent.count == 55 || version > 0 && traceparent[55] == hyphen,
+            let high = Self.word(traceparent[3..<19]), let low = Self.word(traceparent[19..<35]), high | low != 0,
+            let parent = Self.word(traceparent[36..<52]), parent != 0, Self.word(traceparent[53..<55]) != nil
         else { return nil }
         self.init(high: high, low: low)
     }
 
-    /// Sixteen lower-case hex digits.
+    /// Lower-case hex digits, sixteen at most.
     private static func word(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
         var word: UInt64 = 0
         for digit in digits {

@@ -34,8 +34,21 @@ import Testing
             "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319cab7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "0x-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333x-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0x",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-011",
         ])
     func malformed(_ header: String) { #expect(trace(header) == nil) }
+
+    @Test("A traceparent of a later version may have more at its end", arguments: ["", "-", "-more"])
+    func later(_ more: String) {
+        #expect(trace("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\(more)") != nil)
+    }
 
     @Test("An exemplar stays for a second, whoever offers another")
     func interval() throws {
