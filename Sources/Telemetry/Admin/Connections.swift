@@ -86,10 +86,13 @@ struct Accept {
         }
     }
 
+    /// What is behind it is not read: it would keep the thread that answers probes, and no client has as much to say.
+    private static let longest = 1_024
+
     private let ranges: [Range]
 
     /// No header accepts everything, and so does one without a range that can be read.
-    init(_ header: String?) { ranges = Self.ranges(header ?? "") }
+    init(_ header: String?) { ranges = Self.ranges(String((header ?? "").prefix(Self.longest))) }
 
     private static func ranges(_ text: String) -> [Range] {
         text.lowercased().filter { $0 != " " && $0 != "\t" }.split(separator: ",").compactMap(Range.init)

@@ -25,4 +25,10 @@ import Testing
     func metrics(_ header: String?, _ expected: Int?) {
         #expect(Accept(header).preferred(of: formats) == expected)
     }
+
+    @Test("Behind its first kilobyte an Accept header is not read")
+    func long() {
+        #expect(Accept(String(repeating: "a/b,", count: 255) + "*/*").preferred(of: formats) == 0)
+        #expect(Accept(String(repeating: "a/b,", count: 256) + "*/*").preferred(of: formats) == nil)
+    }
 }
