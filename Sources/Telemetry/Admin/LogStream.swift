@@ -17,6 +17,8 @@ package final class LogStream {
     private let end: Int?
     private var line: [UInt8] = []
     private var sent = 0
+    /// Asked before each piece: a token that is replaced ends the streams that it has opened.
+    var isAdmitted: () -> Bool = { true }
 
     var follows: Bool { end == nil }
 
@@ -38,6 +40,7 @@ package final class LogStream {
 
     /// Fills the buffer as far as it can. `isQuiet` asks for a sign of life if there is nothing else.
     func read(into buffer: UnsafeMutableRawBufferPointer, isQuiet: Bool) -> Step {
+        guard isAdmitted() else { return .end }
         var filled = 0
         while filled < buffer.count {
             if sent == line.count && !takeLine() { break }

@@ -61,11 +61,21 @@ package struct Router: Sendable {
         guard method == "GET" || request.isOfSameOrigin else {
             return .text(status: 403, "A page of another origin may change nothing here.\n")
         }
-        guard !route.offers.isEmpty else { return route.handler(request, 0) }
+        guard !route.offers.isEmpty else { return answer(request, route, 0) }
         guard let offer = Accept(request.accept).preferred(of: route.offers) else {
             return .text(status: 406, "Available here: \(route.offers.joined(separator: ", "))\n")
         }
-        return route.handler(request, offer)
+        return answer(request, route, offer)
+    }
+
+    private func answer(_ request: AdminRequest, _ route: AdminRoute, _ offer: Int) -> AdminResponse {
+        let response = route.handler(request, offer)
+        if route.access == .token, case .stream(let stream) = response.body {
+            stream.isAdmitted = { [token, authorization = request.authorization] in
+                token()?.admits(authorization) ?? true
+            }
+        }
+        return response
     }
 }
 

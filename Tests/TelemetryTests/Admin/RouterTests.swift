@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import PushmillTelemetry
@@ -92,5 +93,37 @@ import Testing
         }
         let known = AdminRequest(method: "GET", path: "/thing", authorization: "Bearer s3cret")
         #expect(router.respond(to: known).status == 200)
+    }
+
+    private final class Token: Sendable {
+        private let value = Mutex(AccessToken("former"))
+
+        var current: AccessToken? { value.withLock { $0 } }
+
+        func replace() { value.withLock { $0 = AccessToken("present") } }
+    }
+
+    @Test("A stream ends when the token is replaced by which it was opened", arguments: ["former", "present"])
+    func replaced(_ word: String) {
+        let log = Log()
+        let token = Token()
+        if word == "present" { token.replace() }
+        let router = Router([.logs(log)], token: token.current)
+        let request = AdminRequest(
+            method: "GET", path: "/logs", query: [(name: "follow", value: "1")], authorization: "Bearer \(word)")
+        guard case .stream(let stream) = router.respond(to: request).body else {
+            Issue.record("the log is no stream")
+            return
+        }
+        func read() -> LogStream.Step {
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            return buffer.withUnsafeMutableBytes { stream.read(into: $0, isQuiet: false) }
+        }
+        #expect(read() == .waiting)
+        log.info("Before")
+        #expect(read() != .end)
+        token.replace()
+        log.info("After")
+        #expect((read() == .end) == (word == "former"))
     }
 }
