@@ -53,7 +53,9 @@ public final class LogWriter: Sendable {
             lines.rearm()
             let isLast = isStopping
             log.tellHeldBack(force: isLast)
-            while writeSome(from: &cursor) {}
+            // What comes meanwhile has its turn afterwards: who logs without end must not hold the end.
+            let end = log.ring.end
+            while cursor < end { writeSome(from: &cursor) }
             if isLast { return }
             var events = [
                 pollfd(fd: lines.descriptor, events: Int16(POLLIN), revents: 0),
@@ -63,15 +65,13 @@ public final class LogWriter: Sendable {
         }
     }
 
-    /// False when there is nothing more.
-    private func writeSome(from cursor: inout Int) -> Bool {
+    private func writeSome(from cursor: inout Int) {
         let (batch, missed) = log.ring.read(from: &cursor, limit: 64)
         if missed > 0 {
             log.counts.lost.add(missed)
             write(.loss(of: missed, time: batch.first?.time ?? 0))
         }
         for line in batch where !write(line) { log.counts.lost.add() }
-        return !batch.isEmpty
     }
 
     /// A line is no longer than what the kernel takes in one piece when it says that there is room; a file or a socket

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PushmillTelemetry
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @Suite struct LogWriterTests {
@@ -56,6 +57,32 @@ import Testing
         writer.close(within: .milliseconds(20))
         #expect(log.counts.lost.value == 1)
         writer.close()
+    }
+
+    @Test("Who logs without end does not hold the end")
+    func endless() throws {
+        let log = Log(level: .debug, capacity: 64, clock: time.clock)
+        let pipe = try Pipe()
+        let writer = try LogWriter(log, output: pipe.writing)
+        let read = Atomic(0)
+        let isOver = Atomic(false)
+        // For each line that comes out ten go in.
+        let reader = try PushmillTelemetry.Thread(named: "reader") {
+            while read.load(ordering: .relaxed) < 20_000, !isOver.load(ordering: .relaxed) {
+                _ = pipe.lines(1)
+                read.add(1, ordering: .relaxed)
+                for _ in 0..<10 { log.log(.debug, "More") }
+            }
+        }
+        log.log(.debug, "First")
+        while log.counts.lines(.debug).value < 1_000 { usleep(100) }
+        writer.close()
+        #expect(read.load(ordering: .relaxed) < 20_000)
+        isOver.store(true, ordering: .relaxed)
+        // It may wait for a line, or have left the pipe full.
+        _ = fcntl(pipe.writing, F_SETFL, O_NONBLOCK)
+        _ = write(pipe.writing, "\n", 1)
+        reader.join()
     }
 
     @Test("A reader that is gone costs lines, not the process")
