@@ -13,12 +13,18 @@ package struct JSONDifference: Sendable, Equatable {
         let kept = Dictionary(after, uniquingKeysWith: { _, last in last })
         let changes = after.compactMap { pointer, value -> JSONDifference? in
             let earlier = known[pointer]
-            return earlier == value ? nil : JSONDifference(pointer: pointer, before: earlier, after: value)
+            return earlier == value ? nil : JSONDifference(pointer, before: earlier, after: value)
         }
         let losses = before.compactMap { pointer, value -> JSONDifference? in
-            kept[pointer] == nil ? JSONDifference(pointer: pointer, before: value, after: nil) : nil
+            kept[pointer] == nil ? JSONDifference(pointer, before: value, after: nil) : nil
         }
         return changes + losses
+    }
+
+    private init(_ pointer: [UInt8], before: [UInt8]?, after: [UInt8]?) {
+        self.pointer = String(decoding: pointer, as: UTF8.self)
+        self.before = before.map { String(decoding: $0, as: UTF8.self) }
+        self.after = after.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -36,32 +42,39 @@ extension JSONDifference: CustomStringConvertible {
 }
 
 extension JSONDocument {
-    /// Every value that has no others in it, by its place.
-    fileprivate var leaves: [(String, String)] {
-        var leaves: [(String, String)] = []
+    /// Every value that has no others in it, by its place. As bytes: two spellings of one character are equal strings.
+    fileprivate var leaves: [([UInt8], [UInt8])] {
+        var leaves: [([UInt8], [UInt8])] = []
         appendLeaves(of: root, "", to: &leaves)
         return leaves
     }
 
     /// As deep as the document, and so bounded.
-    private func appendLeaves(of node: JSONNode, _ pointer: String, to leaves: inout [(String, String)]) {
+    private func appendLeaves(of node: JSONNode, _ pointer: String, to leaves: inout [([UInt8], [UInt8])]) {
         let kind = kind(of: node)
         guard kind == .object || kind == .array, childCount(of: node) > 0 else {
             var text: [UInt8] = []
             render(node, into: &text)
-            leaves.append((pointer, String(decoding: text, as: UTF8.self)))
+            leaves.append((Array(pointer.utf8), text))
             return
         }
-        var position = 0
-        forEachChild(of: node) { child in
-            let name = kind == .array ? "\(position)" : escapedName(of: child)
-            position += 1
-            appendLeaves(of: child, "\(pointer)/\(name)", to: &leaves)
+        let children = children(of: node)
+        guard kind == .object else {
+            for (position, child) in children.enumerated() {
+                appendLeaves(of: child, "\(pointer)/\(position)", to: &leaves)
+            }
+            return
+        }
+        // Of a name that comes more than once only the last counts, with all that is below it.
+        let names = children.map(nameBytes)
+        let last = Dictionary(zip(names, children), uniquingKeysWith: { _, last in last })
+        for (name, child) in zip(names, children) where last[name] == child {
+            let escaped = JSONPointer.escaped(String(decoding: name, as: UTF8.self))
+            appendLeaves(of: child, "\(pointer)/\(escaped)", to: &leaves)
         }
     }
 
-    private func escapedName(of member: JSONNode) -> String {
-        let name = withName(of: member) { name in name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-        return JSONPointer.escaped(name ?? "")
+    private func nameBytes(of member: JSONNode) -> [UInt8] {
+        withName(of: member) { name in name.withUnsafeBufferPointer { Array($0) } } ?? []
     }
 }
