@@ -68,7 +68,7 @@ extension KeyRing {
 /// Reads a JWK Set (RFC 7517).
 package struct KeySetReader {
     package private(set) var keys: [DecryptionKey] = []
-    /// Keys that are sound but not for us, and why.
+    /// Keys that are sound but not for us, or revoked, and why.
     package private(set) var passedOver: [String] = []
     /// Keys that are not to open anything any more.
     private(set) var revoked: [RevokedKey] = []
@@ -91,7 +91,14 @@ package struct KeySetReader {
         guard let list = document.member("keys", of: document.root), document.kind(of: list) == .array else {
             throw .notAKeySet("there is no array `keys`")
         }
+        // A key may stand before what revokes it.
         var position = 0
+        try document.forEachChild(of: list) { (node) throws(KeySetError) in
+            position += 1
+            let members = KeyMembers(document: document, node: node, position: position)
+            if try members.isTrue("revoked") { revoked.append(try revokedKey(members)) }
+        }
+        position = 0
         try document.forEachChild(of: list) { (node) throws(KeySetError) in
             position += 1
             try read(KeyMembers(document: document, node: node, position: position))
@@ -103,9 +110,7 @@ package struct KeySetReader {
     }
 
     private mutating func read(_ members: KeyMembers) throws(KeySetError) {
-        if try members.isTrue("revoked") {
-            return revoked.append(try revokedKey(members))
-        }
+        if try members.isTrue("revoked") { return }
         let found: DecryptionKey?
         switch try members.text("kty") {
         case "oct"?: found = try octetKey(members)
@@ -114,6 +119,10 @@ package struct KeySetReader {
         case nil: throw members.error("`kty` is missing")
         }
         guard let key = found else { return }
+        guard !revoked.contains(where: { $0.coversBeside(key) }) else {
+            _ = passOver(members, "it is revoked")
+            return
+        }
         if let name = key.nameBytes, !named.insert(NamedUse(use: key.use, name: name)).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
@@ -179,8 +188,17 @@ struct RevokedKey {
     /// Of a pair.
     let point: [UInt8]?
 
-    func covers(_ key: DecryptionKey) -> Bool {
-        if let name, name == key.name { return true }
+    /// For a key of the set before.
+    func covers(_ key: DecryptionKey) -> Bool { hasName(of: key) || hasBytes(of: key) }
+
+    /// For a key of the same set, in which a new one may have the name of one that is marked with its bytes.
+    func coversBeside(_ key: DecryptionKey) -> Bool {
+        hasBytes(of: key) || secret == nil && point == nil && hasName(of: key)
+    }
+
+    private func hasName(of key: DecryptionKey) -> Bool { name != nil && name == key.name }
+
+    private func hasBytes(of key: DecryptionKey) -> Bool {
         if let point, let pair = key.pair, point == pair.point { return true }
         guard let secret else { return false }
         return secret.bytes.elementsEqual(key.secret.bytes)

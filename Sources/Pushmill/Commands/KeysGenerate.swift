@@ -34,9 +34,10 @@ extension Command {
         try invocation.refuse([encryption], unless: use == .direct, "dir")
         let count = try invocation.value(encryption, .choice(JWEEncryption.self))?.keyCount
         let path = try invocation.required(file)
-        var text = try newKey(use, invocation.text(name), count)
+        let keyName = invocation.text(name)
+        var text = try newKey(use, keyName, count)
         defer { text.wipe() }
-        let key = try added(text, to: path)
+        let key = try added(text, named: keyName, to: path)
         invocation.console.error(
             "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
         if let published = key.published { invocation.console.output(published) }
@@ -52,7 +53,9 @@ extension Command {
     }
 
     /// The key, as a service would read it from the set.
-    private static func added(_ key: [UInt8], to path: String) throws(ProgramError) -> DecryptionKey {
+    private static func added(
+        _ key: [UInt8], named name: String?, to path: String
+    ) throws(ProgramError) -> DecryptionKey {
         var before: FileBytes?
         var text: [UInt8] = []
         defer {
@@ -72,7 +75,9 @@ extension Command {
         } catch {
             throw .unreadableConfiguration(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
         }
-        guard let added = reader.keys.last else { throw .internalFailure("\(path): the new key is not in it") }
+        guard let added = reader.keys.last, added.name == name else {
+            throw .unreadableConfiguration("\(path): the set revokes this name: give the key another")
+        }
         try SecretFile(path: path).write(text)
         return added
     }

@@ -124,6 +124,25 @@ struct KeyRotationTests {
         #expect(file.value.former == nil)
     }
 
+    // (trust 7)
+    @Test("A key that is still in the set where it is revoked opens nothing, and that is said")
+    func revokedBeside() async throws {
+        let generation = try Generation(0)
+        let fixture = try DecryptFixture(keys: generation.text)
+        #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
+        let text = generation.text.dropLast(2) + #",{"kid":"k0","revoked":true}]}"#
+        try fixture.folder.write(String(text), to: "keys.jwks.json")
+        #expect(fixture.keys.reload(.request) == .reloaded)
+        for ciphertext in generation.ciphertexts {
+            #expect(try await fixture.publish(ciphertext).stages == "decrypt=failed:no-key")
+        }
+        var warnings: [String] = []
+        let path = try fixture.folder.write(String(text), to: "again.json")
+        let ring = try KeySetFile.read(path) { warnings.append($0) }
+        #expect(ring.keys.isEmpty)
+        #expect(warnings == (1...3).map { "\(path): key \($0) (k0): it is revoked" })
+    }
+
     @Test("An unreadable set leaves the old one in force, and says so")
     func unreadable() async throws {
         let generation = try Generation(0)

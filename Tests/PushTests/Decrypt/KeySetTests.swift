@@ -180,6 +180,16 @@ struct KeySetTests {
         #expect(try read(set(String(kept))).keys.map(\.name) == ["a"])
     }
 
+    @Test("A new key may have the name of one that is marked with its bytes, but not of one that is revoked by name")
+    func revokedName() throws {
+        let new = Self.good.replacing("\"AAAA", with: "\"BAAA")
+        let marked = String(Self.good.dropLast()) + #","revoked":true}"#
+        #expect(try read(set(marked, new)).keys.count == 1)
+        #expect(try read(set(Self.good, new, marked)).keys.count == 1)
+        let reader = try read(set(new, #"{"kid":"a","revoked":true}"#))
+        #expect(reader.keys.isEmpty && reader.passedOver == ["key 1 (a): it is revoked"])
+    }
+
     @Test("One name may be of keys for several uses")
     func sameName() throws {
         let other = Self.good.replacing("A128GCM", with: "A128KW")

@@ -119,6 +119,18 @@ struct KeyCommandTests {
         #expect(try keys.set().keys.count == 2)
     }
 
+    @Test("No key is made by a name that the set revokes")
+    func revokedName() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("openssl --kid a")
+        let text = try String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self)
+        let revoking = text.replacing("]}", with: #",{"kid":"b","revoked":true}]}"#)
+        try Data(revoking.utf8).write(to: URL(filePath: keys.keys))
+        let refused = await run("keys generate openssl --kid b --keys \(keys.keys)")
+        #expect(refused.contains("the set revokes this name: give the key another"))
+        #expect(try String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self) == revoking)
+    }
+
     @Test("Senders are told the public half of a key pair")
     func published() async throws {
         struct Public: Decodable {
