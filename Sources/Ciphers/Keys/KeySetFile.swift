@@ -135,7 +135,9 @@ package struct KeySetReader {
     }
 
     private func revokedKey(_ members: KeyMembers) throws(KeySetError) -> RevokedKey {
-        let (name, secret) = (try members.text("kid"), try members.secret("k"))
+        let name = try members.text("kid")
+        // One that was blanked out is none: pairs for key agreement have no bytes either.
+        let secret = try members.secret("k").flatMap { $0.count > 0 ? $0 : nil }
         let pair = try members.secret("d").flatMap { EllipticKey(secret: $0.bytes) }
         guard name != nil || secret != nil || pair != nil else {
             throw members.error("`revoked` needs `kid`, `k` or `d`")

@@ -174,10 +174,18 @@ struct KeySetTests {
             #expect(throws: KeySetError.self) { try read(set(Self.good, key)) }?.description
         }
         #expect(why(#"{"revoked":true}"#) == "key 2: `revoked` needs `kid`, `k` or `d`")
+        #expect(why(#"{"k":"","revoked":true}"#) == "key 2: `revoked` needs `kid`, `k` or `d`")
         #expect(why(#"{"revoked":1}"#) == "key 2: `revoked` is neither true nor false")
         #expect(try read(set(Self.good, #"{"kid":"x","revoked":true}"#)).keys.map(\.name) == ["a"])
         let kept = Self.good.dropLast() + #","revoked":false}"#
         #expect(try read(set(String(kept))).keys.map(\.name) == ["a"])
+    }
+
+    @Test("A revoked key whose bytes were blanked out is revoked by its name, and no pair with it")
+    func blanked() throws {
+        let reader = try read(set("{\(Self.point)}", Self.good, #"{"kid":"a","k":"","revoked":true}"#))
+        #expect(reader.keys.map(\.use) == [.agreement])
+        #expect(reader.revoked.allSatisfy { revoked in !reader.keys.contains { revoked.covers($0) } })
     }
 
     @Test("A new key may have the name of one that is marked with its bytes, but not of one that is revoked by name")
