@@ -198,7 +198,8 @@ struct RevokedKey {
         hasBytes(of: key) || secret == nil && point == nil && hasName(of: key)
     }
 
-    private func hasName(of key: DecryptionKey) -> Bool { name != nil && name == key.name }
+    /// By the name's bytes, as keys are looked up.
+    private func hasName(of key: DecryptionKey) -> Bool { name.map { Array($0.utf8) == key.nameBytes } ?? false }
 
     private func hasBytes(of key: DecryptionKey) -> Bool {
         if let point, let pair = key.pair, point == pair.point { return true }

@@ -212,6 +212,8 @@ struct KeySetTests {
         let rings = keys.map { KeyRing([$0]) }
         try #require(rings.count == 2)
         #expect(rings[0].hasSameKeys(as: rings[0]) && !rings[0].hasSameKeys(as: rings[1]))
+        let revoked = RevokedKey(name: names[0], secret: nil, point: nil)
+        #expect(keys.map(revoked.covers) == [true, false])
     }
 
     @Test("Of very many keys each is told apart")
