@@ -15,10 +15,7 @@ package enum KeySetFile {
     package static func read(
         _ path: String, replacing before: KeyRing?, grace: Duration, refusesSamples: Bool, warn: (String) -> Void
     ) throws -> KeyRing {
-        let reader = try set(path, warn)
-        if refusesSamples, let position = reader.keys.firstIndex(where: SampleKeys.contains) {
-            throw KeySetError.sample("key \(reader.keys[position].name ?? "\(position + 1)")")
-        }
+        let reader = try set(path, refusesSamples: refusesSamples, warn)
         return KeyRing.of(
             reader.keys, replacing: before, until: grace > .zero ? .now + grace : nil, revoked: reader.revoked)
     }
@@ -33,11 +30,13 @@ package enum KeySetFile {
         return Set(uses).count < uses.count
     }
 
-    private static func set(_ path: String, _ warn: (String) -> Void) throws -> KeySetReader {
+    private static func set(
+        _ path: String, refusesSamples: Bool = false, _ warn: (String) -> Void
+    ) throws -> KeySetReader {
         var file = try FileBytes(path: path)
         defer { file.wipe() }
         if file.isReadableByOthers { warn("\(path) holds keys and can be read by others than its owner") }
-        let reader = try KeySetReader(file.bytes)
+        let reader = try KeySetReader(file.bytes, refusesSamples: refusesSamples)
         for key in reader.passedOver { warn("\(path): \(key)") }
         return reader
     }
@@ -73,6 +72,7 @@ package struct KeySetReader {
     /// Keys that are not to open anything any more.
     private(set) var revoked: [RevokedKey] = []
     private var named: Set<NamedUse> = []
+    private let refusesSamples: Bool
 
     /// By the name's bytes, as keys are looked up.
     private struct NamedUse: Hashable {
@@ -80,7 +80,8 @@ package struct KeySetReader {
         let name: [UInt8]
     }
 
-    package init(_ json: [UInt8]) throws(KeySetError) {
+    package init(_ json: [UInt8], refusesSamples: Bool = false) throws(KeySetError) {
+        self.refusesSamples = refusesSamples
         var document = JSONDocument()
         defer { document.wipe() }
         do throws(PayloadError) {
@@ -126,6 +127,7 @@ package struct KeySetReader {
         if let name = key.nameBytes, !named.insert(NamedUse(use: key.use, name: name)).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
+        if refusesSamples, SampleKeys.contains(key) { throw .sample("key \(key.name ?? "\(members.position)")") }
         keys.append(key)
     }
 

@@ -203,6 +203,7 @@ struct KeyRotationTests {
         }
         let why = "is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
         #expect(try error("{\(sample)}") == "key 2 \(why)")
+        #expect(try error("{\"kty\":\"RSA\"},{\(sample)}") == "key 3 \(why)")
         #expect(try error("{\(sample),\"kid\":\"k\"}") == "key k \(why)")
     }
 
