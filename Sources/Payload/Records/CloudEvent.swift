@@ -3,7 +3,7 @@ package struct CloudEvent {
     static let maximumAttributes = 256
 
     private var document = JSONDocument()
-    private var data: [UInt8] = []
+    private(set) var data: [UInt8] = []
 
     package init() {}
 
@@ -28,7 +28,9 @@ package struct CloudEvent {
         return document.withText(of: node) { Base64.decode($0, into: &data) } ?? false
     }
 
-    package func readData(into content: inout NotificationContent) throws(PayloadError) {
+    /// Once for each event.
+    package mutating func readData(into content: inout NotificationContent) throws(PayloadError) {
+        defer { if data.capacity > OutputRecord.keptCapacity { data = [] } }
         try data.span.withUnsafeBytes { (bytes) throws(PayloadError) in try content.read(bytes) }
     }
 

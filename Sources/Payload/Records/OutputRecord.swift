@@ -59,12 +59,15 @@ public struct OutputRecord {
     /// Bytes of memory that one message leaves to the next.
     package static let keptCapacity = 1 << 16
 
-    /// It had a value that was so much larger than others that the memory is not kept.
-    package var isLarge: Bool { rendered.capacity > Self.keptCapacity }
+    /// It had a value, or headers, that were so much larger than others that the memory is not kept.
+    package var isLarge: Bool { rendered.capacity > Self.keptCapacity || text.capacity > Self.keptCapacity }
 
     package mutating func clear() {
         value = .none
-        if isLarge { rendered = [] }
+        if isLarge {
+            rendered = []
+            text = []
+        }
         text.removeAll(keepingCapacity: true)
         if !removed.isEmpty { removed.removeAll(keepingCapacity: true) }
         added.removeAll(keepingCapacity: true)

@@ -1,6 +1,6 @@
-import PushmillPayload
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 /// A delivery serves one message after another: nothing of one may be in the next.
@@ -47,6 +47,23 @@ struct ReuseTests {
                     #expect(published == alone, "number \(number)")
                 }
             }
+        }
+    }
+
+    @Test("What one large event took is given back: its data, and the headers that its attributes made")
+    func large() async {
+        let delivery = Delivery()
+        let large = String(repeating: "x", count: 100_000)
+        for members in [
+            #""a":"\#(large)","data":{"aps":{}}"#,
+            #""data":{"aps":{"alert":"Hi","mutable-content":1},"x":"\#(large)"}"#,
+        ] {
+            let step = Message("{\(members)}", Self.event).begin(chain, delivery)
+            #expect(await chain.finish(step, delivery) != nil)
+            delivery.clear()
+            #expect(!delivery.output.isLarge)
+            #expect(delivery.output.text.capacity <= OutputRecord.keptCapacity)
+            #expect(delivery.event.map { $0.data.capacity <= OutputRecord.keptCapacity } == true)
         }
     }
 
