@@ -51,7 +51,7 @@ public final class InputRecord: @unchecked Sendable {
         key = nil
         value = nil
         recipient = nil
-        headers.removeAll(keepingCapacity: true)
+        if headers.capacity > Self.keptHeaders { headers = [] } else { headers.removeAll(keepingCapacity: true) }
         known = InlineArray(repeating: -1)
         isOwned = false
         guard storage.count > OutputRecord.keptCapacity else { return }
@@ -85,13 +85,18 @@ public final class InputRecord: @unchecked Sendable {
         headers.last { $0.name.hasBytes(name) }?.value
     }
 
-    package var headerByteCount: Int { headers.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
+    private static var keptHeaders: Int { OutputRecord.keptCapacity / MemoryLayout<RecordHeader>.stride }
+
+    /// What the headers take: most of it is for each of them, where they are many and short.
+    package var headerByteCount: Int { headers.count * MemoryLayout<RecordHeader>.stride + headerTextCount }
+
+    private var headerTextCount: Int { headers.reduce(0) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
 
     /// Copies the bytes, so that they stay when the lender takes his back.
     package func own() {
         guard !isOwned else { return }
         let count = (key?.count ?? 0) + (value?.count ?? 0) + (recipient?.count ?? 0)
-        var free = storage(of: count + headerByteCount)
+        var free = storage(of: count + headerTextCount)
         key = key.map { Self.copy($0, into: &free) }
         value = value.map { Self.copy($0, into: &free) }
         recipient = recipient.map { Self.copy($0, into: &free) }

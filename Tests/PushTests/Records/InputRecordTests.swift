@@ -84,6 +84,18 @@ struct ClearedRecordTests {
         }
     }
 
+    @Test("Very many headers count by their number, however short they are, and are given back")
+    func many() {
+        let record = InputRecord()
+        let count = 100_000
+        record.fill(.nowhere, timestamp: 0, key: nil, value: nil, headers: count) { _ in
+            RecordHeader(name: Self.bytes(""), value: nil)
+        }
+        #expect(record.headerByteCount == count * MemoryLayout<RecordHeader>.stride)
+        record.clear()
+        #expect(record.headers.capacity * MemoryLayout<RecordHeader>.stride <= OutputRecord.keptCapacity)
+    }
+
     @Test("Headers end where the lender gives no more")
     func fewer() {
         let record = InputRecord()
