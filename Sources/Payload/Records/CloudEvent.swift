@@ -7,6 +7,8 @@ package struct CloudEvent {
 
     package init() {}
 
+    package var indexByteCount: Int { document.indexByteCount }
+
     /// True for `application/cloudevents`, `application/cloudevents+json; charset=UTF-8` and the like.
     package static func isStructured(contentType: UnsafeRawBufferPointer) -> Bool {
         let prefix = ("application/cloudevents" as StaticString).bytes

@@ -60,6 +60,9 @@ public final class Delivery {
         if output.isLarge { output.clear() }
     }
 
+    /// What the indexes of its documents take.
+    package var indexByteCount: Int { content.document.indexByteCount + (event?.indexByteCount ?? 0) }
+
     func prepare(_ record: InputRecord, stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
         sizeLimit = record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096
         self.deadline = deadline

@@ -73,6 +73,15 @@ struct CloudEventTests {
         #expect(published?["content-type"] == "application/cloudevents+json; charset=UTF-8")
     }
 
+    @Test("The index of an event counts beside that of its data")
+    func index() async {
+        let delivery = Delivery()
+        let list = Array(repeating: "0", count: 1000).joined(separator: ",")
+        let step = Message(#"{"list":[\#(list)],"data":\#(data)}"#, type).begin(chain, delivery)
+        #expect(delivery.indexByteCount > delivery.content.document.indexByteCount + 1000 * 32)
+        #expect(await chain.finish(step, delivery)?.outcome == .modified)
+    }
+
     @Test("Binary mode and other content types are plain payloads", arguments: ["application/json", "", "text/plain"])
     func binary(_ contentType: String) async {
         let headers: KeyValuePairs = ["content-type": contentType, "ce_id": "e-1"]
