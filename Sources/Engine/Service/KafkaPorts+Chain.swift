@@ -82,14 +82,17 @@ extension KafkaPorts {
         guard let delivery = suspended[entry] else { return }
         suspended[entry] = nil
         environment.chain.abandon(delivery)
-        spare.append(delivery)
+        keep(delivery)
     }
+
+    /// Unless it is large: what it has would wait, uncounted, until its turn comes again, which may be never.
+    private mutating func keep(_ delivery: Delivery) { if !delivery.isLarge { spare.append(delivery) } }
 
     private mutating func take(_ step: Chain.Step, of delivery: Delivery, _ entry: Int) -> ChainStep {
         switch step {
         case .ended(let verdict):
             forgetCurrent()
-            spare.append(current)
+            keep(current)
             current = delivery
             suspended[entry] = nil
             return ended(verdict)

@@ -20,6 +20,9 @@ public struct JSONDocument: Sendable {
     /// What the index takes: many times as much as the text where that is made of short values.
     package var indexByteCount: Int { storage.records.count * MemoryLayout<JSONRecord>.stride }
 
+    /// It has so much more memory than others that the next `read` gives some back.
+    package var isLarge: Bool { storage.isLarge }
+
     /// The empty object.
     public init() {}
 

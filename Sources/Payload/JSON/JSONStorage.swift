@@ -30,6 +30,12 @@ final class JSONStorage: @unchecked Sendable {
         reading = other.reading
     }
 
+    var isLarge: Bool {
+        bytes.capacity > Self.keptCapacity
+            || records.capacity * MemoryLayout<JSONRecord>.stride > Self.keptCapacity
+            || journal.capacity * MemoryLayout<JSONChange>.stride > Self.keptCapacity
+    }
+
     func clear() {
         store(("{}" as StaticString).bytes)
         records.append(JSONRecord(start: 0, end: UInt32(sourceCount), kind: .object))

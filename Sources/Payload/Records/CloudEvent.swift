@@ -9,6 +9,8 @@ package struct CloudEvent {
 
     package var indexByteCount: Int { document.indexByteCount }
 
+    package var isLarge: Bool { document.isLarge || data.capacity > OutputRecord.keptCapacity }
+
     /// True for `application/cloudevents`, `application/cloudevents+json; charset=UTF-8` and the like.
     package static func isStructured(contentType: UnsafeRawBufferPointer) -> Bool {
         let prefix = ("application/cloudevents" as StaticString).bytes

@@ -87,6 +87,9 @@ public final class InputRecord: @unchecked Sendable {
 
     private static var keptHeaders: Int { OutputRecord.keptCapacity / MemoryLayout<RecordHeader>.stride }
 
+    /// It has so much more memory than others that `clear` gives some back.
+    package var isLarge: Bool { storage.count > OutputRecord.keptCapacity || headers.capacity > Self.keptHeaders }
+
     /// What the headers take: most of it is for each of them, where they are many and short.
     package var headerByteCount: Int { headers.count * MemoryLayout<RecordHeader>.stride + headerTextCount }
 

@@ -60,6 +60,11 @@ public final class Delivery {
         if output.isLarge { output.clear() }
     }
 
+    /// A message took so much more memory than others that the delivery is not worth keeping for another.
+    package var isLarge: Bool {
+        output.isLarge || record.isLarge || content.document.isLarge || event?.isLarge ?? false
+    }
+
     /// What the indexes of its documents take.
     package var indexByteCount: Int { content.document.indexByteCount + (event?.indexByteCount ?? 0) }
 

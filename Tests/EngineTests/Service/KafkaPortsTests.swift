@@ -170,6 +170,23 @@ struct KafkaPortsTests {
         #expect(metrics.dropped.value == 1 && metrics.published.allSatisfy { $0.value == 0 })
     }
 
+    @Test("A delivery is kept for another message unless it has become large", arguments: [(10, 1), (100_000, 0)])
+    func large(count: Int, kept: Int) throws {
+        var ports = try ports()
+        let delivery = Delivery()
+        let source = Source(topic: SourceTopic("events"), partition: 0, offset: 0)
+        let payload = #"{"aps":{"x":[\#(Array(repeating: "0", count: count).joined(separator: ","))]}}"#
+        let now = ports.now
+        _ = Array(payload.utf8).withUnsafeBytes { value in
+            delivery.record.fill(source, timestamp: 0, key: nil, value: value, headers: 0) { _ in nil }
+            return peer.environment.chain.begin(delivery, taken: now, now: now, wallClock: 0, count: nil)
+        }
+        ports.suspended[3] = delivery
+        ports.abandon(entry: 3)
+        let spare = ports.spare.count
+        #expect(spare == kept)
+    }
+
     @Test("A change of a count that comes back is no message's, whatever its number")
     func changeReturned() throws {
         let peer = try Peer(changelog: "badges")

@@ -60,6 +60,7 @@ struct ReuseTests {
         ] {
             let step = Message("{\(members)}", Self.event).begin(chain, delivery)
             #expect(await chain.finish(step, delivery) != nil)
+            #expect(delivery.isLarge)
             delivery.clear()
             #expect(!delivery.output.isLarge)
             #expect(delivery.output.text.capacity <= OutputRecord.keptCapacity)
