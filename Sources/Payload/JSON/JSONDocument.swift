@@ -69,8 +69,7 @@ extension JSONDocument {
         let text = UnsafeBufferPointer(start: bytes + Int(record.start), count: Int(record.end - record.start))
         let isNegative = text[0] == UInt8(ascii: "-")
         guard let magnitude = DecimalText.read(text.dropFirst(isNegative ? 1 : 0)) else {
-            guard let value = Double(String(decoding: text, as: UTF8.self)), abs(value) < 0x1p63 else { return nil }
-            return Int(exactly: value)
+            return Double(String(decoding: text, as: UTF8.self)).flatMap { Int(exactly: $0) }
         }
         // The side below zero reaches one further.
         if isNegative, magnitude == Int64.min.magnitude { return .min }
