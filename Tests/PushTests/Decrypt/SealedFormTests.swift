@@ -36,6 +36,31 @@ struct SealedFormTests {
         try await opens(try DecryptKeys.seal(Self.text, .jwe, "k1") { $0.encryption = encryption })
     }
 
+    @Test("Of several keys for JWE the first that can do what is chosen is taken")
+    func chosen() async throws {
+        let uses: [(KeyUse, Int?)] = [(.direct, 32), (.direct, 16), (.wrap256, nil), (.agreement, nil)]
+        let keys = try uses.map { try KeyGenerator.text($0, name: nil, count: $1) }
+        let set = "{\"keys\":[\(keys.joined(separator: ","))]}"
+        let fixture = try DecryptFixture(keys: set)
+        let ring = KeyRing(try KeySetReader(Array(set.utf8)).keys)
+        func sealed(_ algorithm: String?, _ encryption: String?) throws -> String {
+            var choices = Sealer.Choices()
+            choices.algorithm = algorithm
+            choices.encryption = encryption
+            return try Sealer(choices).seal(Array(Self.text.utf8), as: .jwe, ring).text
+        }
+        let choices = [
+            (nil, nil), (nil, "A128GCM"), ("A256KW", nil), ("A256KW", "A128GCM"), ("ECDH-ES+A128KW", nil),
+        ] as [(String?, String?)]
+        for (algorithm, encryption) in choices {
+            #expect(try await fixture.publish(try sealed(algorithm, encryption)).stages == "decrypt=ok")
+        }
+        for (algorithm, encryption) in [("A128KW", nil), ("dir", "A256CBC-HS512")] as [(String, String?)] {
+            #expect(throws: DecryptFailure.noKey) { try sealed(algorithm, encryption) }
+        }
+        #expect(throws: DecryptFailure.unsupported) { try sealed("A512KW", nil) }
+    }
+
     @Test("openssl by every derivation", arguments: [.md5, .sha256, .iterated(1000)] as [PassphraseDerivation])
     func openSSL(derivation: PassphraseDerivation) async throws {
         let sealed = try DecryptKeys.seal(Self.text, .openSSL, "pw") { $0.derivation = derivation }
