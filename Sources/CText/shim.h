@@ -4,15 +4,39 @@
 #include <stdint.h>
 #include <string.h>
 
-/// A bit for each of sixteen bytes that is not plain in a JSON string: a quote, a backslash, a control character or none of
-/// ASCII. As a signed number, a byte from 0x80 up is below the space too.
-static inline uint16_t pushmill_stops(const void *text) {
-    typedef signed char block __attribute__((vector_size(16)));
-    typedef bool bits __attribute__((ext_vector_type(16)));
-    block bytes;
+/// Sixteen bytes of text.
+typedef unsigned char pushmill_block __attribute__((vector_size(16)));
+
+static inline pushmill_block pushmill_load(const void *text) {
+    pushmill_block bytes;
     memcpy(&bytes, text, sizeof bytes);
-    bits stops = __builtin_convertvector((bytes < ' ') | (bytes == '"') | (bytes == '\\'), bits);
+    return bytes;
+}
+
+/// A bit for each of them that is not 0.
+static inline uint16_t pushmill_bits(pushmill_block bytes) {
+    typedef bool bits __attribute__((ext_vector_type(16)));
+    bits set = __builtin_convertvector(bytes, bits);
     uint16_t mask;
-    memcpy(&mask, &stops, sizeof mask);
+    memcpy(&mask, &set, sizeof mask);
     return mask;
+}
+
+/// A bit for each of sixteen bytes that must be escaped in a JSON string: a quote, a backslash or a control character.
+static inline uint16_t pushmill_escapes(const void *text) {
+    pushmill_block bytes = pushmill_load(text);
+    return pushmill_bits((pushmill_block)((bytes < ' ') | (bytes == '"') | (bytes == '\\')));
+}
+
+/// As that, and for each that is none of ASCII.
+static inline uint16_t pushmill_stops(const void *text) {
+    typedef signed char signs __attribute__((vector_size(16)));
+    pushmill_block bytes = pushmill_load(text);
+    // As a signed number, a byte from 0x80 up is below the space too.
+    return pushmill_bits((pushmill_block)(((signs)bytes < ' ') | (bytes == '"') | (bytes == '\\')));
+}
+
+/// A bit for each of sixteen bytes that is none of ASCII.
+static inline uint16_t pushmill_highs(const void *text) {
+    return pushmill_bits((pushmill_block)(pushmill_load(text) >= 0x80));
 }

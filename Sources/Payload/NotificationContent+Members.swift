@@ -141,8 +141,10 @@ extension NotificationContent {
         if let node = node(at: pointer) { markDecrypted(node) }
     }
 
-    /// Sets a text, marked. What is not UTF-8 becomes U+FFFD.
-    package mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) { set(text, to: value, .decrypted) }
+    /// Sets a text that is known to be UTF-8, marked.
+    package mutating func setDecrypted(_ text: AlertText, to value: Span<UInt8>) {
+        set(text, to: value, isUTF8: true, .decrypted)
+    }
 
     /// Sets a text that the app's own words make, marked as such; perhaps around a decrypted one.
     package mutating func setLocalized(_ text: AlertText, to value: Span<UInt8>, isDecrypted: Bool) {
@@ -164,8 +166,10 @@ extension NotificationContent {
     }
 
     /// Sets a text and marks where it came from.
-    private mutating func set(_ text: AlertText, to value: Span<UInt8>, _ origin: JSONRecord.Flags) {
-        let node = value.withUnsafeBufferPointer { document.append($0) }
+    private mutating func set(
+        _ text: AlertText, to value: Span<UInt8>, isUTF8: Bool = false, _ origin: JSONRecord.Flags
+    ) {
+        let node = value.withUnsafeBufferPointer { document.append($0, isUTF8: isUTF8) }
         document.markAppended(node, origin)
         put(node, as: text)
     }

@@ -35,7 +35,9 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var rowsToSettle = smallestSettling
     /// Some of `rows` are of accounts that are not in memory.
     private var hasStrays = false
-    private static var smallestSettling: Int { 16_384 }
+    /// More than are written at once, unless the disk fails.
+    private static var smallestSettling: Int { 131_072 }
+    private static var keptCapacity: Int { 16_384 }
 
     /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
     /// none. Its count means nothing.
@@ -191,7 +193,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             filter?.add(row.account)
         }
         if filter?.isFull ?? false { filter = nil }
-        rows.removeAll(keepingCapacity: rows.count <= Self.smallestSettling)
+        rows.removeAll(keepingCapacity: rows.capacity <= Self.keptCapacity)
         rowsToSettle = Self.smallestSettling
         hasStrays = false
         return true

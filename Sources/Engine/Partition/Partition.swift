@@ -52,7 +52,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Entries of this epoch that are not done.
     var unfinished = 0
     /// nil where nothing is counted.
-    var counts: PartitionCounts<Ports.Disk>?
+    var counts: Box<PartitionCounts<Ports.Disk>>?
     /// The counts are whole.
     var isRestored = false
     var incarnation: UInt32 = 0
@@ -126,7 +126,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         guard isRestored else { return true }
         // What is to be written anew would not be found again by who reads on from there.
         let end = changes.rewrites == 0 ? changelogEnd : nil
-        return counts?.writeBehind(at: end) ?? true
+        return counts?.value.writeBehind(at: end) ?? true
     }
 
     /// Back to the last commit.
@@ -142,6 +142,28 @@ extension OffsetLedger.Snapshot {
     var ledger: OffsetLedger {
         let completed = (try? OffsetMetadata(decoding: metadata, committedAt: offset))?.completed ?? []
         return OffsetLedger(startingAt: offset, completed: completed)
+    }
+}
+
+/// A value in memory of its own. Whether an optional one is there is seen at a pointer: of a large value that cannot be
+/// copied the compiler would copy every byte to look at it.
+struct Box<Value: ~Copyable>: ~Copyable {
+    private let pointer: UnsafeMutablePointer<Value>
+
+    init(_ value: consuming Value) {
+        pointer = .allocate(capacity: 1)
+        pointer.initialize(to: value)
+    }
+
+    deinit {
+        pointer.deinitialize(count: 1)
+        pointer.deallocate()
+    }
+
+    @inline(__always)
+    var value: Value {
+        unsafeAddress { UnsafePointer(pointer) }
+        unsafeMutableAddress { pointer }
     }
 }
 

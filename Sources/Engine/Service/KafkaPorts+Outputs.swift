@@ -55,7 +55,7 @@ extension OwnedRecord {
 
 extension Headers {
     /// What the chain adds and removes.
-    mutating func change(by output: OutputRecord) {
+    mutating func change(by output: borrowing OutputRecord) {
         output.forEachRemovedHeader { remove(zeroTerminated: $0) }
         output.forEachAddedHeader { add($0, $1) }
     }

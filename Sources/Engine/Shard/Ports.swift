@@ -223,16 +223,35 @@ package struct OutputReport<Output: Sendable> {
     package let tag: UInt64
     /// Where it was stored, as far as brokers tell; -1 otherwise.
     package let offset: Int64
-    package let failure: Failure?
-    /// With a failure: the output, but for a record of the changelog.
-    package let returned: Output?
+    /// Most have none, and what is in it is not copied with them.
+    private let unstored: Unstored?
 
-    package init(tag: UInt64, offset: Int64 = -1, failure: Failure? = nil, returned: Output? = nil) {
+    private final class Unstored: Sendable {
+        let failure: Failure
+        let returned: Output?
+
+        init(_ failure: Failure, _ returned: Output?) {
+            self.failure = failure
+            self.returned = returned
+        }
+    }
+
+    package init(tag: UInt64, offset: Int64 = -1) {
         self.tag = tag
         self.offset = offset
-        self.failure = failure
-        self.returned = returned
+        unstored = nil
     }
+
+    package init(tag: UInt64, failure: Failure, returned: Output? = nil) {
+        self.tag = tag
+        offset = -1
+        unstored = Unstored(failure, returned)
+    }
+
+    package var failure: Failure? { unstored?.failure }
+
+    /// With a failure: the output, but for a record of the changelog.
+    package var returned: Output? { unstored?.returned }
 }
 
 package enum TransactionStep: Sendable, Equatable {

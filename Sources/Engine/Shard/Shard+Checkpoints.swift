@@ -171,7 +171,7 @@ extension Shard where Ports: ~Copyable {
     mutating func failDisk(of index: Int32) {
         ports.tell(.diskFailed(partitions[index].place))
         // What cannot be read is begun anew.
-        _ = partitions[index].counts?.restart()
+        _ = partitions[index].counts?.value.restart()
         restoreAgain(index, after: .seconds(1))
     }
 
@@ -183,9 +183,9 @@ extension Shard where Ports: ~Copyable {
             nextWritten += 1
             guard hasRowsToWrite(index) else { continue }
             // Each file costs about as much as so many rows.
-            written += 32 + (partitions[index].counts?.pendingRows ?? 0)
+            written += 32 + (partitions[index].counts?.value.pendingRows ?? 0)
             guard !partitions[index].writeBehind() else { continue }
-            if partitions[index].counts?.disk.isTaken ?? false {
+            if partitions[index].counts?.value.disk.isTaken ?? false {
                 failDisk(of: index)
             } else {
                 ports.tell(.diskFailed(partitions[index].place))
@@ -199,6 +199,6 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func hasRowsToWrite(_ index: Int32) -> Bool {
-        partitions[index].isRestored && partitions[index].counts?.pendingRows ?? 0 > 0
+        partitions[index].isRestored && partitions[index].counts?.value.pendingRows ?? 0 > 0
     }
 }

@@ -44,7 +44,7 @@ extension Shard where Ports: ~Copyable {
 
     /// Says again what is known, and is no event's.
     mutating func addRewrite(_ index: Int32, _ state: CountState, timestamp: Int64, key: [UInt8]) {
-        guard let secret = partitions[index].counts?.secret else { return }
+        guard let secret = partitions[index].counts?.value.secret else { return }
         let account = key.withUnsafeBytes { secret.hash($0) }
         let now = now
         withChanges(of: index) { queue in
@@ -141,7 +141,7 @@ extension Shard where Ports: ~Copyable {
     /// What the changelog has is to be written to the disk, and the events are done.
     mutating func takeStored(of index: Int32) {
         while let change = partitions[index].changes.popStored() {
-            partitions[index].counts?.stored(change.account, change.state)
+            partitions[index].counts?.value.stored(change.account, change.state)
             partitions[index].noteStored(at: change.storedAt)
             storedSinceWriting += 1
             if !change.isRewrite {

@@ -85,12 +85,12 @@ extension Shard where Ports: ~Copyable {
     private mutating func loadAccounts() {
         for entry in batch { noteAccount(of: entry) }
         for index in partitions.indices where partitions[index].state == .running {
-            if partitions[index].counts?.load() == false { failDisk(of: index) }
+            if partitions[index].counts?.value.load() == false { failDisk(of: index) }
         }
     }
 
     private mutating func noteAccount(of entry: UInt32) {
-        guard let message = messages[Int(entry)], let secret = partitions[entries[entry].partition].counts?.secret
+        guard let message = messages[Int(entry)], let secret = partitions[entries[entry].partition].counts?.value.secret
         else { return }
         let account = ports.withAccount(of: message) { name in
             entries.setName(name, of: entry)
@@ -99,7 +99,7 @@ extension Shard where Ports: ~Copyable {
         guard let account else { return }
         entries[entry].hasAccount = true
         entries[entry].account = account
-        partitions[entries[entry].partition].counts?.want(account)
+        partitions[entries[entry].partition].counts?.value.want(account)
     }
 
     /// The next record after something that may have lost some: false when it is not to be taken now.
@@ -219,12 +219,12 @@ extension Shard where Ports: ~Copyable {
     /// nil when the disk cannot be read.
     private mutating func state(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        if let cell = partitions[index].counts?.cell(of: account) { return partitions[index].counts?.state(of: cell) }
-        partitions[index].counts?.want(account)
-        guard partitions[index].counts?.load() == true, let cell = partitions[index].counts?.cell(of: account) else {
+        if let cell = partitions[index].counts?.value.cell(of: account) { return partitions[index].counts?.value.state(of: cell) }
+        partitions[index].counts?.value.want(account)
+        guard partitions[index].counts?.value.load() == true, let cell = partitions[index].counts?.value.cell(of: account) else {
             return nil
         }
-        return partitions[index].counts?.state(of: cell)
+        return partitions[index].counts?.value.state(of: cell)
     }
 
     mutating func take(_ step: ChainStep, of entry: UInt32) {
@@ -280,13 +280,13 @@ extension Shard where Ports: ~Copyable {
         entries[entry].operation = nil
         guard let state = state(of: entry) else { return false }
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        guard let cell = partitions[index].counts?.cell(of: account) else { return false }
+        guard let cell = partitions[index].counts?.value.cell(of: account) else { return false }
         let counted = CountState(
             count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
             offset: entries[entry].offset)
         entries[entry].counted = counted
         entries[entry].hasChange = true
-        guard let earlier = partitions[index].counts?.change(cell, to: counted, by: entry), earlier != 0 else {
+        guard let earlier = partitions[index].counts?.value.change(cell, to: counted, by: entry), earlier != 0 else {
             return true
         }
         entries[earlier].successor = entry
@@ -324,7 +324,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].unfinished -= 1
         if entries[entry].hasChange {
             let account = entries[entry].account
-            partitions[index].counts?.release(account, entry: entry)
+            partitions[index].counts?.value.release(account, entry: entry)
             addChange(entry)
             // At least once it is done when its count is stored.
             guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }

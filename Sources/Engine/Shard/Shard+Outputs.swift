@@ -62,11 +62,11 @@ extension Shard where Ports: ~Copyable {
             guard change.partition < partitions.count,
                 let account = partitions[change.partition].changes[change.sequence]?.account
             else { return }
-            partitions[change.partition].counts?.prefetch(account)
+            partitions[change.partition].counts?.value.prefetch(account)
             return
         }
         guard let entry = entries.index(ofTag: report.tag), entries[entry].hasChange else { return }
-        partitions[entries[entry].partition].counts?.prefetch(entries[entry].account)
+        partitions[entries[entry].partition].counts?.value.prefetch(entries[entry].account)
     }
 
     mutating func handle(_ report: OutputReport<Ports.Output>) {

@@ -82,13 +82,14 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .restoring
         guard settings.counts else { return beginReading(index) }
         if partitions[index].counts == nil {
-            partitions[index].counts = PartitionCounts(
-                disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
-                undoes: settings.isTransactional)
+            partitions[index].counts = Box(
+                PartitionCounts(
+                    disk: ports.openDisk(partitions[index].place), budget: settings.countBudget,
+                    undoes: settings.isTransactional))
             shareBudget()
         }
         if PlantedFault.isPlanted(.instanceOwnCounts) { return restored(index) }
-        if PlantedFault.isPlanted(.staleCountsOnReturn), partitions[index].counts?.beginRestore() != nil {
+        if PlantedFault.isPlanted(.staleCountsOnReturn), partitions[index].counts?.value.beginRestore() != nil {
             return restored(index)
         }
         restore.add(index)
@@ -96,7 +97,7 @@ extension Shard where Ports: ~Copyable {
 
     mutating func shareBudget() {
         let share = settings.countBudget / max(1, partitions.indices.count { partitions[$0].counts != nil })
-        for index in partitions.indices { partitions[index].counts?.budget = share }
+        for index in partitions.indices { partitions[index].counts?.value.budget = share }
     }
 
     /// Its counts are whole.
@@ -104,7 +105,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isRestored = true
         // What is not committed at all, and ends before what was counted, is a log that was made anew: unless another
         // process has read on, and counted, since both were asked for.
-        if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.highest,
+        if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.value.highest,
             highest.offset >= end
         {
             partitions[index].range = nil
@@ -120,7 +121,7 @@ extension Shard where Ports: ~Copyable {
             return beginReading(index)
         }
         partitions[index].range = nil
-        partitions[index].incarnation = partitions[index].counts?.highest?.incarnation ?? 0
+        partitions[index].incarnation = partitions[index].counts?.value.highest?.incarnation ?? 0
         beginReading(index)
     }
 
@@ -174,7 +175,7 @@ extension Shard where Ports: ~Copyable {
         guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
         // What is done may lie beyond one that hangs, and what was counted beyond both.
-        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.highest?.offset ?? -1) + 1)
+        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.value.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             if partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) {

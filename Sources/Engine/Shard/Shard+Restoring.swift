@@ -11,8 +11,8 @@ extension Shard where Ports: ~Copyable {
     mutating func readChangelog() {
         guard !restore.isIdle || restore.isChanged else { return }
         for index in restore.takeTurns() {
-            guard let secret = partitions[index].counts?.secret else { continue }
-            let last = partitions[index].counts?.beginRestore()
+            guard let secret = partitions[index].counts?.value.secret else { continue }
+            let last = partitions[index].counts?.value.beginRestore()
             let isWrong = PlantedFault.isPlanted(.countOfWrongPartition)
             let number = partitions[index].place.partition
             restore.begin(index, number: isWrong ? number ^ 1 : number, secret, from: isWrong ? nil : last)
@@ -32,7 +32,7 @@ extension Shard where Ports: ~Copyable {
         for news in Self.take(from: &ports, into: &restore) { ports.tell(news) }
         for index in restore.takeRestarts() {
             partitions[index].changelogEnd = nil
-            if partitions[index].counts?.restart() == false { failDisk(of: index) }
+            if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
         }
     }
 
@@ -53,7 +53,7 @@ extension Shard where Ports: ~Copyable {
             guard let last = reading.last else { continue }
             let index = reading.partition
             var stale: [Int] = []
-            guard partitions[index].counts?.restore(reading.rows, at: last, stale: { stale.append($0) }) == true else {
+            guard partitions[index].counts?.value.restore(reading.rows, at: last, stale: { stale.append($0) }) == true else {
                 failDisk(of: index)
                 continue
             }
@@ -68,11 +68,11 @@ extension Shard where Ports: ~Copyable {
         guard !reading.stale.isEmpty else { return true }
         let index = reading.partition
         let accounts = reading.stale.keys.sorted()
-        for account in accounts { partitions[index].counts?.want(account) }
-        guard partitions[index].counts?.load() == true else { return false }
+        for account in accounts { partitions[index].counts?.value.want(account) }
+        guard partitions[index].counts?.value.load() == true else { return false }
         for account in accounts {
-            guard let cell = partitions[index].counts?.cell(of: account),
-                let state = partitions[index].counts?.state(of: cell), let stale = reading.stale[account]
+            guard let cell = partitions[index].counts?.value.cell(of: account),
+                let state = partitions[index].counts?.value.state(of: cell), let stale = reading.stale[account]
             else { continue }
             addRewrite(index, state, timestamp: stale.timestamp, key: stale.key)
         }

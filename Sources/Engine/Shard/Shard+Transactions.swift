@@ -18,7 +18,7 @@ extension Shard where Ports: ~Copyable {
                 takeStored(of: index)
                 let stored = partitions[index].lastStored
                 if isMember { partitions[index].noteKnown(stored) }
-                partitions[index].counts?.commitChanges()
+                partitions[index].counts?.value.commitChanges()
                 partitions[index].transactionStart = nil
             }
             forgetRefusals()
@@ -50,7 +50,7 @@ extension Shard where Ports: ~Copyable {
     mutating func rewindAll() {
         for index in partitions.indices where partitions[index].isServed {
             dropEntries(of: index)
-            partitions[index].counts?.rollBack()
+            partitions[index].counts?.value.rollBack()
             if !PlantedFault.isPlanted(.offsetOfAbortedTransactionKept) { partitions[index].rewind() }
             // One that is drained goes to its next owner as it was committed.
             if partitions[index].state == .draining { continue }

@@ -1,17 +1,17 @@
 /// The few changes of which every edit is made: a value is appended, then put in the place of another or into a
 /// container. Only `change` touches a record that was there before, and keeps what it was.
 extension JSONDocument {
-    mutating func append(_ text: UnsafeBufferPointer<UInt8>) -> JSONNode {
+    mutating func append(_ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false) -> JSONNode {
         unshare()
         let start = storage.bytes.count
-        let isEscaped = appendQuoted(text)
+        let isEscaped = appendQuoted(text, isUTF8: isUTF8)
         return appendRecord(.string, from: start, isEscaped ? .escapedText : [])
     }
 
     /// True where something had to be escaped.
-    private func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    private func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false) -> Bool {
         storage.bytes.reserve(JSONText.quotedCapacity(text.count))
-        let count = JSONText.writeQuoted(text, to: storage.bytes.end)
+        let count = JSONText.writeQuoted(text, isUTF8: isUTF8, to: storage.bytes.end)
         storage.bytes.take(count)
         // Two quotes and the text, unless something was escaped.
         return count != text.count + 2
@@ -19,7 +19,7 @@ extension JSONDocument {
 
     mutating func append(_ text: String) -> JSONNode {
         var text = text
-        return text.withUTF8 { append($0) }
+        return text.withUTF8 { append($0, isUTF8: true) }
     }
 
     mutating func append(_ number: Int) -> JSONNode {

@@ -22,33 +22,40 @@ package enum JSONText {
     /// The memory that `writeQuoted` needs for a text of so many bytes: two quotes, `\u001F` for each byte, and a block.
     static func quotedCapacity(_ count: Int) -> Int { 2 + 6 * count + TextBlock.count }
 
-    /// Writes the text as `appendQuoted` does; gives the number of bytes.
-    static func writeQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: UnsafeMutablePointer<UInt8>) -> Int {
+    /// Writes the text as `appendQuoted` does; gives the number of bytes. One that is known to be UTF-8 is not looked at for
+    /// that.
+    static func writeQuoted(
+        _ text: UnsafeBufferPointer<UInt8>, isUTF8: Bool = false, to output: UnsafeMutablePointer<UInt8>
+    ) -> Int {
         output[0] = UInt8(ascii: "\"")
         var end = output + 1
         if let base = text.baseAddress {
             end.update(from: base, count: text.count)
             // Whatever stands behind the text, its look-ahead stops there.
             (end + text.count).update(repeating: 0, count: TextBlock.count)
-            let plain = plainPrefix(end, count: text.count)
+            let plain = plainPrefix(end, count: text.count, isUTF8: isUTF8)
             end += plain
-            if plain < text.count { end = escape(base + plain, count: text.count - plain, to: end) }
+            if plain < text.count {
+                end = escape(base + plain, count: text.count - plain, isUTF8: isUTF8, to: end)
+            }
         }
         end[0] = UInt8(ascii: "\"")
         return end + 1 - output
     }
 
     /// How many bytes from the first need no escape and are UTF-8. A block of zeros follows the text.
-    private static func plainPrefix(_ text: UnsafePointer<UInt8>, count: Int) -> Int {
+    private static func plainPrefix(_ text: UnsafePointer<UInt8>, count: Int, isUTF8: Bool) -> Int {
         var at = 0
         while true {
-            let plain = TextBlock.plainPrefix(text + at)
+            let plain = TextBlock.plainPrefix(text + at, isUTF8: isUTF8)
             at += plain
             if plain == TextBlock.count { continue }
             guard text[at] >= 0x80 else { return at }
-            let length = UTF8Scalar.length(text + at, available: count - at)
-            guard length > 0 else { return at }
-            at += length
+            repeat {
+                let length = UTF8Scalar.length(text + at, available: count - at)
+                guard length > 0 else { return at }
+                at += length
+            } while text[at] >= 0x80
         }
     }
 
@@ -64,7 +71,7 @@ package enum JSONText {
     }
 
     private static func escape(
-        _ text: UnsafePointer<UInt8>, count: Int, to output: UnsafeMutablePointer<UInt8>
+        _ text: UnsafePointer<UInt8>, count: Int, isUTF8: Bool, to output: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {
         var end = output
         var at = 0
@@ -72,7 +79,7 @@ package enum JSONText {
             // What is taken from the end of a block and not plain is overwritten.
             if count - at >= TextBlock.count {
                 end.update(from: text + at, count: TextBlock.count)
-                let plain = TextBlock.plainPrefix(text + at)
+                let plain = TextBlock.plainPrefix(text + at, isUTF8: isUTF8)
                 at += plain
                 end += plain
                 if plain == TextBlock.count { continue }

@@ -108,26 +108,23 @@ struct JSONTokens {
     }
 }
 
-/// Sixteen bytes of text at once.
+/// Sixteen bytes of text at once. Of each the functions tell how many bytes from the first are so: 16 if all are, and what
+/// follows then is looked at without waiting for a number.
 enum TextBlock {
     static let count = 16
-    private static let highs: UInt64 = 0x8080_8080_8080_8080
 
-    /// How many bytes from the first are plain: ASCII, no control character, no quote, no backslash. 16 if all are; what
-    /// follows then is looked at without waiting for a number.
+    /// Plain: ASCII, no control character, no quote, no backslash. In a text that is known to be UTF-8, what is none of
+    /// ASCII is plain as well.
     @inline(__always)
-    static func plainPrefix(_ bytes: UnsafePointer<UInt8>) -> Int {
-        let stops = pushmill_stops(bytes)
-        return stops == 0 ? count : stops.trailingZeroBitCount
+    static func plainPrefix(_ bytes: UnsafePointer<UInt8>, isUTF8: Bool = false) -> Int {
+        prefix(isUTF8 ? pushmill_escapes(bytes) : pushmill_stops(bytes))
     }
 
     @inline(__always)
-    static func isASCII(_ bytes: UnsafePointer<UInt8>) -> Bool { (word(bytes) | word(bytes + 8)) & highs == 0 }
+    static func asciiPrefix(_ bytes: UnsafePointer<UInt8>) -> Int { prefix(pushmill_highs(bytes)) }
 
     @inline(__always)
-    private static func word(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
-        UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
-    }
+    private static func prefix(_ stops: UInt16) -> Int { stops == 0 ? count : stops.trailingZeroBitCount }
 }
 
 /// UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
@@ -157,15 +154,20 @@ package enum UTF8Scalar {
         guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
         var index = 0
         while index < bytes.count {
-            if index &+ TextBlock.count <= bytes.count, TextBlock.isASCII(base + index) {
-                index &+= TextBlock.count
+            if bytes.count &- index >= TextBlock.count {
+                let ascii = TextBlock.asciiPrefix(base + index)
+                index &+= ascii
+                if ascii == TextBlock.count { continue }
             } else if base[index] < 0x80 {
                 index &+= 1
-            } else {
+                continue
+            }
+            // Scripts that have nothing of ASCII come in runs.
+            repeat {
                 let length = length(base + index, available: bytes.count - index)
                 guard length > 0 else { return false }
                 index &+= length
-            }
+            } while index < bytes.count && base[index] >= 0x80
         }
         return true
     }

@@ -1,6 +1,6 @@
 /// What leaves for a message beside its key and timestamp: a value, and what changes in the input's headers. Good until
-/// the delivery's next message.
-public struct OutputRecord {
+/// the delivery's next message. Not copyable, so that who reads a delivery's holds none of its arrays for that.
+public struct OutputRecord: ~Copyable {
     private enum Value {
         case none
         case input(UnsafeRawBufferPointer)

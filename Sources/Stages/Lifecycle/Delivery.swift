@@ -10,18 +10,42 @@ public final class Delivery {
         case ended
     }
 
+    /// To be filled before `Chain.begin`.
+    public var record: InputRecord { shown.record }
+    /// By which the owner knows it when a stage has ended on the pool.
+    public var tag: Int {
+        get { shown.tag }
+        set { shown.tag = newValue }
+    }
+    /// Where the chain measures stages: whether it reads the clock for those of this message that compute.
+    public var isMeasured: Bool {
+        get { shown.isMeasured }
+        set { shown.isMeasured = newValue }
+    }
+    /// What the last verdict publishes.
+    public internal(set) var output: OutputRecord {
+        _read { yield shownOutput }
+        _modify { yield &shownOutput }
+    }
+    /// What that does to the recipient's count.
+    public internal(set) var badgeOperation: BadgeOperation? {
+        get { shown.badgeOperation }
+        set { shown.badgeOperation = newValue }
+    }
+
     // With one owner there is no access to exclude at run time, which every message would pay for.
 
-    /// To be filled before `Chain.begin`.
-    @exclusivity(unchecked) public private(set) var record = InputRecord()
-    /// By which the owner knows it when a stage has ended on the pool.
-    @exclusivity(unchecked) public var tag = 0
-    /// Where the chain measures stages: whether it reads the clock for those of this message that compute.
-    @exclusivity(unchecked) public var isMeasured = true
-    /// What the last verdict publishes.
-    @exclusivity(unchecked) public internal(set) var output = OutputRecord()
-    /// What that does to the recipient's count.
-    @exclusivity(unchecked) public internal(set) var badgeOperation: BadgeOperation?
+    /// What the owner, in another module, reads and sets for each message: there, each access to a public member that is
+    /// stored would be checked for exclusion all the same.
+    private struct Shown {
+        var record = InputRecord()
+        var tag = 0
+        var isMeasured = true
+        var badgeOperation: BadgeOperation?
+    }
+
+    @exclusivity(unchecked) private var shown = Shown()
+    @exclusivity(unchecked) private var shownOutput = OutputRecord()
     /// How the stages ended, in the order of the chain.
     @exclusivity(unchecked) public internal(set) var results: [StageResult] = []
     /// How long they took, in nanoseconds; 0 for those that did not run, or where nothing is measured.
@@ -56,7 +80,7 @@ public final class Delivery {
         if case .waiting = phase { preconditionFailure("a delivery is abandoned before it is cleared") }
         phase = .clear
         // A stage that is still running, or has kept its context, goes on reading the old record.
-        if isKnownUniquelyReferenced(&record) { record.clear() } else { record = InputRecord() }
+        if isKnownUniquelyReferenced(&shown.record) { record.clear() } else { shown.record = InputRecord() }
         if output.isLarge { output.clear() }
     }
 

@@ -29,7 +29,7 @@ final class ScriptedShard {
     /// Records whose outputs were refused that are still known.
     var refusals: Int { shard.suspects.count + shard.poisonRecords.count }
     /// Bytes for the counts of each partition.
-    var countBudgets: [Int?] { shard.partitions.indices.map { shard.partitions[$0].counts?.budget } }
+    var countBudgets: [Int?] { shard.partitions.indices.map { shard.partitions[$0].counts?.value.budget } }
 
     static func place(_ partition: Int32 = 0) -> TopicPartition { TopicPartition("events", partition) }
 
