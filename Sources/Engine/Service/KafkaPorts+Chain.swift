@@ -63,7 +63,7 @@ extension KafkaPorts {
 
     func byteCount(ofSuspended entry: Int) -> Int {
         guard let delivery = suspended[entry] else { return 0 }
-        return delivery.indexByteCount + delivery.record.headerByteCount
+        return delivery.documentByteCount + delivery.record.headerByteCount
     }
 
     mutating func resume(entry: Int, now: Instant) -> ChainStep? {

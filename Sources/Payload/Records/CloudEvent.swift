@@ -3,12 +3,14 @@ package struct CloudEvent {
     static let maximumAttributes = 256
 
     private var document = JSONDocument()
-    private(set) var data: [UInt8] = []
+    private var data: [UInt8] = []
 
     package init() {}
 
-    package var indexByteCount: Int { document.indexByteCount }
+    /// What the index takes, and the copy of the data.
+    package var byteCount: Int { document.indexByteCount + data.count }
 
+    /// It has so much more memory than others that it is not worth keeping for another event.
     package var isLarge: Bool { document.isLarge || data.capacity > OutputRecord.keptCapacity }
 
     /// True for `application/cloudevents`, `application/cloudevents+json; charset=UTF-8` and the like.
@@ -32,9 +34,7 @@ package struct CloudEvent {
         return document.withText(of: node) { Base64.decode($0, into: &data) } ?? false
     }
 
-    /// Once for each event.
-    package mutating func readData(into content: inout NotificationContent) throws(PayloadError) {
-        defer { if data.capacity > OutputRecord.keptCapacity { data = [] } }
+    package func readData(into content: inout NotificationContent) throws(PayloadError) {
         try data.span.withUnsafeBytes { (bytes) throws(PayloadError) in try content.read(bytes) }
     }
 

@@ -82,6 +82,7 @@ public final class Delivery {
         // A stage that is still running, or has kept its context, goes on reading the old record.
         if isKnownUniquelyReferenced(&shown.record) { record.clear() } else { shown.record = InputRecord() }
         if output.isLarge { output.clear() }
+        if let event, event.isLarge { self.event = nil }
     }
 
     /// A message took so much more memory than others that the delivery is not worth keeping for another.
@@ -89,8 +90,8 @@ public final class Delivery {
         output.isLarge || record.isLarge || content.document.isLarge || event?.isLarge ?? false
     }
 
-    /// What the indexes of its documents take.
-    package var indexByteCount: Int { content.document.indexByteCount + (event?.indexByteCount ?? 0) }
+    /// What its documents take beside the record's bytes.
+    package var documentByteCount: Int { content.document.indexByteCount + (event?.byteCount ?? 0) }
 
     func prepare(_ record: InputRecord, stages: Int, deadline: Instant, wallClock: Int64, count: Int32?) {
         sizeLimit = record.value(of: .apnsPushType)?.hasBytes("voip") == true ? 5120 : 4096

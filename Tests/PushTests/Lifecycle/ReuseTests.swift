@@ -64,7 +64,7 @@ struct ReuseTests {
             delivery.clear()
             #expect(!delivery.output.isLarge)
             #expect(delivery.output.text.capacity <= OutputRecord.keptCapacity)
-            #expect(delivery.event.map { $0.data.capacity <= OutputRecord.keptCapacity } == true)
+            #expect(delivery.event.map(\.isLarge) != true)
         }
     }
 
