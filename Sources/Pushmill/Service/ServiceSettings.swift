@@ -18,11 +18,12 @@ extension EngineSettings {
         cores = delivery.cores ?? Processors.usable
         shard = delivery.shard
         shard.input = input
+        // librdkafka takes its words in capitals too. In doubt nothing is passed over.
         shard.reset =
-            switch consumer["auto.offset.reset"] {
-            case "earliest", "smallest", "beginning": .earliest
+            switch consumer["auto.offset.reset"]?.lowercased() {
+            case "latest", "largest", "end": .latest
             case "error": .error
-            default: .latest
+            default: .earliest
             }
         if let time = consumer["session.timeout.ms"].flatMap({ Int($0) }) { shard.sessionTimeout = .milliseconds(time) }
         makeRoom()

@@ -1,3 +1,4 @@
+import PushmillEngine
 import Testing
 
 @testable import Pushmill
@@ -98,6 +99,19 @@ struct KafkaPropertyTests {
               producer: { linger.ms: 1, compression.codec: lz4 }
             """
         #expect(Reading(yaml).problems == [])
+    }
+
+    @Test(
+        "Where nothing is committed a partition begins as librdkafka would have it, whose words may be in capitals",
+        arguments: [
+            ("earliest", ShardSettings.Reset.earliest), ("EARLIEST", .earliest), ("Smallest", .earliest),
+            ("beginning", .earliest), ("latest", .latest), ("LARGEST", .latest), ("end", .latest), ("Error", .error),
+        ])
+    func reset(word: String, reset: ShardSettings.Reset) throws {
+        for yaml in ["kafka: { auto.offset.reset: \(word) }", "kafka: { consumer: { auto.offset.reset: \(word) } }"] {
+            let configuration = try #require(Reading(yaml).configuration)
+            #expect(try EngineSettings(configuration).shard.reset == reset)
+        }
     }
 
     @Test("Our own defaults are to its taste") func defaults() {
