@@ -27,6 +27,15 @@ extension EndToEnd {
             for service in [first, second] { try await service.clear() }
         }
 
+        @Test("Where nobody reads any more it ends")
+        func unread() async throws {
+            let demo = "'\(ServiceProcess.folder)/PushmillEndToEndService' demo --for 1h"
+            let shell = try ServiceProcess(["-c", "\(demo) | head -n 1"], executable: "/bin/sh")
+            try await shell.expectEnd(.exited(0))
+            #expect(shell.lines(with: "The page is at").count == 1)
+            try await shell.clear()
+        }
+
         @Test("What makes no sense is refused", arguments: [["--events", "0"], ["--rate", "x"], ["--for", "soon"]])
         func usage(_ arguments: [String]) async throws {
             let demo = try ServiceProcess(["demo"] + arguments)

@@ -70,8 +70,9 @@ package struct Console: Sendable {
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard !isWritten, descriptor == STDOUT_FILENO else { return }
         let number = errno
-        // Nobody reads any more: then there is nothing left to do, and no one to tell.
-        if number == EPIPE { raise(SIGTERM) } else { failure.store(number, ordering: .relaxed) }
+        // Nobody reads any more: then there is nothing left to do, and no one to tell. A thread of ours takes no signals:
+        // the process does.
+        if number == EPIPE { kill(getpid(), SIGTERM) } else { failure.store(number, ordering: .relaxed) }
     }
 
     /// Why the output could not be written; 0 while it could.
