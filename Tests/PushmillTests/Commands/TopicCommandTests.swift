@@ -70,6 +70,14 @@ struct TopicCommandTests {
         #expect(await run(replay).1 == .badData)
     }
 
+    @Test("A partition that is named twice is read once")
+    func partitionTwice() async throws {
+        try publish("x", to: "push.events")
+        let (terminal, code) = await run("capture --partition 0 --partition 0")
+        #expect(code == .success)
+        #expect(terminal.output.split(separator: "\n").count == 1)
+    }
+
     @Test("A range without records is bad data")
     func empty() async {
         let (terminal, code) = await run("capture --from 2h")
