@@ -53,7 +53,8 @@ struct ParsedArguments {
     /// `--name=value` in its parts.
     private static func split(_ argument: String) -> (name: String, value: String?) {
         guard let equals = argument.unicodeScalars.firstIndex(of: "=") else { return (argument, nil) }
-        return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+        // A value may begin with what a reader would see as a part of the sign.
+        return (String(argument[..<equals]), String(argument[argument.unicodeScalars.index(after: equals)...]))
     }
 
     /// The next argument, unless it is an option itself; such a value has to be attached.

@@ -40,11 +40,11 @@ extension Command {
     }
 
     private static func header(_ text: String) throws(ProgramError) -> RecordEnvelope.Header {
-        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+        guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
             throw .usage("\(Option.header.label): expected a name, '=' and a value, found '\(text)'")
         }
         return RecordEnvelope.Header(
-            name: Array(text[..<equals].utf8), value: Array(text[text.index(after: equals)...].utf8))
+            name: Array(text.utf8[..<equals]), value: Array(text.utf8[equals...].dropFirst()))
     }
 }
 

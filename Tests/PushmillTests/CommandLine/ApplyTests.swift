@@ -68,6 +68,8 @@ struct ApplyTests {
         #expect(code == .success)
         #expect(terminal.output == #"{"aps":{"alert":{"body":"Hello anna!"},"mutable-content":1}}"#)
         #expect(terminal.error == "modified: greeting=ok")
+        let (accented, _) = try await apply("greeting", "--key anna --header x=\u{301}", payload)
+        #expect(accented.output == "{\"aps\":{\"alert\":{\"body\":\"Hello anna\u{301}\"},\"mutable-content\":1}}")
     }
 
     @Test("--explain tells what each stage changed")

@@ -37,6 +37,7 @@ struct CommandTableTests {
             ("apply --config c f", "f c false [] 0"), ("apply f --config=c", "f c false [] 0"),
             ("apply --explain --rate=5 f --config c --header a=b --header=c=d", "f c true [\"a=b\", \"c=d\"] 5"),
             ("apply --config=--c -- --f", "--f --c false [] 0"), ("apply --config= -", "-  false [] 0"),
+            ("apply --config=\u{301}c f", "f \u{301}c false [] 0"),
         ])
     func options(line: String, output: String) async {
         let terminal = Terminal()
