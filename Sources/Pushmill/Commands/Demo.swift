@@ -50,7 +50,7 @@ extension Command {
         _ plan: DemoPlan, _ servers: String, _ board: DemoBoard, _ console: Console
     ) async throws {
         do {
-            let summary = try await onOwnThread {
+            let summary = try await onOwnThread("demo") {
                 try plan.run(servers: servers, board: board, until: { Signals.isEndWanted }, show: console.output)
             }
             console.output(summary.text)
@@ -110,17 +110,4 @@ extension Option {
     fileprivate static let quiet = Option.flag("quiet", "prints the summary only")
     fileprivate static let bootstrap = Option.value(
         "bootstrap", "HOST:PORT", "a broker to feed instead of an embedded one")
-}
-
-/// Runs what blocks on a thread of its own, which the tasks' own few must not do.
-private func onOwnThread<Result: Sendable>(
-    _ body: @escaping @Sendable () throws -> Result
-) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        do {
-            _ = try Thread(named: "demo") { continuation.resume(with: Swift.Result { try body() }) }
-        } catch {
-            continuation.resume(throwing: error)
-        }
-    }
 }

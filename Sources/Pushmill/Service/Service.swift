@@ -189,8 +189,8 @@ final class Service: Sendable {
     /// Runs until a signal, or `terminate`, has ended it: the process is to end next.
     func run() async -> ExitCode {
         Self.last.withLock { $0 = self }
-        let ended = Task.detached { [engine] in engine.wait() }
-        await ended.value
+        // Where the system has no thread left, this one waits.
+        do { try await onOwnThread("engine") { [engine] in engine.wait() } } catch { engine.wait() }
         log.info("ended in order")
         endProcess()
         contacts?.stop()
@@ -239,5 +239,19 @@ extension LogLevel {
             case .warning: .warning
             case .error: .error
             }
+    }
+}
+
+/// Runs what blocks on a thread of its own. Tasks have as few as there are processors: where there is one, no signal would
+/// come through while it blocks.
+func onOwnThread<Result: Sendable>(
+    _ name: String, _ body: @escaping @Sendable () throws -> Result
+) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            _ = try Thread(named: name) { continuation.resume(with: Swift.Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
     }
 }
