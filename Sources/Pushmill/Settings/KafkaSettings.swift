@@ -93,6 +93,7 @@ extension KafkaSettings.Section {
     /// What librdkafka says against a property here; nil where it knows it and takes its value.
     func problem(_ name: String, _ value: String) -> String? {
         if let usual = KafkaDefaults.otherNames[name] { return "is another name of \(usual): write it so" }
+        if value.isEmpty, KafkaDefaults.needed.contains(name) { return "is empty: give it a value, or leave it out" }
         let known = KnownProperty.all.first { $0.name == name }
         if let refusal = ClientProperties.problem(with: name, value: value) {
             guard known == nil else { return refusal }
@@ -111,6 +112,9 @@ extension KafkaSettings.Section {
 enum KafkaDefaults {
     /// Names that librdkafka takes for those of which we have a default, or which we read.
     static let otherNames = ["metadata.broker.list": "bootstrap.servers", "queue.buffering.max.ms": "linger.ms"]
+
+    /// librdkafka takes them empty, and no group is joined then, or by each instance under the same name.
+    static let needed = ["bootstrap.servers", "group.id", "group.instance.id", "transactional.id"]
 
     static let common: [(name: String, value: String)] = [
         ("bootstrap.servers", "kafka:9092"),

@@ -86,6 +86,18 @@ struct KafkaPropertyTests {
         #expect(problems.count == 1 && problems.first?.hasSuffix("is another name of \(usual): write it so") == true)
     }
 
+    @Test(
+        "What it takes empty, and nothing works with then, is told",
+        arguments: [
+            "bootstrap.servers: ''", "consumer: { group.id: '' }", "consumer: { group.instance.id: \"\" }",
+            "producer: { transactional.id: '' }",
+        ])
+    func empty(property: String) {
+        let problems = Reading("kafka: { \(property) }\ndelivery: { guarantee: exactly-once }").problems
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasSuffix(": is empty: give it a value, or leave it out") == true)
+    }
+
     @Test("What it knows passes, aliases and properties of topics too")
     func passes() {
         let yaml = """
