@@ -229,7 +229,10 @@ enum SecretText {
         defer { file.wipe() }
         var text = String(validating: file.bytes, as: UTF8.self) ?? ""
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
-        guard !text.isEmpty else { throw Unusable("\(path) is empty, or not UTF-8") }
+        // librdkafka would take what is before a NUL for all of it.
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw Unusable("\(path) is empty, not UTF-8, or has a NUL character in it")
+        }
         return text
     }
 }

@@ -37,12 +37,12 @@ struct EnvironmentTests {
     // (trust 6)
     @Test(
         "Nothing of a secret stays in what was read of its file",
-        arguments: [[103, 10], [255, 254], [10]] as [[UInt8]])
+        arguments: [[103, 10], [255, 254], [10], [103, 0, 104, 0]] as [[UInt8]])
     func wipedSecrets(bytes: [UInt8]) throws {
         let folder = try TemporaryFolder()
         var file = try FileBytes(path: folder.write(bytes, to: "secret"))
         let text = try? SecretText.text(of: &file, "secret")
-        #expect(text == (bytes.first == 103 ? "g" : nil))
+        #expect(text == (bytes == [103, 10] ? "g" : nil))
         #expect(file.bytes == [UInt8](repeating: 0, count: bytes.count))
     }
 
