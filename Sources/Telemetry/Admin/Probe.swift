@@ -37,6 +37,8 @@ package struct ProbeRequest {
     private let address: ListenAddress
     /// How long an answer may take, in seconds.
     private let patience: Int
+    /// Bytes of an answer. Another program may be at the address, whose answer has no end.
+    private static let limit = 16 << 20
 
     /// An address that stands for all of a machine's is asked on loopback.
     package init(_ address: ListenAddress, patience: Int = 2) {
@@ -61,7 +63,7 @@ package struct ProbeRequest {
 
     /// The whole answer, status line and headers included.
     package func ask(_ path: String, headers: [(name: String, value: String)] = []) throws(TelemetryError) -> String {
-        let end = nanoseconds(of: CLOCK_MONOTONIC) + Int64(patience) * 1_000_000_000
+        let end = ContinuousClock.now + .seconds(patience)
         let descriptor = socket(
             address.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw failure(errno) }
@@ -86,7 +88,7 @@ package struct ProbeRequest {
             if count == 0 { return String(decoding: answer, as: UTF8.self) }
             answer += buffer.prefix(count)
             // However steadily its bytes come.
-            guard nanoseconds(of: CLOCK_MONOTONIC) < end else { throw failure(ETIMEDOUT) }
+            guard answer.count <= Self.limit, ContinuousClock.now < end else { throw failure(ETIMEDOUT) }
         }
     }
 

@@ -36,6 +36,24 @@ import Testing
         #expect(try ProbeRequest(test.address, patience: 30).get("/healthz").status == 200)
     }
 
+    @Test("An answer that has no end, of another program, is none", .timeLimit(.minutes(1)))
+    func endless() throws {
+        let socket = try ListeningSocket(ListenAddress("127.0.0.1:0"))
+        let program = try Thread(named: "endless") { [descriptor = socket.descriptor] in
+            var events = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            poll(&events, 1, -1)
+            let connection = accept(descriptor, nil, nil)
+            let bytes = [UInt8](repeating: 0x20, count: 1 << 16)
+            while send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 {}
+            close(connection)
+        }
+        #expect(throws: TelemetryError.noAnswer("\(socket.address)", ETIMEDOUT)) {
+            try ProbeRequest(socket.address).get("/healthz")
+        }
+        program.join()
+        close(socket.descriptor)
+    }
+
     @Test("No answer is an error that says so")
     func gone() throws {
         let test = try TestServer()
