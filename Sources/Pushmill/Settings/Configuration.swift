@@ -111,14 +111,13 @@ extension Configuration {
 
     private func checkTopics(_ settings: inout SettingReader) {
         var uses = topics.input.map { (name: $0, use: "input") }
-        var others = [("output", topics.output), ("dead-letter", topics.deadLetter)]
-        if countsBadges { others.append(("badge-changelog", topics.badgeChangelog)) }
-        for (use, name) in others {
+        for (use, name) in [("output", topics.output), ("dead-letter", topics.deadLetter)] {
             if let other = uses.first(where: { $0.name == name }) {
                 settings.report(at: ["topics", use], "\(name) is the \(other.use) topic already")
             }
             uses.append((name, use))
         }
+        if countsBadges { uses.append((topics.badgeChangelog, "badge-changelog")) }
         for stage in stages {
             guard case .topic(let name)? = stage.contactSource, let other = uses.first(where: { $0.name == name })
             else { continue }
@@ -142,6 +141,11 @@ extension Configuration {
         if topics.input.count > 1 {
             let message = "the \(stage) stage counts, and takes one topic: counts live at the number of a partition"
             problems.append((["topics", "input"], message))
+        }
+        let changelog = topics.badgeChangelog
+        let uses = topics.input.map { ($0, "input") } + [(topics.output, "output"), (topics.deadLetter, "dead-letter")]
+        if let (_, use) = uses.first(where: { $0.0 == changelog }) {
+            problems.append((["topics", "badge-changelog"], "\(changelog) is the \(use) topic already"))
         }
         return problems
     }

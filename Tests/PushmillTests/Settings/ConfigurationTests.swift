@@ -218,6 +218,15 @@ struct ConfigurationTests {
         #expect(Reading(yaml).problems == problems.map { "f.yaml:\($0)" })
     }
 
+    @Test("The changelog of a stage of one's own that counts is no other topic either")
+    func ownCounter() throws {
+        let configuration = try #require(Reading("topics: { output: push.badges }").configuration)
+        let problems = configuration.countingProblems(of: "counter")
+        #expect(
+            problems.map { "\($0.path.joined(separator: ".")): \($0.message)" }
+                == ["topics.badge-changelog: push.badges is the output topic already"])
+    }
+
     @Test(
         "Contacts can be co-partitioned where they are a topic's",
         arguments: [
