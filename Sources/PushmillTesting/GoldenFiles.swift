@@ -54,14 +54,14 @@ extension StageTest {
         return changes
     }
 
-    /// Without the line feed that editors leave at the end.
+    /// Without the line end that editors leave behind it.
     private static func text(_ path: String) throws -> String {
         let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
-        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        return text.last?.isNewline == true ? String(text.dropLast()) : text
     }
 
     private static func headers(_ text: String) -> [String: String] {
-        let pairs = text.split(separator: "\n").map { line in
+        let pairs = text.split(whereSeparator: \.isNewline).map { line in
             let colon = line.firstIndex(of: ":") ?? line.endIndex
             return (
                 String(line[..<colon]),
@@ -76,7 +76,7 @@ extension StageTest.Result {
     fileprivate var golden: String { payload.map { "\(summary)\n\($0)\n" } ?? "\(summary)\n" }
 
     fileprivate func changes(from golden: String) -> [String] {
-        let parts = golden.split(separator: "\n", maxSplits: 1)
+        let parts = golden.split(maxSplits: 1, whereSeparator: \.isNewline)
         let (line, text) = (parts.first.map { String($0) } ?? "", parts.dropFirst().first.map { String($0) })
         var changes: [String] = []
         if line != summary { changes.append("\(line) -> \(summary)") }

@@ -144,10 +144,11 @@ struct StageTestTests {
         #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
         #expect(try await test.changes(in: folder.path) == [])
 
-        try folder.write("recipient: bert", to: "anna.headers")
+        // As editors of other systems end lines.
+        try folder.write("recipient: bert\r\nx: 1\r\n", to: "anna.headers")
         try folder.write(payload.replacing(":1", with: ": 1"), to: "nobody.json")
         folder.delete("nobody.expected")
-        try folder.write("modified: greeting=ok\n\(payload)\n", to: "nobody.expected")
+        try folder.write("modified: greeting=ok\r\n\(payload)\r\n", to: "nobody.expected")
         try folder.write("passed: \n", to: "gone.expected")
         #expect(
             try await test.changes(in: folder.path).map(\.description) == [
