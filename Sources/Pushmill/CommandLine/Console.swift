@@ -70,7 +70,7 @@ package struct Console: Sendable {
         let isWritten = bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
         guard !isWritten, descriptor == STDOUT_FILENO else { return }
         let number = errno
-        // Nobody reads any more: then there is nothing left to do, and no one to tell. A thread of ours takes no signals:
+        // Nobody reads any more: then there is nothing left to do, and no one to tell. Threads of ours take no signals,
         // the process does.
         if number == EPIPE { kill(getpid(), SIGTERM) } else { failure.store(number, ordering: .relaxed) }
     }
