@@ -86,6 +86,20 @@ struct ClientTests {
         }
     }
 
+    @Test(
+        "A number that librdkafka takes for another is told; other spellings and texts are not",
+        arguments: [
+            ("session.timeout.ms", "30s", "30"), ("session.timeout.ms", "06000", "3072"),
+            ("fetch.max.bytes", "50MB", "50"), ("session.timeout.ms", "6000", nil), ("linger.ms", "5.0", nil),
+            ("linger.ms", "0.3333333", nil), ("acks", "-1", nil), ("acks", "all", nil), ("enable.idempotence", "1", nil),
+            ("group.id", "1a", nil), ("group.id", String(repeating: "1", count: 600), nil),
+            ("bootstrap.servers", "10.0.0.1:9092", nil),
+        ] as [(String, String, String?)])
+    func numbers(name: String, value: String, read: String?) {
+        let problem = read.map { "is read as \($0): write a plain number, in the property's own unit" }
+        #expect(ClientProperties.problem(with: name, value: value) == problem)
+    }
+
     @Test("A cluster that cannot create topics says so")
     func createTopic() throws {
         let peer = try Peer()

@@ -30,7 +30,25 @@ public struct ClientProperties: Sendable, Equatable {
     public static func problem(with name: String, value: String) -> String? {
         let configuration = rd_kafka_conf_new()
         defer { rd_kafka_conf_destroy(configuration) }
-        return set(name, value, in: configuration)?.message
+        return set(name, value, in: configuration)?.message ?? misreading(of: name, value, in: configuration)
+    }
+
+    /// Of `30s` librdkafka takes the 30, of `0600` the number in base eight, and says nothing.
+    private static func misreading(of name: String, _ value: String, in configuration: OpaquePointer?) -> String? {
+        let plain = "+-.0123456789".utf8
+        guard value.utf8.count < 512, let first = value.utf8.first, plain.contains(first) else { return nil }
+        let (result, text) = withReason { text, size in
+            var size = size
+            return rd_kafka_conf_get(configuration, name, text, &size)
+        }
+        guard result == RD_KAFKA_CONF_OK, text != value, let read = Double(text) else { return nil }
+        // A fraction is shown with six digits.
+        if value.utf8.allSatisfy({ plain.contains($0) }), let meant = Double(value),
+            abs(meant - read) <= abs(read) / 100_000
+        {
+            return nil
+        }
+        return "is read as \(text): write a plain number, in the property's own unit"
     }
 
     static func set(_ name: String, _ value: String, in configuration: OpaquePointer?) -> KafkaError? {

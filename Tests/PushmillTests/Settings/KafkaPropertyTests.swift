@@ -30,6 +30,10 @@ struct KafkaPropertyTests {
             ),
             ("producer: { group.id: a }", "1:32: kafka.producer.group.id: is a property of consumers"),
             (
+                "socket.timeout.ms: 60s",
+                "1:29: kafka.socket.timeout.ms: is read as 60: write a plain number, in the property's own unit"
+            ),
+            (
                 "consumer: { compression.type: zstd }",
                 "1:40: kafka.consumer.compression.type: is a property of producers"
             ),
