@@ -1,3 +1,4 @@
+import Glibc
 import PushmillEngine
 import PushmillStages
 import PushmillTelemetry
@@ -34,10 +35,18 @@ struct AdminPages {
             log.info("the admin endpoint is up", [.listen("\(server.address)")])
             return server
         } catch {
-            let what = "the admin endpoint cannot listen at \(settings.listen): \(error)"
-            // Who has the port may give it up.
-            if case .addressInUse = error { throw .internalFailure(what) }
-            throw .unreadableConfiguration(what)
+            throw Self.unusable(error, at: settings.listen)
+        }
+    }
+
+    /// Who has the port may give it up, and what the machine is short of may come back: that is worth another start.
+    static func unusable(_ error: TelemetryError, at address: ListenAddress) -> ProgramError {
+        let what = "the admin endpoint cannot listen at \(address): \(error)"
+        return switch error {
+        case .addressInUse, .noPipe, .noThread, .cannotListen(_, EMFILE), .cannotListen(_, ENFILE),
+            .cannotListen(_, ENOBUFS), .cannotListen(_, ENOMEM):
+            .internalFailure(what)
+        case .cannotListen, .invalidListenAddress, .noAnswer: .unreadableConfiguration(what)
         }
     }
 

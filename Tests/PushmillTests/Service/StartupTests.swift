@@ -27,6 +27,19 @@ struct StartupTests {
         #expect(Service.unusable(.unopened(path: "/state", error: error)).exitCode == code)
     }
 
+    // (trust 9)
+    @Test(
+        "A port that somebody has, and a process at its limits, are worth another start, an address of nobody is not",
+        arguments: [
+            (TelemetryError.addressInUse("a"), ExitCode.internalFailure), (.noThread(EAGAIN), .internalFailure),
+            (.noPipe(EMFILE), .internalFailure), (.cannotListen("a", EMFILE), .internalFailure),
+            (.cannotListen("a", EADDRNOTAVAIL), .configuration), (.cannotListen("a", EACCES), .configuration),
+        ])
+    func endpoint(error: TelemetryError, code: ExitCode) {
+        let address = ListenAddress(host: "127.0.0.1", port: 1)
+        #expect(AdminPages.unusable(error, at: address).exitCode == code)
+    }
+
     @Test("Only what may be wrong with TLS alone is waited for")
     func refused() {
         let error = KafkaError("no")
