@@ -92,8 +92,26 @@ extension NotificationContent {
     /// Nil for what is no notification.
     init?(_ record: RecordEnvelope) {
         guard let payload = record.payload else { return nil }
+        let isStructured = record.header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false
+        let content = payload.withUnsafeBytes { NotificationContent($0, isStructured: isStructured) }
+        guard let content else { return nil }
+        self = content
+    }
+
+    /// Of a payload, or of a structured CloudEvent around one.
+    init?(_ value: UnsafeRawBufferPointer, isStructured: Bool) {
         self.init()
-        guard payload.withUnsafeBytes({ (try? read($0)) != nil }) else { return nil }
+        do throws(PayloadError) {
+            if isStructured {
+                var event = CloudEvent()
+                guard try event.read(value) else { return nil }
+                try event.readData(into: &self)
+            } else {
+                try read(value)
+            }
+        } catch {
+            return nil
+        }
     }
 
     /// The text, else the key that the device would look up.

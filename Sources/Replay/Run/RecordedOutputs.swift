@@ -20,26 +20,19 @@ package final class RecordedOutputs: Sendable {
     }
 
     /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
-    /// less what the record adds.
+    /// less what the record adds, which is nothing where it was counted before.
     func count(before record: InputRecord) -> Int32 {
-        guard let shown = output(of: record.source)?.payload.flatMap({ $0.withUnsafeBytes(Self.badge) }),
-            let added = record.value.flatMap(Self.badge), added > 0, shown >= added
+        guard let shown = output(of: record.source).flatMap({ NotificationContent($0)?.badge }),
+            let badge = Self.badge(of: record), badge > 0
         else { return 0 }
-        return Int32(clamping: shown - added)
+        let added = record.has(.counted) ? 0 : badge
+        return shown < added ? 0 : Int32(clamping: shown - added)
     }
 
-    /// Of a payload, or of a CloudEvent around one.
-    private static func badge(_ json: UnsafeRawBufferPointer) -> Int? {
-        var document = JSONDocument()
-        guard (try? document.read(json)) != nil else { return nil }
-        for place in [payload, event] {
-            if let place, let node = document.node(at: place) { return document.integer(of: node) }
-        }
-        return nil
+    private static func badge(of record: InputRecord) -> Int? {
+        let isStructured = record.value(of: .contentType).map(CloudEvent.isStructured) ?? false
+        return record.value.flatMap { NotificationContent($0, isStructured: isStructured)?.badge }
     }
-
-    private static let payload = JSONPointer("/aps/badge")
-    private static let event = JSONPointer("/data/aps/badge")
 }
 
 /// Media as it was recorded: a replay fetches nothing. What a baseline does not tell stays unfetched.

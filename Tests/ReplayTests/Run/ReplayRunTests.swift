@@ -113,6 +113,24 @@ struct ReplayRunTests {
         #expect(found.fields == ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
     }
 
+    @Test("Counts of CloudEvents begin so too, and what was counted before has added nothing")
+    func countsOfOthers() async throws {
+        let payload = #"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#
+        var data: [UInt8] = []
+        Array(payload.utf8).withUnsafeBytes { Base64.encode($0, into: &data) }
+        let event = #"{"data_base64":"\#(String(decoding: data, as: UTF8.self))"}"#
+        var scene = Scene()
+        scene.counts = try BadgeCounts(lines: Array(#"{"recipient":"anna","count":7}"#.utf8))
+        for (value, header, badge) in [
+            (event, ("content-type", "application/cloudevents+json"), 8), (payload, ("pushmill-counted", "true"), 7),
+        ] {
+            let events = [RecordEnvelope(value, headers: [header])]
+            let golden = try await scene.outputs(events)
+            #expect(golden.map { NotificationContent($0)?.badge } == [badge])
+            #expect(try await Scene().replay(events, against: golden).summary.isSame)
+        }
+    }
+
     @Test("Each record's own timestamp is the clock")
     func clock() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1}}"#
@@ -204,9 +222,14 @@ struct ReplayRunTests {
         #expect(try await Scene().replay(events, against: golden, settings: settings).summary.records == 10)
         settings.filter = RecordFilter()
         settings.filter.categories = ["CHAT"]
-        let chat = RecordEnvelope(#"{"aps":{"alert":"x","category":"CHAT"}}"#, offset: 1000)
-        let more = try await Scene().outputs(events + [chat])
-        #expect(try await Scene().replay(events + [chat], against: more, settings: settings).summary.records == 1)
+        let chat = #"{"aps":{"alert":"x","category":"CHAT"}}"#
+        let chats = [
+            RecordEnvelope(chat, offset: 1000),
+            RecordEnvelope(
+                #"{"data":\#(chat)}"#, offset: 1001, headers: [("content-type", "application/cloudevents+json")]),
+        ]
+        let more = try await Scene().outputs(events + chats)
+        #expect(try await Scene().replay(events + chats, against: more, settings: settings).summary.records == 2)
     }
 
     @Test("An empty input, a baseline of another topic, and one that is no output are errors")
