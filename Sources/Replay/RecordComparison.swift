@@ -8,16 +8,21 @@ struct RecordComparison: Sendable {
     /// topic's own name, and the timestamp where brokers set it.
     func changes(from before: RecordEnvelope, to after: RecordEnvelope) -> [FieldChange] {
         var changes: [FieldChange] = []
-        func compare(_ field: String, _ old: String?, _ new: String?) {
-            if old != new { changes.append(FieldChange(field: field, before: old, after: new)) }
+        func compare<Value: Equatable>(_ field: String, _ old: Value, _ new: Value, _ shown: (Value) -> String?) {
+            if old != new { changes.append(FieldChange(field: field, before: shown(old), after: shown(new))) }
         }
-        if before.key != after.key { compare(FieldChange.key, Self.shown(before.key), Self.shown(after.key)) }
+        compare(FieldChange.key, before.key, after.key, Self.shown)
         if before.timestampType != "logappend" {
-            compare(FieldChange.timestamp, "\(before.timestamp)", "\(after.timestamp)")
+            compare(FieldChange.timestamp, before.timestamp, after.timestamp) { "\($0)" }
         }
         if before.headers != after.headers {
             let (old, new) = (Self.headers(before), Self.headers(after))
-            for name in Set(old.keys).union(new.keys) { compare(FieldChange.header(name), old[name], new[name]) }
+            for name in Set(old.keys).union(new.keys) {
+                let field = FieldChange.header(String(decoding: name, as: UTF8.self))
+                compare(field, old[name], new[name]) { values in
+                    values?.map { Self.shown($0) ?? "(null)" }.joined(separator: ", ")
+                }
+            }
         }
         if before.payload != after.payload { changes += Self.payload(before.payload, after.payload) }
         return changes.filter { !ignored.contains($0.field) }.sorted { $0.field < $1.field }
@@ -39,14 +44,8 @@ struct RecordComparison: Sendable {
     }
 
     /// The values by name; those of a name that repeats, in their order.
-    private static func headers(_ record: RecordEnvelope) -> [String: String] {
-        var texts: [String: String] = [:]
-        for header in record.headers {
-            let name = String(decoding: header.name, as: UTF8.self)
-            let value = shown(header.value) ?? "(null)"
-            texts[name] = texts[name].map { "\($0), \(value)" } ?? value
-        }
-        return texts
+    private static func headers(_ record: RecordEnvelope) -> [[UInt8]: [[UInt8]?]] {
+        Dictionary(grouping: record.headers, by: \.name).mapValues { $0.map(\.value) }
     }
 
     /// Bytes that are no text are told by their number.

@@ -22,6 +22,7 @@ struct JSONDifferenceTests {
         #expect(try changes("[]", "{}") == ["~ : [] -> {}"])
         #expect(try changes("[]", "[[],1]") == ["+ /0: []", "+ /1: 1", "- : []"])
         #expect(try changes(#"{"a":1,"a":2}"#, #"{"a":2}"#) == [])
+        #expect(try changes("[\"\u{EB}\"]", "[\"e\u{308}\"]").count == 1)
     }
 
     @Test("Of members with the same name the last one counts, on both sides, with all that is below it")

@@ -101,6 +101,29 @@ struct ReplayRunTests {
         #expect(found.fields == [expected])
     }
 
+    @Test("Texts that their bytes alone tell apart differ, and so do bytes that are no text wherever they do")
+    func bytes() async throws {
+        func event(_ name: String, _ values: [[UInt8]]) -> RecordEnvelope {
+            var event = RecordEnvelope(#"{"aps":{"alert":"\#(name)","mutable-content":1}}"#)
+            event.headers = values.map { RecordEnvelope.Header(name: Array("blob".utf8), value: $0) }
+            return event
+        }
+        let blob = [UInt8](repeating: 0xFF, count: 40)
+        var another = blob
+        another[39] = 0xFE
+        let composed = event("Zo\u{EB}", [blob])
+        for (other, fields) in [
+            (event("Zoe\u{308}", [blob]), ["/aps/alert 1"]),
+            (event("Zo\u{EB}", [another]), ["header:blob 1"]),
+        ] {
+            let golden = try await Scene().outputs([other])
+            #expect(try await Scene().replay([composed], against: golden).fields == fields)
+        }
+        let golden = try await Scene().outputs([event("Zoe", [Array("a, b".utf8)])])
+        let twice = event("Zoe", [Array("a".utf8), Array("b".utf8)])
+        #expect(try await Scene().replay([twice], against: golden).fields == ["header:blob 1"])
+    }
+
     @Test("Counts begin as the baseline lets them be known, or as they are given")
     func counts() async throws {
         let earlier = Scene.events(70)
