@@ -38,8 +38,9 @@ package enum SummaryText {
 
     package static func of(_ summary: ReplaySummary) -> String {
         var lines = [totals(summary)]
-        let width = summary.outcomes.keys.map(\.count).max() ?? 0
-        for (name, counts) in summary.outcomes.sorted(by: { $0.key < $1.key }) {
+        let outcomes = summary.outcomes.sorted { $0.key < $1.key }.map { (name: shown($0.key), counts: $0.value) }
+        let width = outcomes.map { $0.name.count }.max() ?? 0
+        for (name, counts) in outcomes {
             let change = counts.before == counts.after ? "" : " (was \(counts.before))"
             lines.append("  \(name.padded(to: width))  \(counts.after)\(change)")
         }

@@ -89,12 +89,15 @@ struct ReportTests {
     @Test("The summary shows what would move a cursor or turn text around by its number")
     func summary() async throws {
         let events = Scene.events(10)
-        let golden = try await Scene().outputs(events)
+        var golden = try await Scene().outputs(events)
+        // A topic of outputs has what others write, too.
+        golden[0].setHeader("pushmill-outcome", to: "\u{1B}[2Jmodified")
         var scene = Scene()
         scene.phrases.texts["BYE"] = "\u{1B}[2J\u{202E}evil"
         let text = SummaryText.of(try await scene.replay(events, against: golden).summary)
         #expect(text.contains("/aps/alert/body changed in 2 of 10"))
         #expect(text.contains(#"+ "\u001b[2J\u{202E}evil""#))
+        #expect(text.contains("\\u{1B}[2Jmodified  0 (was 1)"))
         #expect(!text.contains("\u{1B}"))
     }
 
