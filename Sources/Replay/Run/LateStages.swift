@@ -24,7 +24,7 @@ package final class LateStages: Sendable {
             isDeadline ? Array(stages.drop { !$0.hasSuffix("=expired") }) : stages.filter { $0.hasSuffix("=expired") }
         let names = late.map { String($0.prefix { $0 != "=" }) }
         self.late.withLock { $0[input.place] = Set(names) }
-        return isDeadline && !names.isEmpty
+        return isDeadline
     }
 
     func forget(_ input: RecordEnvelope) {
@@ -39,11 +39,12 @@ package final class LateStages: Sendable {
         }
     }
 
+    /// When the deadline came, all that was left may have had nothing to do.
     private static func mentionsLateness(_ line: [UInt8]) -> Bool {
-        line.indices.contains { line[$0] == mark[0] && line[$0...].starts(with: mark) }
+        marks.contains { mark in line.indices.contains { line[$0] == mark[0] && line[$0...].starts(with: mark) } }
     }
 
-    private static let mark = Array("=expired".utf8)
+    private static let marks = [Array("=expired".utf8), Array("\(Outcome.bestAttempt.name)".utf8)]
 }
 
 private struct LateStage<Wrapped: Stage>: Stage {

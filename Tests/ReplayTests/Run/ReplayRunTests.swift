@@ -183,6 +183,17 @@ struct ReplayRunTests {
         #expect(found.summary.outcomes["best-attempt"]?.after == 2)
     }
 
+    @Test("A deadline that came when no stage had anything to do comes again")
+    func idleLateness() async throws {
+        let events = [RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1}}"#)]
+        var golden = try await Scene().outputs(events)
+        #expect(golden[0].text("pushmill-stages") == "localize=skipped,badge=skipped")
+        golden[0].setHeader("pushmill-outcome", to: "best-attempt")
+        var scene = Scene()
+        scene.lateness = LateStages()
+        #expect(try await scene.replay(events, against: golden).summary.isSame)
+    }
+
     @Test("A record that is no longer published is missing, one that was not is new")
     func missingAndNew() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#
