@@ -35,8 +35,8 @@ package struct TopicContacts: ~Copyable {
         while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
         guard !stale.isEmpty else { return [] }
         try startOver(stale)
-        // There is nothing that could name theirs again.
-        try complete(stale.filter { $0 >= count })
+        // There is nothing that could name theirs again. Where they cannot be told apart the partitions that are left may.
+        if isCoPartitioned || count == 0 { try complete(stale.filter { $0 >= count }) }
         return isCoPartitioned ? stale : all
     }
 

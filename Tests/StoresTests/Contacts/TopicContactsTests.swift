@@ -118,6 +118,20 @@ struct TopicContactsTests {
         #expect(try listed.list() == ["anna/c1=Zoë"])
     }
 
+    @Test("Of a topic made anew with fewer partitions contacts stay until those that are left have been read")
+    func fewer() throws {
+        var contacts = try contacts()
+        _ = try contacts.discardStale(partitions: 2, now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        _ = try contacts.apply([(#"{"owner":"boris","id":"c1"}"#, Self.zoe)], of: 1, now: Self.now)
+        #expect(try contacts.discardStale(partitions: 1, now: Self.now) == [0])
+        #expect(try contacts.positions().isEmpty)
+        #expect(try listed.list() == ["anna/c1=Zoë", "boris/c1=Zoë"])
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        try contacts.complete([0])
+        #expect(try listed.list() == ["anna/c1=Zoë"])
+    }
+
     @Test("Contacts changed by hand are the topic's no longer")
     func changedByHand() throws {
         let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
