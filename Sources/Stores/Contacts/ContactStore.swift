@@ -38,7 +38,7 @@ package struct ContactStore: ~Copyable {
     private func edit<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try change { () throws(StoreError) in
             let result = try body()
-            try database.execute("DELETE FROM contact_source")
+            try database.execute("DELETE FROM contact_source; DELETE FROM contact_unseen")
             return result
         }
     }

@@ -132,6 +132,20 @@ struct TopicContactsTests {
         #expect(try listed.list() == ["anna/c1=Zoë"])
     }
 
+    @Test("Nothing is left of one person's contacts that are deleted after a reading of their topic broke off")
+    func personalData() throws {
+        var contacts = try contacts()
+        _ = try contacts.discardStale(partitions: 1, now: Self.now)
+        _ = try contacts.apply([(Self.anna, Self.zoe)], now: Self.now)
+        try contacts.startOver([0])
+        #expect(try "anna".withBytes { (owner) throws(StoreError) in try listed.store.delete(owner: owner) } == 1)
+        let database = try Database.open(path: state.path)
+        for table in ["contact", "contact_unseen"] {
+            let count = try database.integer("SELECT count(*) FROM \(table)")
+            #expect(count == 0)
+        }
+    }
+
     @Test("Contacts changed by hand are the topic's no longer")
     func changedByHand() throws {
         let path = try folder.write(#"{"owner":"anna","id":"c5","name":"Five"}"#, to: "contacts.jsonl")
