@@ -57,7 +57,8 @@ package struct PointInTime: Sendable, Equatable {
 
     private static func date(_ text: String) -> Int64? {
         let pattern = #/(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3})\d*)?)?(Z|[+-]\d\d:\d\d)?)?/#
-        guard let match = text.wholeMatch(of: pattern)?.output,
+        // A digit of another script is one to the pattern, and no number.
+        guard text.utf8.allSatisfy({ $0 < 0x80 }), let match = text.wholeMatch(of: pattern)?.output,
             let year = Int32(match.1), let month = Int32(match.2), let day = Int32(match.3)
         else { return nil }
         var date = tm()
@@ -67,16 +68,19 @@ package struct PointInTime: Sendable, Equatable {
         let minute = match.5.flatMap { Int64($0) } ?? 0
         let second = match.6.flatMap { Int64($0) } ?? 0
         // A day that is not in the calendar has become another.
-        guard (date.tm_mon, date.tm_mday) == (month - 1, day), hour < 24, minute < 60, second < 61 else { return nil }
+        guard (date.tm_mon, date.tm_mday) == (month - 1, day), hour < 24, minute < 60, second < 61,
+            let offset = zone(match.8)
+        else { return nil }
         let fraction = match.7.flatMap { Double("0.\($0)") } ?? 0
-        let seconds = midnight + hour * 3600 + minute * 60 + second - zone(match.8)
+        let seconds = midnight + hour * 3600 + minute * 60 + second - offset
         return seconds * 1000 + Int64((fraction * 1000).rounded())
     }
 
-    /// In seconds.
-    private static func zone(_ text: Substring?) -> Int64 {
+    /// In seconds; nil for one that no day has.
+    private static func zone(_ text: Substring?) -> Int64? {
         guard let text, text != "Z" else { return 0 }
-        let parts = text.dropFirst().split(separator: ":").map { Int64($0) ?? 0 }
+        let parts = text.dropFirst().split(separator: ":").compactMap { Int64($0) }
+        guard parts.count == 2, parts[0] < 24, parts[1] < 60 else { return nil }
         let seconds = parts[0] * 3600 + parts[1] * 60
         return text.hasPrefix("-") ? -seconds : seconds
     }
