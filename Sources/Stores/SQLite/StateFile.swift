@@ -77,6 +77,8 @@ enum AsideFile {
         try remove(other)
         guard rename(path, other) == 0 || errno == ENOENT else { throw .unopened(path) }
         guard rename("\(path)-wal", "\(other)-wal") == 0 || errno == ENOENT else { throw .unopened(path) }
+        // Who still has it open would share the index of its log with the file that gets its name.
+        guard unlink("\(path)-shm") == 0 || errno == ENOENT else { throw .unopened("\(path)-shm") }
     }
 }
 

@@ -70,6 +70,16 @@ struct StateFileTests {
         #expect(isNewer == ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
     }
 
+    @Test("Who has a file open that is set aside shares nothing with the one that gets its name")
+    func openAside() throws {
+        let former = try StateFile(path: folder.stateFile, access: .shared).connect()
+        try former.execute("SELECT count(*) FROM contact")
+        #expect(folder.names.contains("state.sqlite-shm"))
+        _ = try AsideFile.move(folder.stateFile)
+        #expect(folder.names.allSatisfy { !$0.hasPrefix("state.sqlite-") })
+        try former.execute("SELECT count(*) FROM contact")
+    }
+
     @Test("A file of a newer version is refused and left as it is")
     func newerSchema() throws {
         _ = try StateFile(path: folder.stateFile, access: .alone)
