@@ -46,7 +46,7 @@ package final class TopicRecords: RecordSource {
         let count = try asked("asking for the topic \(range.topic)") { () throws(KafkaError) in
             try reader.partitionCount(of: range.topic, milliseconds: TopicPlaces.patience)
         }
-        let numbers = range.partitions.isEmpty ? Array(0..<Int32(clamping: count)) : range.partitions.sorted()
+        let numbers = range.partitions.isEmpty ? Array(0..<Int32(clamping: count)) : Set(range.partitions).sorted()
         for number in numbers where !(0..<Int32(clamping: count)).contains(number) {
             throw .unreadable(
                 name: "topic \(range.topic)", what: "has no partition \(number): its \(count) are numbered from 0")

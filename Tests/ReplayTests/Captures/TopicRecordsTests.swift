@@ -41,6 +41,7 @@ struct TopicRecordsTests {
         #expect(records.map(\.partition) == Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10))
         #expect(records.map(\.offset) == Array(0..<10) + Array(0..<10))
         #expect(try await broker.read(range()) == records)
+        #expect(try await broker.read(range { $0.partitions = [1, 0, 1] }) == records)
     }
 
     @Test("Offsets bound each partition, and may lie beyond its ends")
