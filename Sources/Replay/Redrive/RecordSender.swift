@@ -32,10 +32,10 @@ package final class RecordSender {
     }
 
     /// Waits until all that was sent is acknowledged or refused, and no longer than so many tenths of a second for the next
-    /// answer; says of each record whether it is acknowledged, in the order of sending.
-    package func settle(patience: Int = .max) -> [Bool] {
+    /// answer, which is asked for anew after each; says of each record whether it is acknowledged, in the order of sending.
+    package func settle(patience: @autoclosure () -> Int = .max) -> [Bool] {
         var waited = 0
-        while answers < isAcknowledged.count, waited < patience {
+        while answers < isAcknowledged.count, waited < patience() {
             let before = answers
             poll()
             waited = answers > before ? 0 : waited + 1

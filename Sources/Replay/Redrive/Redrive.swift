@@ -13,6 +13,8 @@ package struct Redrive: Sendable {
     package var maximalAttempts: Int64 = 3
     /// Only says what would be done.
     package var isDry = true
+    /// For so many tenths of a second one that is to end waits for the next answer.
+    var patience = 100
 
     package init() {}
 
@@ -34,7 +36,7 @@ package struct Redrive: Sendable {
 
     /// Tells `report` the fate of each letter that is meant, of those that are sent when it is remembered over runs, in the
     /// file `journal`: once the brokers have acknowledged it. A run that breaks off may send again what it was about to
-    /// remember, and loses nothing. `isOver` is asked where everything sent is remembered.
+    /// remember, and loses nothing. Once `isOver` it remembers what is acknowledged, and sends no more.
     package func run(
         _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
         isOver: () -> Bool = { false }, report: (DeadLetter, Fate) -> Void = { _, _ in }
@@ -67,7 +69,7 @@ package struct Redrive: Sendable {
                 tally[fate, default: 0] += 1
                 fates.append((letter, fate))
             }
-            let answers = sender?.settle() ?? []
+            let answers = sender?.settle(patience: isOver() ? patience : .max) ?? []
             for (record, isAcknowledged) in zip(sent, answers) where isAcknowledged { journal.add(record) }
             try journal.flush()
             var left = answers[...]

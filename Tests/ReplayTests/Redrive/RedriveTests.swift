@@ -123,6 +123,36 @@ struct RedriveTests {
         #expect(try await self.redrive() == [.done: told, .sent: 501 - told])
     }
 
+    @Test("One that is told to end remembers what is acknowledged, though the rest has no answer")
+    func unanswered() async throws {
+        var first = letter([1])
+        first.setHeader("pushmill.error.partition", to: "0")
+        try broker.publish([first, letter([2], offset: 8)], to: "dead")
+        let other = TopicPartition("events", 3)
+        func redriveUntilStored() async throws {
+            var redrive = Redrive()
+            (redrive.isDry, redrive.patience) = (false, 1)
+            var properties = broker.properties
+            // Without a leader there is no answer, ever.
+            properties["message.timeout.ms"] = "0"
+            let reader = try PartitionReader(broker.properties, log: { _, _, _ in })
+            var asked = 0
+            _ = try await redrive.run(
+                try TopicRecords(TopicRange(topic: "dead"), broker.properties), to: ["events"],
+                journal: "\(folder.path)/journal", properties,
+                isOver: {
+                    let marks = try? reader.watermarks(of: TopicPartition("events", 0), milliseconds: 10_000)
+                    if marks?.high == 1 { asked += 1 }
+                    // The answer comes behind the record.
+                    return asked > 10
+                })
+        }
+        broker.cluster.setLeader(of: other, broker: -1)
+        await #expect(throws: ReplayError.self) { try await redriveUntilStored() }
+        broker.cluster.setLeader(of: other, broker: 1)
+        #expect(try await redrive() == [.done: 1, .sent: 1])
+    }
+
     @Test("After a line that a full disk cut off, what is sent is remembered all the same")
     func torn() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
