@@ -176,6 +176,9 @@ package enum StoreError: Error, Equatable {
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
+        // SQLite puts a file without a name where it finds room for it.
+        case .sqlite("", let code, let message, let sql):
+            "a temporary file (TMPDIR says where, else it is in /var/tmp): \(message) (SQLite \(code)) at: \(sql)"
         case .sqlite(let path, let code, let message, let sql): "\(path): \(message) (SQLite \(code)) at: \(sql)"
         case .inUse(let path): "\(path): in use by another process; stop it first"
         case .unopened(let path, let error): "\(path): \(String(cString: strerror(error)))"

@@ -26,6 +26,15 @@ struct OutputIndexTests {
         #expect(index.topics == ["a", "b"])
     }
 
+    @Test("A disk without room for it is an error that says where it is")
+    func full() throws {
+        let database = try Database.open(path: "")
+        try database.execute("CREATE TABLE t(x); PRAGMA max_page_count=2")
+        let error = #expect(throws: StoreError.self) { try database.execute("INSERT INTO t VALUES(zeroblob(100000))") }
+        #expect(error?.description.hasPrefix("a temporary file (TMPDIR says where") == true)
+        #expect(error?.description.contains("full") == true)
+    }
+
     @Test("What nobody took comes by topic, partition and offset")
     func left() throws {
         var index = try OutputIndex()
