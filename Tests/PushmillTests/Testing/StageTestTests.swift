@@ -158,4 +158,14 @@ struct StageTestTests {
                 "gone: its payload is gone",
             ])
     }
+
+    @Test("A golden file tells a text that is composed in another way")
+    func composed() async throws {
+        let folder = try TemporaryFolder()
+        let test = StageTest(Greeting())
+        try folder.write("{\"aps\":{\"alert\":\"Zo\u{EB}\"}}", to: "zoe.json")
+        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
+        try folder.write("{\"aps\":{\"alert\":\"Zoe\u{308}\"}}", to: "zoe.json")
+        #expect(try await test.changes(in: folder.path).count == 1)
+    }
 }
