@@ -28,9 +28,12 @@ package struct TopicContacts: ~Copyable {
             try claim()
             return all
         }
-        let query = try store.database.prepare("SELECT partition FROM contact_position WHERE seen<=? OR partition>=?")
+        // What was seen at a time that is still to come was seen by a wrong clock, nobody knows when.
+        let query = try store.database.prepare(
+            "SELECT partition FROM contact_position WHERE seen<=? OR seen>? OR partition>=?")
         try query.bind(1, now &- Self.longestAbsence)
-        try query.bind(2, Int64(count))
+        try query.bind(2, now)
+        try query.bind(3, Int64(count))
         var stale: Set<Int32> = []
         while try query.step() { stale.insert(Int32(truncatingIfNeeded: query.integer(0))) }
         guard !stale.isEmpty else { return [] }
