@@ -161,7 +161,7 @@ package struct CountFolder: Sendable {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unopened(path) }
     }
 
-    /// The file of a partition. Never fails: what cannot be opened is tried again when it is used.
+    /// The file of a partition. Never fails: what cannot be opened answers nothing until it is opened anew.
     package func open(topic: String, partition: Int32) -> CountFile {
         CountFile(
             path: "\(path)/\(Self.fileName(topic, partition))",
