@@ -7,8 +7,7 @@ extension Invocation {
     /// The part of a topic that is meant.
     func range(of topic: String) throws(ProgramError) -> TopicRange {
         var range = TopicRange(topic: topic)
-        // Who names one twice wants its records once.
-        range.partitions = try Set(values(.partition, .integer(0...Int(Int32.max))).map { Int32($0) }).sorted()
+        range.partitions = try values(.partition, .integer(0...Int(Int32.max))).map { Int32($0) }
         let bound = SettingFormat(
             expected: "an offset, a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
             { TopicRange.Bound($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
