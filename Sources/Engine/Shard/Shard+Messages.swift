@@ -219,9 +219,13 @@ extension Shard where Ports: ~Copyable {
     /// nil when the disk cannot be read.
     private mutating func state(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        if let cell = partitions[index].counts?.value.cell(of: account) { return partitions[index].counts?.value.state(of: cell) }
+        if let cell = partitions[index].counts?.value.cell(of: account) {
+            return partitions[index].counts?.value.state(of: cell)
+        }
         partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true, let cell = partitions[index].counts?.value.cell(of: account) else {
+        guard partitions[index].counts?.value.load() == true,
+            let cell = partitions[index].counts?.value.cell(of: account)
+        else {
             return nil
         }
         return partitions[index].counts?.value.state(of: cell)

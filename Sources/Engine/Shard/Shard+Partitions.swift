@@ -175,7 +175,8 @@ extension Shard where Ports: ~Copyable {
         guard partitions[index].hasPosition else { return begin(index, in: range) }
         let next = partitions[index].ledger.next
         // What is done may lie beyond one that hangs, and what was counted beyond both.
-        let known = max(next, partitions[index].ledger.known, (partitions[index].counts?.value.highest?.offset ?? -1) + 1)
+        let known = max(
+            next, partitions[index].ledger.known, (partitions[index].counts?.value.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
             if partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) {

@@ -53,7 +53,8 @@ extension Shard where Ports: ~Copyable {
             guard let last = reading.last else { continue }
             let index = reading.partition
             var stale: [Int] = []
-            guard partitions[index].counts?.value.restore(reading.rows, at: last, stale: { stale.append($0) }) == true else {
+            guard partitions[index].counts?.value.restore(reading.rows, at: last, stale: { stale.append($0) }) == true
+            else {
                 failDisk(of: index)
                 continue
             }

@@ -49,9 +49,10 @@ struct SealedFormTests {
             choices.encryption = encryption
             return try Sealer(choices).seal(Array(Self.text.utf8), as: .jwe, ring).text
         }
-        let choices = [
-            (nil, nil), (nil, "A128GCM"), ("A256KW", nil), ("A256KW", "A128GCM"), ("ECDH-ES+A128KW", nil),
-        ] as [(String?, String?)]
+        let choices =
+            [
+                (nil, nil), (nil, "A128GCM"), ("A256KW", nil), ("A256KW", "A128GCM"), ("ECDH-ES+A128KW", nil),
+            ] as [(String?, String?)]
         for (algorithm, encryption) in choices {
             #expect(try await fixture.publish(try sealed(algorithm, encryption)).stages == "decrypt=ok")
         }
