@@ -91,11 +91,10 @@ package struct CountMeasurements: Sendable {
             for index in batch { partition.counts.want(accounts[index]) }
             guard partition.counts.load() else { throw DiskFailure() }
             for index in batch {
-                guard let cell = partition.counts.cell(of: accounts[index]) else { throw DiskFailure() }
-                var state = partition.counts.state(of: cell)
+                guard var state = partition.counts.state(of: accounts[index]) else { throw DiskFailure() }
                 state.count &+= 1
                 state.offset += 1
-                _ = partition.counts.change(cell, to: state, by: UInt32(index + 1))
+                _ = partition.counts.change(accounts[index], to: state, by: UInt32(index + 1))
                 partition.counts.stored(accounts[index], state)
                 partition.counts.release(accounts[index], entry: UInt32(index + 1))
             }

@@ -126,15 +126,14 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         return true
     }
 
-    /// Nil where the account is not in memory. Good until the next `load`, `restore` or `restart`.
-    package func cell(of account: AccountHash) -> Int? { table.find(account) }
+    /// The live state; nil where the account is not in memory.
+    package func state(of account: AccountHash) -> CountState? { table.find(account).map { table[$0].state } }
 
-    /// The live state.
-    package func state(of cell: Int) -> CountState { table[cell].state }
-
-    /// Returns the account's previous unfinished entry, 0 for none. `entry`, which is never 0, keeps it in memory.
-    package mutating func change(_ cell: Int, to state: CountState, by entry: UInt32) -> UInt32 {
+    /// Returns the account's previous unfinished entry, 0 for none; nil where the account is not in memory. `entry`, which is
+    /// never 0, keeps it there.
+    package mutating func change(_ account: AccountHash, to state: CountState, by entry: UInt32) -> UInt32? {
         precondition(entry != 0)
+        guard let cell = table.find(account) else { return nil }
         var changed = table[cell]
         let (former, previous) = (changed.state, changed.entry)
         if former != state {

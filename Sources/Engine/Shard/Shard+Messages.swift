@@ -219,16 +219,10 @@ extension Shard where Ports: ~Copyable {
     /// nil when the disk cannot be read.
     private mutating func state(of entry: UInt32) -> CountState? {
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        if let cell = partitions[index].counts?.value.cell(of: account) {
-            return partitions[index].counts?.value.state(of: cell)
-        }
+        if let state = partitions[index].counts?.value.state(of: account) { return state }
         partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true,
-            let cell = partitions[index].counts?.value.cell(of: account)
-        else {
-            return nil
-        }
-        return partitions[index].counts?.value.state(of: cell)
+        guard partitions[index].counts?.value.load() == true else { return nil }
+        return partitions[index].counts?.value.state(of: account)
     }
 
     mutating func take(_ step: ChainStep, of entry: UInt32) {
@@ -284,15 +278,13 @@ extension Shard where Ports: ~Copyable {
         entries[entry].operation = nil
         guard let state = state(of: entry) else { return false }
         let (index, account) = (entries[entry].partition, entries[entry].account)
-        guard let cell = partitions[index].counts?.value.cell(of: account) else { return false }
         let counted = CountState(
             count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
             offset: entries[entry].offset)
+        guard let earlier = partitions[index].counts?.value.change(account, to: counted, by: entry) else { return false }
         entries[entry].counted = counted
         entries[entry].hasChange = true
-        guard let earlier = partitions[index].counts?.value.change(cell, to: counted, by: entry), earlier != 0 else {
-            return true
-        }
+        guard earlier != 0 else { return true }
         entries[earlier].successor = entry
         entries[entry].hasPredecessor = true
         return true

@@ -72,8 +72,7 @@ extension Shard where Ports: ~Copyable {
         for account in accounts { partitions[index].counts?.value.want(account) }
         guard partitions[index].counts?.value.load() == true else { return false }
         for account in accounts {
-            guard let cell = partitions[index].counts?.value.cell(of: account),
-                let state = partitions[index].counts?.value.state(of: cell), let stale = reading.stale[account]
+            guard let state = partitions[index].counts?.value.state(of: account), let stale = reading.stale[account]
             else { continue }
             addRewrite(index, state, timestamp: stale.timestamp, key: stale.key)
         }

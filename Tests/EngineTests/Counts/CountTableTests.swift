@@ -33,7 +33,7 @@ struct CountTableTests {
             #expect(isLoaded)
         }
         var known = 0
-        for number in 0..<500 where counts.cell(of: account(number)) != nil { known += 1 }
+        for number in 0..<500 where counts.state(of: account(number)) != nil { known += 1 }
         #expect(known == 500)
     }
 
@@ -44,9 +44,8 @@ struct CountTableTests {
         for number in 0..<2000 {
             counts.want(account(number))
             let isLoaded = counts.load()
-            let cell = counts.cell(of: account(number))
-            #expect(isLoaded && cell != nil)
-            if let cell { _ = counts.change(cell, to: CountState(count: 1, offset: Int64(number)), by: 9) }
+            let earlier = counts.change(account(number), to: CountState(count: 1, offset: Int64(number)), by: 9)
+            #expect(isLoaded && earlier == 0)
         }
         var (count, bytes) = (counts.table.count, counts.table.byteCount)
         #expect(count == 2000 && bytes > 1 << 16)
@@ -66,16 +65,15 @@ struct CountTableTests {
         var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 12, undoes: true)
         counts.want(account(1))
         let isLoaded = counts.load()
-        let found = counts.cell(of: account(1))
-        let cell = try #require(isLoaded ? found : nil)
+        #expect(isLoaded)
         let states = (1...2).map { CountState(count: $0, offset: Int64($0)) }
-        _ = counts.change(cell, to: states[0], by: 1)
+        _ = counts.change(account(1), to: states[0], by: 1)
         counts.commitChanges()
-        _ = counts.change(cell, to: states[1], by: 2)
+        _ = counts.change(account(1), to: states[1], by: 2)
         counts.stored(account(1), states[0])
         counts.rollBack()
         let isWritten = counts.writeBehind(at: nil)
-        let (state, held) = (counts.state(of: cell), counts.table.heldCount)
+        let (state, held) = (counts.state(of: account(1)), counts.table.heldCount)
         #expect(isWritten && state == states[0] && held == 0)
     }
 
@@ -91,10 +89,9 @@ struct CountTableTests {
         for _ in 0..<2 {
             counts.want(account(1))
             let isLoaded = counts.load()
-            let found = counts.cell(of: account(1))
-            let state = counts.state(of: try #require(isLoaded ? found : nil))
+            let state = counts.state(of: account(1))
             let isWritten = counts.writeBehind(at: nil)
-            #expect(state == later && isWritten && disk.rows[account(1)] == later)
+            #expect(isLoaded && state == later && isWritten && disk.rows[account(1)] == later)
         }
     }
 

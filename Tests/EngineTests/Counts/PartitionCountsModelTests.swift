@@ -48,9 +48,7 @@ struct PartitionCountsModelTests {
                     disk.isFailing = random.once(in: 2)
                 }
                 for number in batch {
-                    let found = counts.cell(of: account(number))
-                    let cell = try #require(found)
-                    let before = counts.state(of: cell)
+                    let before = counts.state(of: account(number))
                     #expect(before == model.state(number))
                     if random.once(in: 4) { continue }
                     offset += 1
@@ -58,8 +56,8 @@ struct PartitionCountsModelTests {
                     let state =
                         random.once(in: 8)
                         ? model.state(number) : CountState(count: Int32(offset), incarnation: 1, offset: offset)
-                    let previous = counts.change(cell, to: state, by: entry)
-                    let after = counts.state(of: cell)
+                    let previous = counts.change(account(number), to: state, by: entry)
+                    let after = counts.state(of: account(number))
                     #expect(previous == model.entries[number] ?? 0 && after == state)
                     model.entries[number] = entry
                     if state != model.state(number) { unstored.append((number, state)) }
@@ -123,10 +121,8 @@ struct PartitionCountsModelTests {
         for number in 0..<universe {
             counts.want(account(number))
             let isLoaded = counts.load()
-            let found = counts.cell(of: account(number))
-            let cell = try #require(isLoaded ? found : nil)
-            let state = counts.state(of: cell)
-            #expect(state == (undoes ? model.committed : model.live)[number] ?? CountState(count: 0))
+            let state = counts.state(of: account(number))
+            #expect(isLoaded && state == (undoes ? model.committed : model.live)[number] ?? CountState(count: 0))
         }
         let left = counts.table.count
         #expect(left <= 1 << 12 / 32)
@@ -138,14 +134,12 @@ struct PartitionCountsModelTests {
         var counts = PartitionCounts(disk: disk, budget: 1 << 12, undoes: false)
         counts.want(account(1))
         _ = counts.load()
-        if let cell = counts.cell(of: account(1)) {
-            _ = counts.change(cell, to: CountState(count: 3, incarnation: 1, offset: 3), by: 1)
-        }
+        _ = counts.change(account(1), to: CountState(count: 3, incarnation: 1, offset: 3), by: 1)
         counts.stored(account(1), CountState(count: 3, incarnation: 1, offset: 3))
         _ = counts.writeBehind(at: position(5))
         for isFailing in [true, false] {
             disk.isFailing = isFailing
-            let (isDone, highest, found) = (counts.restart(), counts.highest, counts.cell(of: account(1)))
+            let (isDone, highest, found) = (counts.restart(), counts.highest, counts.state(of: account(1)))
             #expect(isDone == !isFailing)
             #expect((highest == nil) == isDone && (found == nil) == isDone && disk.rows.isEmpty == isDone)
         }
@@ -191,9 +185,7 @@ struct PartitionCountsModelTests {
                 }
                 #expect(told == stale)
                 for record in batch {
-                    let found = counts.cell(of: account(record.number))
-                    let cell = try #require(found)
-                    let state = counts.state(of: cell)
+                    let state = counts.state(of: account(record.number))
                     #expect(state == known[record.number])
                     highest = max(highest ?? record.state, record.state)
                 }
