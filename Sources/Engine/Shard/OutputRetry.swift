@@ -128,7 +128,8 @@ struct OutputRetry<Output: Sendable> {
 
     private mutating func drop() {
         first += 1
-        if first > 64, first * 2 > held.count {
+        // None is kept when all have been sent: they may be of a megabyte each.
+        if first == held.count || first > 64 && first * 2 > held.count {
             held.removeFirst(first)
             first = 0
         }

@@ -130,4 +130,21 @@ struct OutputRetryTests {
         }
         #expect(sendAll(&retry, now) == all)
     }
+
+    private final class Bytes: Sendable {}
+
+    @Test("Nothing is kept of what was sent")
+    func sentBytes() {
+        var retry = OutputRetry<Bytes>()
+        weak var bytes: Bytes?
+        do {
+            let output = Bytes()
+            bytes = output
+            retry.hold(output, tag: 1, now: now)
+        }
+        #expect(bytes != nil)
+        retry.sent()
+        #expect(bytes == nil)
+        #expect(retry.isIdle)
+    }
 }
