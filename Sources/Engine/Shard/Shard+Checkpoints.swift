@@ -163,6 +163,9 @@ extension Shard where Ports: ~Copyable {
         partitions[index].lastStored = nil
         partitions[index].counts = nil
         partitions[index].rewind()
+        // A transaction whose end is not known may have committed more than where it begins. Where it has not, the next
+        // owner begins there again.
+        if settings.isTransactional, settings.reset == .earliest { partitions[index].mustCommit = false }
         guard partitions[index].state != .draining else { return }
         partitions[index].state = .asking(again: now + delay)
         partitions[index].beganAt = now

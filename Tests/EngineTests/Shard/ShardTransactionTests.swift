@@ -409,6 +409,39 @@ struct ShardTransactionTests {
         #expect(shard.callsOfTurn().contains(.seek(Shard.position(0))))
     }
 
+    @Test("Where a partition began is not committed again when it goes after a commit of which nobody knows")
+    func beginningOnce() {
+        let shard = transactional { $0.reset = .earliest }
+        let other = Shard.place(1)
+        shard.ports.events = [.assigned([place, other])]
+        shard.turn()
+        shard.ports.events = [.committed([Position(place, offset: Position.none), Shard.commit(0, of: 1)])]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<2)]
+        shard.turn()
+        shard.deliver()
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        // The brokers may have committed it.
+        shard.ports.transaction = { if case .commit = $0 { .failed(KafkaError("fenced")) } else { .done } }
+        #expect(shard.callsOfTurn(after: .milliseconds(20)).contains(.transact(.commit)))
+        shard.ports.transaction = { _ in .done }
+        for _ in 0..<2 { shard.turn() }
+        // How far the other one is is known first.
+        shard.ports.events = [.committed([Shard.commit(0, of: 1)])]
+        shard.turn()
+        shard.deliver(of: 1)
+        #expect(shard.published() == [0])
+        shard.acknowledge()
+        shard.ports.events = [.revoked([place])]
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        let committed = calls.compactMap { call -> [Position]? in
+            if case .transact(.addOffsets(let positions)) = call { positions } else { nil }
+        }
+        #expect(committed.map { $0.map(\.partition) } == [[other]])
+        #expect(calls.contains(.giveBack([place])))
+    }
+
     @Test("A failed producer is asked for nothing more of its transaction")
     func failedProducer() {
         let shard = transactional()
