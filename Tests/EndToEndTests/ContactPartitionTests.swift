@@ -99,6 +99,27 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "A partition without a leader is waited for, and keeps no other waiting",
+            .enabled(if: Brokers.areMock, "others have leaders"))
+        func leaderless() async throws {
+            let source = try await filled()
+            let place = TopicPartition(source.topic, 1)
+            source.brokers.mock?.setLeader(of: place, broker: -1)
+            try await play(source) { instance in
+                try await instance.wait(for: [0])
+                instance.follow([1])
+                try await instance.wait(for: [2])
+                try await instance.log.wait(
+                    for: "partitions of the topic of contacts have no leader: events that need them wait")
+                #expect(!instance.isReady(1))
+                #expect(instance.follower.reason?.word == "contacts-not-restored")
+                source.brokers.mock?.setLeader(of: place, broker: 1)
+                try await instance.wait(for: [0, 1, 2])
+                #expect(instance.follower.reason == nil)
+            }
+        }
+
         @Test("A partition that the topic does not have is waited for, and keeps no other waiting")
         func missing() async throws {
             let source = try await filled()

@@ -13,6 +13,7 @@ struct ContactReading {
     private static let patience: Int32 = 2000
     private static let tellsEvery = Duration.seconds(5)
     private static let looksEvery = Duration.seconds(60)
+    private static let asksEvery = Duration.seconds(2)
 
     /// The partitions are not those that were read before.
     private struct TopicMadeAnew: Error {
@@ -33,9 +34,12 @@ struct ContactReading {
     private var isChanged = true
     /// The topic's partitions.
     private var count = 0
+    /// Those of which no leader has told what they hold: they are not read, and it is asked for again.
+    private var unknown: Set<TopicPartition> = []
     private var begin = Instant.past
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
+    private var nextAsking = Instant.never
 
     init(
         _ properties: ClientProperties, _ topic: String, of cluster: String, isCoPartitioned: Bool, _ state: StateFile,
@@ -128,13 +132,16 @@ struct ContactReading {
         var positions: [Position] = []
         var total: Int64 = 0
         var others: Set<Int32> = []
-        for partition in followed.all.sorted() where partition < count {
-            let place = TopicPartition(topic, partition)
-            let last = known[partition]
-            let (low, high) = try reader.watermarks(of: place, milliseconds: Self.patience)
-            if let last, !(low..<max(low, high)).contains(last.offset) { others.formUnion(affected(by: partition)) }
-            total += max(0, high - (last?.offset ?? low))
-            followed.expect(last, in: partition)
+        let places = followed.all.filter { $0 < count }.sorted().map { TopicPartition(topic, $0) }
+        let ranges = reader.ranges(of: Set(places))
+        guard places.isEmpty || !ranges.isEmpty else { throw KafkaError("brokers do not tell what the topic holds") }
+        unknown = Set(places).subtracting(ranges.keys)
+        for place in places {
+            guard let range = ranges[place] else { continue }
+            let last = known[place.partition]
+            if let last, !range.contains(last.offset) { others.formUnion(affected(by: place.partition)) }
+            total += max(0, range.upperBound - (last?.offset ?? range.lowerBound))
+            followed.expect(last, in: place.partition)
             // The last record is read again, to see whether it is the same.
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
         }
@@ -149,6 +156,12 @@ struct ContactReading {
         log.info(
             "contacts are read from their topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
+        if !unknown.isEmpty {
+            nextAsking = begin + Self.asksEvery
+            log.warning(
+                "partitions of the topic of contacts have no leader: events that need them wait",
+                [.contacts, .topic(topic), .partitions(Array(unknown).summary)])
+        }
         let missing = followed.all.filter { $0 >= count }.sorted().map { TopicPartition(topic, $0) }
         guard !missing.isEmpty else { return }
         log.error(
@@ -235,10 +248,14 @@ struct ContactReading {
             let (read, total) = demand.records
             log.info("contacts are being read", [.contacts, .topic(topic), .count(read), .total(total)])
         }
+        if !unknown.isEmpty, now >= nextAsking {
+            if !reader.ranges(of: unknown).isEmpty { isChanged = true }
+            nextAsking = TimeSource.system.now + Self.asksEvery
+        }
         guard now >= nextLook else { return }
         nextLook = now + Self.looksEvery
         try discardStale(&contacts)
-        try contacts.see(followed.whole, now: SystemTime.milliseconds)
+        try contacts.see(followed.whole.subtracting(unknown.map(\.partition)), now: SystemTime.milliseconds)
         let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
         guard current == count else { throw PartitionsChanged(from: count, to: current) }
     }

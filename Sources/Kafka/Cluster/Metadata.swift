@@ -37,6 +37,31 @@ extension Client {
         return led
     }
 
+    /// Where the logs of these begin and end, leader after leader, without those of which none is known or answers.
+    func ranges(
+        of partitions: Set<TopicPartition>, _ body: ([(partition: TopicPartition, range: Range<Int64>)]) -> Void
+    ) {
+        for led in byLeader(partitions).values {
+            let list = led.sorted { $0.partition < $1.partition }
+            guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
+                continue
+            }
+            var ranges: [(partition: TopicPartition, range: Range<Int64>)] = []
+            for partition in list {
+                guard let begin = begins[partition], let end = ends[partition] else { continue }
+                ranges.append((partition, begin..<max(begin, end)))
+            }
+            body(ranges)
+        }
+    }
+
+    private func offsets(_ end: Int64, _ partitions: [TopicPartition]) -> [TopicPartition: Int64]? {
+        let list = PartitionList(partitions.map { Position($0, offset: end) })
+        guard rd_kafka_offsets_for_times(handle, list.pointer, 2000) == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        let known = list.results.filter { $0.error == nil && $0.position.offset >= 0 }
+        return Dictionary(known.map { ($0.position.partition, $0.position.offset) }) { _, last in last }
+    }
+
     private func ask<Answer>(
         of name: String, _ milliseconds: Int32, _ body: (rd_kafka_metadata_topic) -> Answer
     ) throws(KafkaError) -> Answer {

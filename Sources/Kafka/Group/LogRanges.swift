@@ -1,4 +1,3 @@
-internal import CPushmillRdKafka
 internal import Dispatch
 internal import Synchronization
 
@@ -93,31 +92,17 @@ final class LogRanges: Sendable {
     private func answer(_ asked: Set<TopicPartition>) {
         let numbers = state.withLock { $0.numbers }
         var open = asked
-        for partitions in client.byLeader(asked).values {
-            let list = partitions.sorted { $0.partition < $1.partition }
-            guard let begins = offsets(Position.beginning, list), let ends = offsets(Position.end, list) else {
-                continue
-            }
+        client.ranges(of: asked) { ranges in
             var answers: [Answer] = []
-            for partition in list {
-                guard let begin = begins[partition], let end = ends[partition] else { continue }
+            for (partition, range) in ranges {
                 open.remove(partition)
                 guard let number = numbers[partition] else { continue }
-                answers.append((partition, begin..<max(begin, end), number))
+                answers.append((partition, range, number))
             }
             state.withLock { $0.answers += answers }
             hasAnswers.store(true, ordering: .releasing)
             signal.wake()
         }
         state.withLock { state in state.stale.formUnion(open.filter { state.numbers[$0] != nil }) }
-    }
-
-    private func offsets(_ end: Int64, _ partitions: [TopicPartition]) -> [TopicPartition: Int64]? {
-        let list = PartitionList(partitions.map { Position($0, offset: end) })
-        guard rd_kafka_offsets_for_times(client.handle, list.pointer, 2000) == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return nil
-        }
-        let known = list.results.filter { $0.error == nil && $0.position.offset >= 0 }
-        return Dictionary(known.map { ($0.position.partition, $0.position.offset) }) { _, last in last }
     }
 }

@@ -47,6 +47,15 @@ public final class PartitionReader {
         return (low, max(low, high))
     }
 
+    /// What their logs hold, without those of which no leader is known or answers. Blocks.
+    package func ranges(of partitions: Set<TopicPartition>) -> [TopicPartition: Range<Int64>] {
+        var all: [TopicPartition: Range<Int64>] = [:]
+        client.ranges(of: partitions) { ranges in
+            for (partition, range) in ranges { all[partition] = range }
+        }
+        return all
+    }
+
     /// The first offset whose timestamp is not before `time` (milliseconds since 1970, or an end of the log), as the
     /// brokers' index has it; nil where they name none. Blocks.
     public func offset(
