@@ -190,10 +190,15 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Everything comes to nothing here, of every partition, and each record is given back.
+    /// Everything comes to nothing here, of every partition; each record is given back, and what the partitions needed.
     mutating func giveUp() {
-        for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
+        var places: [TopicPartition] = []
+        for index in partitions.indices where partitions[index].state != .gone {
+            dropEntries(of: index)
+            places.append(partitions[index].place)
+        }
         for entry in 1...UInt32(entries.capacity) { letGo(of: entry) }
+        ports.forget(places)
     }
 
     /// What is not published of a partition is left to its next owner; what is goes on.

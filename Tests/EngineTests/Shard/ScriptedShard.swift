@@ -50,6 +50,8 @@ final class ScriptedShard {
         return shard.turn()
     }
 
+    func giveUp() { shard.giveUp() }
+
     /// Does one turn; gives what was asked for in it.
     func callsOfTurn(after time: Duration = .zero) -> [Call] {
         _ = ports.takeCalls()

@@ -56,6 +56,22 @@ struct ShardEndTests {
         #expect(shard.ports.messages.count == 1)
     }
 
+    @Test("A shard that is given up gives its records back, and what its partitions needed")
+    func givenUp() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.events = [.lost([Shard.place(1)])]
+        shard.turn()
+        shard.suspend([0])
+        shard.deliver(2)
+        shard.turn()
+        _ = shard.ports.takeCalls()
+        shard.giveUp()
+        #expect(shard.ports.takeCalls().last == .forget([Shard.place()]))
+        #expect(shard.ports.released == [1])
+        #expect(shard.figures.inFlight == 0)
+    }
+
     @Test("Four fifths of the grace are for finishing; what is unpublished then is dropped")
     func giveUp() {
         let shard = Shard { $0.shutdownGrace = .seconds(20) }
