@@ -179,7 +179,7 @@ extension EndToEnd {
             do {
                 defer { follower.stop() }
                 try log.block(until: "contacts are restored")
-                #expect(follower.isReady(TopicPartition("in", 0)))
+                #expect(follower.isReady(TopicPartition("in", 0), for: 0))
             }
             var lines: [UInt8] = []
             _ = try ContactStore(state).exportLines { lines += $0 }

@@ -24,10 +24,10 @@ package final class ContactFollower: PartitionContacts {
         self.demand = demand
     }
 
-    package func isReady(_ partition: TopicPartition) -> Bool { demand.isReady(partition) }
+    package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool { demand.isReady(partition, for: shard) }
 
     /// What the store has of them stays, and is not found.
-    package func forget(_ partitions: [TopicPartition]) { demand.forget(partitions) }
+    package func forget(_ partitions: [TopicPartition], for shard: Int) { demand.forget(partitions, for: shard) }
 
     package var reason: (word: String, sentence: String)? { demand.reason }
 
@@ -41,9 +41,15 @@ package final class ContactFollower: PartitionContacts {
 /// Which contacts are needed, and how many of them are there. Any thread asks; the follower's thread takes what it is to
 /// follow, and says what it has.
 final class ContactDemand: Sendable {
+    /// An input partition, and the shard that has it: another may have it before the one that has lost it is told.
+    private struct User: Hashable {
+        let place: TopicPartition
+        let shard: Int
+    }
+
     private struct State {
         /// Who needs a partition: input partitions of its number, of each topic. Without partitions of their own, nobody.
-        var users: [Int32: Set<TopicPartition>] = [:]
+        var users: [Int32: Set<User>] = [:]
         /// The needed partitions whose contacts have all been read.
         var served: Set<Int32> = []
         /// All partitions of the topic are.
@@ -64,12 +70,12 @@ final class ContactDemand: Sendable {
     }
 
     /// The partition's contacts are needed from now on.
-    func isReady(_ partition: TopicPartition) -> Bool {
+    func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
         guard isCoPartitioned else { return isRestored }
         let number = partition.partition
         let (isNew, isServed) = state.withLock { state in
             let isNew = state.users[number] == nil
-            state.users[number, default: []].insert(partition)
+            state.users[number, default: []].insert(User(place: partition, shard: shard))
             return (isNew, state.served.contains(number))
         }
         if isNew { signal.wake() }
@@ -77,10 +83,10 @@ final class ContactDemand: Sendable {
     }
 
     /// Who needs one again later waits until the follower has said once more that it is served: it may be letting go of it.
-    func forget(_ partitions: [TopicPartition]) {
+    func forget(_ partitions: [TopicPartition], for shard: Int) {
         state.withLock { state in
             for partition in partitions {
-                state.users[partition.partition]?.remove(partition)
+                state.users[partition.partition]?.remove(User(place: partition, shard: shard))
                 guard state.users[partition.partition]?.isEmpty == true else { continue }
                 state.users[partition.partition] = nil
                 state.served.remove(partition.partition)

@@ -154,9 +154,9 @@ package struct EngineEnvironment: Sendable {
 /// Contacts that a partition's events need before it is read.
 package protocol PartitionContacts: Sendable {
     /// Begins to bring them where they are not there yet. For any thread.
-    func isReady(_ partition: TopicPartition) -> Bool
-    /// The partitions went to others.
-    func forget(_ partitions: [TopicPartition])
+    func isReady(_ partition: TopicPartition, for shard: Int) -> Bool
+    /// The shard has them no more; another one may.
+    func forget(_ partitions: [TopicPartition], for shard: Int)
     /// Why the contacts keep the instance from being ready; nil where they do not.
     var reason: (word: String, sentence: String)? { get }
 }

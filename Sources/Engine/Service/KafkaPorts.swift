@@ -241,10 +241,12 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         if count > 0 { environment.metrics.restoredRecords.add(count) }
     }
 
-    mutating func prepare(_ partition: TopicPartition) -> Bool { environment.contacts?.isReady(partition) ?? true }
+    mutating func prepare(_ partition: TopicPartition) -> Bool {
+        environment.contacts?.isReady(partition, for: inbox.shard) ?? true
+    }
 
     mutating func forget(_ partitions: [TopicPartition]) {
-        environment.contacts?.forget(partitions)
+        environment.contacts?.forget(partitions, for: inbox.shard)
         for place in partitions { disks[place] = nil }
     }
 

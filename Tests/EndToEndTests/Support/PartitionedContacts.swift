@@ -68,9 +68,11 @@ final class PartitionedContacts: Sendable {
 
         func follow(_ partitions: Set<Int32>) { for partition in partitions { _ = isReady(partition) } }
 
-        func isReady(_ partition: Int32) -> Bool { follower.isReady(TopicPartition("in", partition)) }
+        func isReady(_ partition: Int32) -> Bool { follower.isReady(TopicPartition("in", partition), for: 0) }
 
-        func release(_ partitions: Set<Int32>) { follower.forget(partitions.map { TopicPartition("in", $0) }) }
+        func release(_ partitions: Set<Int32>) {
+            follower.forget(partitions.map { TopicPartition("in", $0) }, for: 0)
+        }
 
         /// Asks for them until they are there.
         func wait(for partitions: Set<Int32>) async throws {

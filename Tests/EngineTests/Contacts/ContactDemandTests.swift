@@ -67,6 +67,18 @@ struct ContactDemandTests {
         #expect(demand.wanted(until: .past) == [] && demand.isRestored)
     }
 
+    @Test("A shard that learns late that it has lost a partition takes nothing from the one that has it now")
+    func lostLate() {
+        let demand = demand()
+        _ = demand.isReady(Self.first, for: 0)
+        demand.serve([1], areAll: true)
+        #expect(demand.isReady(Self.first, for: 1))
+        demand.forget([Self.first], for: 0)
+        #expect(demand.isReady(Self.first, for: 1) && demand.wanted(until: .past) == [1])
+        demand.forget([Self.first], for: 1)
+        #expect(demand.wanted(until: .past) == [])
+    }
+
     @Test("A partition that is forgotten and needed again is ready when who follows says anew that it is served")
     func again() {
         let demand = demand()
@@ -114,4 +126,11 @@ struct ContactDemandTests {
         #expect(wanted == expected)
         #expect((demand.wanted(until: .past) == nil) == (what == "end"))
     }
+}
+
+/// For the first shard.
+extension ContactDemand {
+    fileprivate func isReady(_ partition: TopicPartition) -> Bool { isReady(partition, for: 0) }
+
+    fileprivate func forget(_ partitions: [TopicPartition]) { forget(partitions, for: 0) }
 }
