@@ -52,10 +52,6 @@ public struct ClientProperties: Sendable, Equatable {
     }
 
     static func set(_ name: String, _ value: String, in configuration: OpaquePointer?) -> KafkaError? {
-        // librdkafka would take what stands before it: half a password, and nobody would see why the login fails.
-        guard !value.utf8.contains(0) else {
-            return KafkaError("the value of \(name) has a zero byte in it: write it as text in UTF-8")
-        }
         let (result, reason) = withReason { rd_kafka_conf_set(configuration, name, value, $0, $1) }
         return result == RD_KAFKA_CONF_OK ? nil : KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
     }
