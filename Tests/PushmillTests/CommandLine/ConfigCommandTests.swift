@@ -59,6 +59,31 @@ struct ConfigCommandTests {
         #expect(Self.names(text) == Self.names(terminal.output))
     }
 
+    @Test("The file with every setting has the default of each that has one") func defaults() async throws {
+        let sample = String(#filePath.split(separator: "/Tests/")[0]) + "/deploy/sample"
+        // What has no default is as it is there.
+        let folder = try ConfigurationFolder(
+            """
+            stages:
+              - decrypt: { keys: \(sample)/keys.jwks.json }
+              - localize: { catalog: \(sample)/catalog }
+              - contact
+              - badge
+              - attachment:
+                  store: /var/lib/pushmill/media
+                  public-base: https://media.example.com/
+                  allow-hosts: [cdn.example.com, "*.img.example.com", "cdn.example.com:8443"]
+
+            """)
+        let (terminal, plain) = (Terminal(), Terminal())
+        #expect(await terminal.run(Program.commands, "config show --config \(sample)/every-setting.yaml") == .success)
+        #expect(await plain.run(Program.commands, "config show --config \(folder.file)") == .success)
+        let shown = Set(terminal.output.split(separator: "\n"))
+        let defaults = plain.output.split(separator: "\n").filter { !$0.hasSuffix(":") && !$0.hasSuffix(": []") }
+        #expect(defaults.count > 50)
+        #expect(defaults.filter { !shown.contains($0) } == [])
+    }
+
     /// The lines' names with their depth.
     private static func names(_ yaml: String) -> Set<Substring> {
         let lines = yaml.split(separator: "\n").filter { $0.drop { $0 == " " }.first != "#" }
