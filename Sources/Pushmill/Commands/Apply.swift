@@ -7,8 +7,9 @@ extension Command {
         "apply", "Runs the chain on one payload, without Kafka",
         details: """
             Reads the payload from the input and prints what would be published; how it
-            ended goes to the error output. With --lines, records come and go as kcat -J
-            prints them, one a line, and each record's timestamp is the clock.
+            ended goes to the error output. Ends with 65 where it would be a dead letter.
+            With --lines, records come and go as kcat -J prints them, one a line, dead
+            letters among them, and each record's timestamp is the clock.
 
             Badges count in memory, from 0 or from --badges; nothing that the
             configuration names is written.

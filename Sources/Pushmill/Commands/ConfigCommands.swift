@@ -2,9 +2,10 @@ extension Command {
     static let configCheck = Command(
         "config check", "Finds every mistake in a configuration at once",
         details: """
-            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. What is
-            allowed and hardly wanted is a warning. Of the files that the configuration
-            names only key sets are looked at, for the ids in them.
+            Prints a line FILE:LINE:COLUMN for each mistake and exits with 78. Where there
+            is none, it says what librdkafka has against properties that do not go
+            together. What is allowed and hardly wanted is a warning. Of the files that the
+            configuration names only key sets are looked at, for the ids in them.
             """,
         options: [.config]
     ) { invocation in

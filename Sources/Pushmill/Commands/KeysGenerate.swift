@@ -19,10 +19,11 @@ extension Command {
         "keys generate", "Makes a key and adds it to a key set",
         details: """
             The key goes to the end of the file, which is written for its owner's eyes
-            only (0600) and replaced at once; a service that uses it reads it again by
-            itself. Prints what senders need of a key pair: the public key for ECDH-ES,
-            the subscription's keys for webpush. The other keys are shared: senders need
-            the key from the file; for openssl its `k` is the passphrase, in base64url.
+            only (0600), or for the group as well that it was lent to (0640), and replaced
+            at once; a service that uses it reads it again by itself. Prints what senders
+            need of a key pair: the public key for ECDH-ES, the subscription's keys for
+            webpush. The other keys are shared: senders need the key from the file; for
+            openssl its `k` is the passphrase, in base64url.
             """,
         options: [form, file, algorithm, encryption, name]
     ) { invocation in

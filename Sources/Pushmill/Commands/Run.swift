@@ -7,8 +7,8 @@ extension Command {
         "run", "Runs the service until it is told to end",
         details: """
             SIGTERM or Ctrl-C finishes what is in flight, commits and exits with 0; a
-            second one leaves at once. SIGHUP reads keys, catalogs, contacts and the log
-            level again.
+            second one leaves at once. SIGHUP reads keys, catalogs, contacts, the admin
+            token and the log level again.
             """,
         options: [.config]
     ) { invocation in
