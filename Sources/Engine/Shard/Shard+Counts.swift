@@ -90,7 +90,7 @@ extension Shard where Ports: ~Copyable {
                 partitions[index].transactionStart = ports.wallClock
             }
             if case .refused(let reason) = step {
-                failChange(next.sequence, of: index, reason)
+                failChange(next.sequence, of: index, reason, isRefused: true)
             } else {
                 changesUnanswered += 1
                 partitions[index].changesUnanswered += 1
@@ -124,17 +124,19 @@ extension Shard where Ports: ~Copyable {
             let mayGoOn = withChanges(of: index) { $0.stored(sequence, at: report.offset, now: now) }
             if mayGoOn, let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
             if !settings.isTransactional { takeStored(of: index) }
-        case .refused(let reason): failChange(sequence, of: index, reason)
-        case .unavailable, .purged: failChange(sequence, of: index, nil)
+        case .refused(let reason): failChange(sequence, of: index, reason, isRefused: true)
+        // Such as where this principal may not write there: without a word all would stand still.
+        case .unavailable(let reason): failChange(sequence, of: index, reason, isRefused: false)
+        case .purged: failChange(sequence, of: index, nil, isRefused: false)
         }
     }
 
-    /// `reason`: brokers have refused it.
-    private mutating func failChange(_ sequence: UInt32, of index: Int32, _ reason: String?) {
+    /// `reason`: why brokers have not stored it. `isRefused`: for what it is, which may be its time.
+    private mutating func failChange(_ sequence: UInt32, of index: Int32, _ reason: String?, isRefused: Bool) {
         if let reason { ports.tell(.changelogRefused(reason: reason)) }
         checkpoint.failTransaction()
         let now = now
-        withChanges(of: index) { $0.failed(sequence, isRefused: reason != nil, now) }
+        withChanges(of: index) { $0.failed(sequence, isRefused: isRefused, now) }
         if let due = partitions[index].changes.due { changesDue = min(changesDue, due) }
     }
 

@@ -136,6 +136,25 @@ struct ShardCountTests {
         #expect(shard.committed(after: .milliseconds(20))?.map(\.offset) == [2])
     }
 
+    @Test("A change whose topic takes nothing, as where it is not allowed, is told, and sent again as it was")
+    func changesUnavailable() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        for change in shard.ports.takeSentChanges() {
+            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "not allowed")))
+        }
+        #expect(shard.callsOfTurn() == [.tell(.changelogRefused(reason: "not allowed"))])
+        let again = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
+        #expect(shard.callsOfTurn(after: .milliseconds(50)) == [again])
+        shard.acknowledgeChanges()
+        #expect(shard.committed()?.map(\.offset) == [1])
+    }
+
     @Test("One that the producer itself refuses waits as well")
     func changesRefusedAtOnce() {
         let shard = Shard.counting()
