@@ -56,7 +56,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// What an acknowledgement is about to change begins to come from memory.
-    func prefetch(_ report: OutputReport<Ports.Output>) {
+    mutating func prefetch(_ report: OutputReport<Ports.Output>) {
         guard settings.counts else { return }
         if let change = EntryTable.change(ofTag: report.tag) {
             guard change.partition < partitions.count,
