@@ -43,6 +43,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// none. Its count means nothing.
     package private(set) var highest: CountState?
     private var restored: RecordPosition?
+    /// Something that was restored is to be written anew, and is not yet.
+    private var hasStale = false
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
@@ -247,6 +249,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
     package mutating func beginRestore() -> RecordPosition? {
         restored = disk.position
+        hasStale = false
         return restored
     }
 
@@ -265,6 +268,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             guard let at = table.find(row.account) else { preconditionFailure("an account was fetched") }
             var cell = table[at]
             if row.state < cell.state {
+                hasStale = true
                 stale(index)
                 continue
             }
@@ -275,7 +279,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             table[at] = cell
             rows.append(row)
         }
-        restored = position
+        // Who has to begin again, or the next process, must come by what is stale once more.
+        if !hasStale { restored = position }
         return true
     }
 
@@ -285,7 +290,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         guard disk.clear() else { return false }
         table = CountTable()
         (wanted, rows, undo, hasStrays) = ([], [], [], false)
-        (highest, restored) = (nil, nil)
+        (highest, restored, hasStale) = (nil, nil, false)
         filter = nil
         return true
     }

@@ -167,15 +167,17 @@ struct PartitionCountsModelTests {
         while next < log.count {
             var counts = PartitionCounts(disk: disk, budget: random.pick([1 << 12, 1 << 16]), undoes: false)
             let start = counts.beginRestore().map { Int($0.offset) + 1 } ?? 0
-            // Of what was read twice nothing says for certain what was known the first time.
+            // What comes once more, since something stale is among it, is on the disk already.
             known = [:]
-            for record in log[..<start] { Self.take(record, &known) }
+            for number in 0..<universe { known[number] = disk.rows[account(number)] }
             next = start
+            var firstStale: Int?
             let last = random.once(in: 2) ? log.count : Int.random(in: next...log.count, using: &random)
             while next < last {
                 let batch = log[next..<min(last, next + Int.random(in: 1...300, using: &random))]
                 var stale: [Int] = []
                 for (index, record) in batch.enumerated() where !Self.take(record, &known) { stale.append(index) }
+                if firstStale == nil, let index = stale.first { firstStale = batch.startIndex + index }
                 disk.isFailing = random.once(in: 5)
                 var told: [Int] = []
                 let rows = batch.map { (account: account($0.number), state: $0.state) }
@@ -184,6 +186,7 @@ struct PartitionCountsModelTests {
                     disk.isFailing = random.once(in: 2)
                 }
                 #expect(told == stale)
+                if let firstStale { #expect(disk.position?.offset ?? -1 < Int64(firstStale)) }
                 for record in batch {
                     let state = counts.state(of: account(record.number))
                     #expect(state == known[record.number])

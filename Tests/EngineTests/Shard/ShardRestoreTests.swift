@@ -102,6 +102,24 @@ struct ShardRestoreTests {
             calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)) != isFailing)
     }
 
+    @Test("What is to be put right is found again by who has to begin again before it was, though much is on the disk")
+    func foundAgain() throws {
+        let shard = Shard.counting { $0.countBudget = 1 << 12 }
+        shard.assign()
+        var log = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2")]
+        for offset in Int64(2)..<6_000 { log.append(Shard.record(offset, "\(offset)", "1 1")) }
+        shard.ports.replica = log
+        for _ in 0..<4 { shard.turn() }
+        let disk = try #require(shard.ports.disks[place])
+        #expect(disk.writes > 0)
+        shard.turn(after: .seconds(23))
+        shard.ports.events = [.committed([Shard.commit(0)])]
+        #expect(shard.callsOfTurn().contains(.replicate([start])))
+        shard.ports.replica = log + [Shard.end(6_000)]
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)))
+    }
+
     @Test("Whose account has left the memory while it waited has its count all the same", arguments: [false, true])
     func waitedLong(isFailing: Bool) throws {
         let shard = Shard.counting {
