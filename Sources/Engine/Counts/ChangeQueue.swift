@@ -15,6 +15,8 @@ struct ChangeQueue {
         fileprivate var isStored = false
         /// Where the changelog has it; negative where brokers did not say, as of a record that they had already.
         fileprivate(set) var storedAt: Int64 = -1
+        /// The timestamp that its record has; -1 where the client chose it.
+        fileprivate(set) var recordTime: Int64 = -1
         fileprivate let keyLength: Int32
         fileprivate var keyStart: Int
     }
@@ -91,7 +93,9 @@ struct ChangeQueue {
         }
     }
 
-    mutating func published() {
+    /// The next was, in a record of this time.
+    mutating func published(at timestamp: Int64) {
+        list[next].recordTime = timestamp > 0 ? timestamp : -1
         next += 1
         unanswered += 1
     }

@@ -110,9 +110,9 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// Nothing that was taken is unfinished, or on its way to the changelog.
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
 
-    mutating func noteStored(at offset: Int64) {
+    mutating func noteStored(at offset: Int64, timestamp: Int64) {
         guard offset > lastStored?.offset ?? -1 else { return }
-        lastStored = RecordPosition(partition: place.partition, offset: offset)
+        lastStored = RecordPosition(partition: place.partition, offset: offset, timestamp: timestamp)
     }
 
     /// The changelog is known up to there: the partition was this shard's all the time.

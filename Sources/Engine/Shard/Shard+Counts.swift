@@ -82,9 +82,10 @@ extension Shard where Ports: ~Copyable {
     /// False when the producer takes no more for now.
     private mutating func publishChanges(of index: Int32) -> Bool {
         while mayPublishChange(of: index), let next = partitions[index].changes.nextUnpublished(now) {
-            let step = publish(next.change, next.sequence, of: index)
+            let timestamp = partitions[index].changes.carriesEventTime ? next.change.timestamp : ports.wallClock
+            let step = publish(next.change, next.sequence, of: index, timestamp: timestamp)
             guard step != .later else { return false }
-            partitions[index].changes.published()
+            partitions[index].changes.published(at: timestamp)
             // It comes to pass, or to nothing, with the transaction.
             if settings.isTransactional, !partitions[index].isInTransaction {
                 partitions[index].transactionStart = ports.wallClock
@@ -99,10 +100,11 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
-    private mutating func publish(_ change: ChangeQueue.Change, _ sequence: UInt32, of index: Int32) -> PublishStep {
+    private mutating func publish(
+        _ change: ChangeQueue.Change, _ sequence: UInt32, of index: Int32, timestamp: Int64
+    ) -> PublishStep {
         ChangelogRecord.encode(change.state, version: settings.formatVersion, into: &restore.value)
         let tag = EntryTable.changeTag(sequence, index)
-        let timestamp = partitions[index].changes.carriesEventTime ? change.timestamp : ports.wallClock
         return partitions[index].changes.withKey(of: change) { key in
             restore.value.withUnsafeBytes { value in
                 ports.publishChange(
@@ -144,7 +146,7 @@ extension Shard where Ports: ~Copyable {
     mutating func takeStored(of index: Int32) {
         while let change = partitions[index].changes.popStored() {
             partitions[index].counts?.value.stored(change.account, change.state)
-            partitions[index].noteStored(at: change.storedAt)
+            partitions[index].noteStored(at: change.storedAt, timestamp: change.recordTime)
             storedSinceWriting += 1
             if !change.isRewrite {
                 done(change.state.offset, of: index)

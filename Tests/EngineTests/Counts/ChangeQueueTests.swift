@@ -27,7 +27,7 @@ struct ChangeQueueTests {
         while let (sequence, change) = queue.nextUnpublished(now + time) {
             published.append(key(change))
             numbers.append(sequence)
-            queue.published()
+            queue.published(at: 9)
         }
         return published
     }

@@ -240,6 +240,22 @@ struct ShardCountTests {
         #expect(disk.position?.offset == 8)
     }
 
+    @Test("A changelog that was made anew is told by the time of the last record that was written to it")
+    func otherChangelog() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count(at: 8)
+        shard.ports.events = [.revoked([place])]
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        #expect(disk.position == RecordPosition(partition: 0, offset: 8, timestamp: shard.ports.wallClock))
+        shard.assign(at: 1)
+        shard.ports.replica = [Shard.record(8, "bert", "2 0"), Shard.end(9)]
+        #expect(shard.callsOfTurn().told.contains(.changelogAnew(partition: 0)))
+    }
+
     @Test("A disk that cannot be read is told, and counts are restored anew")
     func diskFails() throws {
         let shard = Shard.counting()
