@@ -80,6 +80,28 @@ struct RecordTests {
         second.destroy()
     }
 
+    @Test("Headers count by their number, however short they are, lent or owned")
+    func headerByteCount() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        let headers: [(String, String?)] = Array(repeating: ("h", nil), count: 1000)
+        _ = try peer.publish("v", to: "t", headers: headers)
+        _ = try peer.publish("v", to: "t")
+        _ = peer.reports(2)
+        let reader = try peer.reader()
+        try reader.read(from: [Position(TopicPartition("t", 0), offset: 0)])
+        let lent = reader.first()
+        let count = lent.headerByteCount
+        // As much as librdkafka takes for one without a value: five words, and one for it in the list.
+        #expect(count >= 1000 * 6 * MemoryLayout<Int>.size)
+        let owned = lent.owned()
+        #expect(owned.headerByteCount == count)
+        owned.destroy()
+        let bare = reader.first()
+        #expect(bare.offset == 1 && bare.headerByteCount == 0)
+        bare.destroy()
+    }
+
     /// Austin Appleby's MurmurHash2 with Kafka's seed, as the protocol's other clients have it.
     private func murmur2(_ data: [UInt8]) -> UInt32 {
         let (m, r): (UInt32, UInt32) = (0x5bd1_e995, 24)

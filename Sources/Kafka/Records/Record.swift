@@ -26,11 +26,15 @@ public struct Record: @unchecked Sendable {
         case owned(UnsafeMutablePointer<OpaquePointer?>)
     }
 
+    /// Of a header beside its name and its value: librdkafka keeps each in memory of its own, and a list of them.
+    private static var headerSize: Int { 64 }
+
+    /// What the headers take: most of it is for each of them, where they are many and short.
     package var headerByteCount: Int {
         guard let headers else { return 0 }
         return (0..<headers.count).reduce(0) { count, index in
             let header = headers.entry(index)
-            return count + (header?.name.count ?? 0) + (header?.value?.count ?? 0)
+            return count + Self.headerSize + (header?.name.count ?? 0) + (header?.value?.count ?? 0)
         }
     }
 
