@@ -27,7 +27,7 @@ package struct FileBytes: Sendable {
                 if errno == EINTR { continue }
                 throw FileUnreadable(path: path, errorNumber: errno)
             }
-            all += chunk[..<count]
+            all.appendWiping(chunk[..<count])
             guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
         }
         bytes = all
@@ -50,6 +50,18 @@ extension [UInt8] {
         withUnsafeMutableBytes { bytes in
             if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
         }
+    }
+
+    /// Appends in memory that has room; where that has to be larger memory, what was there before is wiped.
+    mutating func appendWiping(_ more: ArraySlice<UInt8>) {
+        if capacity < count + more.count {
+            var larger: [UInt8] = []
+            larger.reserveCapacity(Swift.max(count + more.count, capacity * 2))
+            larger += self
+            wipe()
+            self = larger
+        }
+        self += more
     }
 }
 

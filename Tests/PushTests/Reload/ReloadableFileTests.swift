@@ -98,6 +98,37 @@ struct ReloadableFileTests {
         #expect(file.bytes == [0, 0, 0, 0, 0, 0])
     }
 
+    @Test("Memory that what is read has outgrown is wiped, and all of it is in the larger one")
+    func outgrown() throws {
+        var bytes = [UInt8](repeating: UInt8(ascii: "s"), count: 4096)
+        let outgrown = bytes.withUnsafeBytes { Int(bitPattern: $0.baseAddress) }
+        let more = (0..<bytes.capacity + 1000).map { UInt8(truncatingIfNeeded: $0) }
+        let whole = bytes + more
+        // Made before: it would be given the memory that is looked at.
+        var left = [UInt8](repeating: 0, count: 4096)
+        let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+        try #require(memory >= 0)
+        defer { close(memory) }
+        bytes.appendWiping(more[...])
+        // The system may have it back, and another thread: neither is a secret.
+        _ = pread(memory, &left, left.count, outgrown)
+        #expect(bytes == whole)
+        #expect(left.count { $0 == UInt8(ascii: "s") } < 1000)
+        bytes.appendWiping(more[..<10])
+        #expect(bytes == whole + more[..<10])
+    }
+
+    @Test("A pipe, whose size nobody knows, is read to its end")
+    func pipe() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(Glibc.pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let text = (0..<4000).map { UInt8(truncatingIfNeeded: $0) }
+        #expect(text.withUnsafeBytes { writeAll($0, to: ends[1]) })
+        close(ends[1])
+        #expect(try FileBytes(path: "/proc/self/fd/\(ends[0])").bytes == text)
+    }
+
     @Test("A file over the limit is refused")
     func limit() throws {
         let path = try folder.write("12345", to: "a")
