@@ -3,6 +3,9 @@ package struct CloudEvent {
     static let maximumAttributes = 256
 
     private var document = JSONDocument()
+    private var members: [JSONNode] = []
+    /// Of each member's name, by which a long one is compared with its own repetitions alone.
+    private var nameHashes: [Int] = []
     private var data: [UInt8] = []
 
     package init() {}
@@ -23,9 +26,12 @@ package struct CloudEvent {
     /// False if the event has no data.
     package mutating func read(_ event: UnsafeRawBufferPointer) throws(PayloadError) -> Bool {
         data.removeAll(keepingCapacity: true)
+        members.removeAll(keepingCapacity: true)
+        nameHashes.removeAll(keepingCapacity: true)
         try document.read(event)
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
         guard document.childCount(of: document.root) <= Self.maximumAttributes else { throw .tooManyAttributes }
+        findMembers()
         if let node = document.member("data", of: document.root), document.kind(of: node) != .null {
             document.render(node, into: &data)
             return true
@@ -49,13 +55,24 @@ package struct CloudEvent {
 
     /// The other attributes; their names are of lower-case letters and digits only, as the standard demands.
     package func forEachAttribute(_ body: (_ name: UnsafeRawBufferPointer, _ write: (inout [UInt8]) -> Void) -> Void) {
-        document.forEachChild(of: document.root) { node in
+        for position in members.indices {
+            let node = members[position]
             _ = document.withName(of: node) { name in
                 name.withUnsafeBytes { name in
-                    guard isAttribute(node, named: name), isLast(node, of: name) else { return }
+                    guard isAttribute(node, named: name), isLast(position, of: name) else { return }
                     body(name) { write(node, to: &$0) }
                 }
             }
+        }
+    }
+
+    private mutating func findMembers() {
+        let document = document
+        document.forEachChild(of: document.root) { node in
+            var hasher = Hasher()
+            _ = document.withName(of: node) { name in name.withUnsafeBytes { hasher.combine(bytes: $0) } }
+            members.append(node)
+            nameHashes.append(hasher.finalize())
         }
     }
 
@@ -68,8 +85,15 @@ package struct CloudEvent {
         return !name.isEmpty && name.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
     }
 
-    private func isLast(_ node: JSONNode, of name: UnsafeRawBufferPointer) -> Bool {
-        document.member(name.assumingMemoryBound(to: UInt8.self), of: document.root) == node
+    private func isLast(_ position: Int, of name: UnsafeRawBufferPointer) -> Bool {
+        Self.isLast(position, among: nameHashes) { later in
+            document.withName(of: members[later]) { other in other.withUnsafeBytes { $0.hasBytes(name) } } == true
+        }
+    }
+
+    /// Asks of no name that another hash tells apart, and of no further one where one is the same.
+    static func isLast(_ position: Int, among nameHashes: [Int], isSame: (_ later: Int) -> Bool) -> Bool {
+        !nameHashes.indices[(position + 1)...].contains { nameHashes[$0] == nameHashes[position] && isSame($0) }
     }
 
     private func write(_ node: JSONNode, to text: inout [UInt8]) {

@@ -1,6 +1,6 @@
-import PushmillPayload
 import Testing
 
+@testable import PushmillPayload
 @testable import PushmillStages
 
 @Suite("CloudEvents in structured mode")
@@ -125,6 +125,51 @@ struct CloudEventTests {
         let published = await Message(#"{"data":{"aps":{}},\#(attributes)}"#, type).publish(chain)
         #expect(published?.reason == reason)
         #expect(reason != nil || published?["ce_a255"] == "1")
+    }
+
+    @Test(
+        "An attribute that comes again counts with its last value, however its name is spelled",
+        arguments: [#""id":"1","\u0069d":"2""#, #""\u0069d":"1","id":"2""#, #""i\u0064":"0","id":"1","\u0069d":"2""#])
+    func again(_ members: String) async {
+        let published = await Message(#"{\#(members),"data":{"aps":{}}}"#, type).publish(chain)
+        #expect(published?["ce_id"] == "2")
+    }
+
+    @Test("A name is compared with none of another hash, and with one at most of its own")
+    func comparisons() {
+        func comparisons(_ hashes: [Int], isSame: Bool = true) -> [Int] {
+            hashes.indices.map { position in
+                var count = 0
+                let isLast = CloudEvent.isLast(position, among: hashes) { later in
+                    count += 1
+                    #expect(later > position && hashes[later] == hashes[position])
+                    return isSame
+                }
+                #expect(isLast == (count == 0 || !isSame))
+                return count
+            }
+        }
+        #expect(comparisons(Array(0..<256)).allSatisfy { $0 == 0 })
+        #expect(comparisons(Array(repeating: 7, count: 256)) == Array(repeating: 1, count: 255) + [0])
+        #expect(comparisons([7, 1, 7, 7], isSame: false) == [2, 0, 1, 0])
+    }
+
+    @Test("An event that cannot be read leaves no attribute of the one before")
+    func unreadable() throws {
+        var event = CloudEvent()
+        func read(_ text: String) throws -> Bool { try Array(text.utf8).withUnsafeBytes { try event.read($0) } }
+        func names() -> [String] {
+            var names: [String] = []
+            event.forEachAttribute { name, _ in names.append(String(decoding: name, as: UTF8.self)) }
+            return names
+        }
+        #expect(try read(#"{"a":1,"b":2,"data":{}}"#))
+        #expect(names() == ["a", "b"])
+        let members = (0...256).map { #""a\#($0)":1"# }.joined(separator: ",")
+        for text in ["{", "[]", "{\(members)}"] {
+            #expect(throws: PayloadError.self) { try read(text) }
+            #expect(names() == [])
+        }
     }
 
     @Test(
