@@ -96,6 +96,30 @@ struct ClearedRecordTests {
         #expect(record.headers.capacity * MemoryLayout<RecordHeader>.stride <= OutputRecord.keptCapacity)
     }
 
+    @Test("What a large record's bytes took is given back when it is cleared, those of a usual one are kept")
+    func large() {
+        let record = InputRecord()
+        var envelope = RecordEnvelope()
+        for (count, isLarge) in [
+            (OutputRecord.keptCapacity, false), (OutputRecord.keptCapacity + 1, true), (10, false),
+        ] {
+            envelope.payload = [UInt8](repeating: 7, count: count)
+            record.fill(envelope, topic: SourceTopic("t"))
+            #expect(record.value.map(Array.init) == envelope.payload)
+            #expect(record.isLarge == isLarge)
+            record.clear()
+            #expect(!record.isLarge)
+        }
+        let lent = [UInt8](repeating: 8, count: OutputRecord.keptCapacity)
+        lent.withUnsafeBytes { value in
+            record.fill(.nowhere, timestamp: 0, key: Self.bytes("k"), value: value, headers: 0) { _ in nil }
+            record.own()
+        }
+        #expect(record.isLarge && record.value.map(Array.init) == lent)
+        record.clear()
+        #expect(!record.isLarge)
+    }
+
     @Test("Headers end where the lender gives no more")
     func fewer() {
         let record = InputRecord()
