@@ -19,7 +19,7 @@ private final class Peer {
 
     init(
         producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = [],
-        publishesExpired: Bool = true, changelog: String? = nil
+        publishesExpired: Bool = true, changelog: String? = nil, value: String = Peer.value, links: [ChainLink] = []
     ) throws {
         cluster = try MockCluster()
         for topic in ["events", "out", "dead"] + (changelog.map { [$0] } ?? []) {
@@ -43,7 +43,7 @@ private final class Peer {
         var rules = Chain.Settings()
         rules.publishesExpired = publishesExpired
         environment = EngineEnvironment(
-            chain: Chain([], settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
+            chain: Chain(links, settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
         let signal = WakeSignal()
         producer = try OutputProducer(properties, signal: signal, log: { _, _, _ in })
         reader = try PartitionReader(settings.reader, log: { _, _, _ in })
@@ -52,7 +52,7 @@ private final class Peer {
         for (name, value) in others { headers.add(name, value) }
         let topic = try producer.topic("events")
         _ = Array("anna".utf8).withUnsafeBytes { key in
-            Array(Self.value.utf8).withUnsafeBytes { value in
+            Array(value.utf8).withUnsafeBytes { value in
                 producer.publish(to: topic, key: key, value: value, headers: &headers, timestamp: 5, tag: 1)
             }
         }
@@ -89,6 +89,16 @@ private final class Peer {
     var lines: [String] {
         var cursor = 0
         return environment.log.ring.read(from: &cursor).lines.map { "\($0.message)" }
+    }
+}
+
+/// Goes to the pool, and back.
+private struct PoolStage: Stage {
+    let name = "pool"
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
+        await Task.yield()
+        return .ok
     }
 }
 
@@ -183,6 +193,36 @@ struct KafkaPortsTests {
         }
         ports.suspended[3] = delivery
         ports.abandon(entry: 3)
+        let spare = ports.spare.count
+        #expect(spare == kept)
+    }
+
+    @Test(
+        "A delivery whose stage has ended on the pool is kept for another message, unless it has become large",
+        arguments: [(10, 2), (100_000, 1)])
+    func largeAfterPool(count: Int, kept: Int) throws {
+        let peer = try Peer(
+            headers: [("x", String(repeating: "x", count: count))],
+            value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
+        var ports = try ports(of: peer)
+        for entry in 3...4 {
+            let message = try peer.record(of: "events")
+            let now = ports.now
+            let step = ports.begin(message, entry: entry, taken: now, now: now, count: nil, isCounted: false)
+            guard case .suspended = step else { throw KafkaError("no stage was begun") }
+        }
+        var ended: [Int] = []
+        for _ in 0..<60 where ended.count < 2 {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            peer.inbox.takeResults(into: &ended)
+        }
+        try #require(ended.sorted() == [3, 4])
+        for entry in ended {
+            guard case .some(.ended) = ports.resume(entry: entry, now: ports.now) else {
+                throw KafkaError("the chain has not ended")
+            }
+        }
+        // The one that was empty beside them, and the one that ended first.
         let spare = ports.spare.count
         #expect(spare == kept)
     }
