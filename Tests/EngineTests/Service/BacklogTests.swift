@@ -80,6 +80,24 @@ struct BacklogTests {
         #expect(backlogs == [Backlog(place: place, records: 991, seconds: 1)])
     }
 
+    @Test("Of a partition whose window is full all that was not taken is left, though it was fetched")
+    func stalled() {
+        let shard = ScriptedShard()
+        shard.begin()
+        shard.suspend([0], for: .seconds(9))
+        let far = Int64(OffsetLedger.spanLimit)
+        shard.ports.messages = [
+            ScriptedPorts.Message(offset: 0, timestamp: start), ScriptedPorts.Message(offset: far),
+        ]
+        shard.turn()
+        let figures = shard.figures.partitions
+        #expect(figures.map(\.next) == [1] && figures.map(\.inFlight) == [1])
+        var watch = BacklogWatch()
+        let backlogs = watch.look(
+            figures.map { ($0, log(end: far + 100, next: far + 1, fetched: 0)) }, now: start + 60_000)
+        #expect(backlogs == [Backlog(place: ScriptedShard.place(), records: far + 100, seconds: 60)])
+    }
+
     @Test("Before the end of the log is known there is no lag to tell, but an age")
     func unknownEnd() {
         var watch = BacklogWatch()
