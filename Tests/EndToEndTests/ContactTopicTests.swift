@@ -138,6 +138,52 @@ extension EndToEnd {
         }
 
         @Test(
+            "While one partition has no leader the others are read, and nobody is ready",
+            .enabled(if: Brokers.areMock, "others have leaders"))
+        func leaderless() async throws {
+            let source = try await elsewhere { try PartitionedContacts() }
+            try await PartitionedContacts.fill(source.people, partitions: 3)
+            let place = TopicPartition(source.topic, 1)
+            source.brokers.mock?.setLeader(of: place, broker: -1)
+            let log = Log()
+            let follower = try await elsewhere {
+                try ContactFollower(
+                    source.brokers.properties([("fetch.wait.max.ms", "50")]), topic: source.topic, of: "cluster",
+                    into: try StateFile(path: source.state, access: .alone), log: log)
+            }
+            do {
+                try await log.wait(
+                    for: "partitions of the topic of contacts have no leader: events that need them wait")
+                try await Self.wait(for: ["*", "o0", "o2"], in: source.state)
+                #expect(!follower.isReady(TopicPartition("in", 0), for: 0))
+                #expect(follower.reason?.word == "contacts-not-restored")
+                source.brokers.mock?.setLeader(of: place, broker: 1)
+                try await log.wait(for: "contacts are restored")
+                #expect(try Self.owners(in: source.state) == ["*", "o0", "o1", "o2"])
+                #expect(follower.isReady(TopicPartition("in", 0), for: 0) && follower.reason == nil)
+            } catch {
+                Issue.record("\(error)\n\(log.messages.joined(separator: "\n"))")
+            }
+            try await elsewhere { follower.stop() }
+        }
+
+        /// Returns when the state has contacts of these and of no others.
+        private static func wait(for owners: [String], in path: String) async throws {
+            let end = ContinuousClock.now + .seconds(30)
+            while try Self.owners(in: path) != owners {
+                guard end > .now else { throw Overdue(what: "contacts of \(owners)", limit: .seconds(30)) }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+
+        private static func owners(in path: String) throws -> [String] {
+            let query = try Database.open(path: path).prepare("SELECT CAST(owner AS TEXT) FROM contact ORDER BY owner")
+            var owners: [String] = []
+            while try query.step() { owners.append(query.text(0)) }
+            return owners
+        }
+
+        @Test(
             "A topic that is not the one read before is read anew",
             arguments: [
                 ("SELECT 1", false), ("UPDATE contact_position SET timestamp=timestamp+1", true),
