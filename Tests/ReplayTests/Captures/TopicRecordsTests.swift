@@ -140,6 +140,26 @@ struct TopicRecordsTests {
         #expect(try await captured(.max, isOver: { $0 == 20 }).count == 20)
     }
 
+    @Test(
+        "One that follows stops at its limit in the midst of what comes from several partitions at once, without a gap",
+        arguments: [21, 29, 39])
+    func limitOfFollowing(_ limit: Int) async throws {
+        let source = try TopicRecords(range(), broker.properties)
+        // Beyond what the source holds: ten at once in each partition.
+        try broker.publish((0..<20).map { RecordEnvelope("late \($0)", partition: Int32($0 % 2)) }, to: "events")
+        var capture = Capture()
+        (capture.follows, capture.limit) = (true, limit)
+        var lines: [UInt8] = []
+        let count = try capture.run(
+            source, write: { bytes throws(ReplayError) in lines += bytes }, isOver: { false }, progress: { _ in })
+        let records = try lines.split(separator: UInt8(ascii: "\n")).map { try RecordEnvelope(line: Array($0)) }
+        #expect(count == limit && records.count == limit)
+        for partition: Int32 in 0..<2 {
+            let offsets = records.filter { $0.partition == partition }.map(\.offset)
+            #expect(offsets == Array(0..<Int64(offsets.count)) && offsets.count >= 10)
+        }
+    }
+
     @Test("A capture ends when it is told to, though no broker lends anything")
     func stalled() async throws {
         let source = try TopicRecords(range(), broker.properties)
