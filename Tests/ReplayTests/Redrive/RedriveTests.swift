@@ -32,13 +32,16 @@ struct RedriveTests {
         return record
     }
 
-    private func redrive(_ change: (inout Redrive) -> Void = { _ in }) async throws -> Redrive.Tally {
+    private func redrive(
+        to input: String = "events", journal folder: TemporaryFolder? = nil,
+        _ change: (inout Redrive) -> Void = { _ in }, report: (DeadLetter, Redrive.Fate) -> Void = { _, _ in }
+    ) async throws -> Redrive.Tally {
         var redrive = Redrive()
         redrive.isDry = false
         change(&redrive)
         let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
         return try await redrive.run(
-            source, to: ["events"], journal: "\(folder.path)/journal", broker.properties)
+            source, to: [input], journal: "\((folder ?? self.folder).path)/journal", broker.properties, report: report)
     }
 
     private func input() async throws -> [RecordEnvelope] { try await broker.read(TopicRange(topic: "events")) }
@@ -161,6 +164,48 @@ struct RedriveTests {
         try folder.write(String(lines.dropLast(4)), to: "journal")
         #expect(try await redrive() == [.done: 1, .sent: 1])
         #expect(try await redrive() == [.done: 2])
+    }
+
+    @Test(
+        "What is acknowledged and cannot be remembered is told as sent of none, and is sent again",
+        .enabled(if: SmallDisk.mayMount, "needs the right to mount"))
+    func fullDisk() async throws {
+        let disk = try SmallDisk()
+        try disk.fill()
+        try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
+        var told: [Redrive.Fate] = []
+        func redriveToDisk() async throws -> Redrive.Tally {
+            try await redrive(journal: disk.folder, report: { told.append($1) })
+        }
+        let error = await #expect(throws: ReplayError.self) { try await redriveToDisk() }
+        #expect(error?.description.hasSuffix("journal: No space left on device") == true)
+        #expect(told == [])
+        #expect(try await input().count == 3)
+        disk.makeRoom()
+        #expect(try await redriveToDisk() == [.sent: 3])
+        #expect(try await redriveToDisk() == [.done: 3])
+        #expect(told == [.sent, .sent, .sent, .done, .done, .done])
+        #expect(try await input().count == 6)
+    }
+
+    @Test("A letter whose partition its topic has no more goes to that of its key; any other goes where it was")
+    func smaller() async throws {
+        try broker.cluster.createTopic("small", partitions: 2)
+        let keys = ["anna", "boris", "carl"]
+        var letters = keys.enumerated().map { letter([UInt8($0)], key: $1, offset: $0, topic: "small") }
+        letters.append(letter([9], key: "anna", offset: 9, topic: "small"))
+        letters[3].setHeader("pushmill.error.partition", to: "0")
+        try broker.publish(letters, to: "dead")
+        #expect(try await redrive(to: "small") == [.sent: 4])
+        let back = try await broker.read(TopicRange(topic: "small"))
+        func partition(of payload: UInt8) -> Int32? { back.first { $0.payload == [payload] }?.partition }
+        let places = keys.map { key in
+            Array(key.utf8).withUnsafeBytes { TopicPartition(of: $0, in: "small", partitions: 2).partition }
+        }
+        #expect(places == [1, 0, 0])
+        #expect((0..<3).compactMap { partition(of: $0) } == places)
+        // By its key it would be in the other one.
+        #expect(partition(of: 9) == 0)
     }
 
     /// (trust 18)
