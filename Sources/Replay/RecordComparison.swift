@@ -17,7 +17,9 @@ struct RecordComparison: Sendable {
         }
         if before.headers != after.headers {
             let (old, new) = (Self.headers(before), Self.headers(after))
-            for name in Set(old.keys).union(new.keys) {
+            // As texts several may be the same, and two runs give the same bytes.
+            let names = Set(old.keys).union(new.keys).sorted { $0.lexicographicallyPrecedes($1) }
+            for name in names {
                 let field = FieldChange.header(String(decoding: name, as: UTF8.self))
                 compare(field, old[name], new[name]) { values in
                     values?.map { Self.shown($0) ?? "(null)" }.joined(separator: ", ")
