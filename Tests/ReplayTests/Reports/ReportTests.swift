@@ -33,6 +33,43 @@ struct ReportTests {
         JSONPointer(pointer).flatMap { document.node(at: $0) }.flatMap(document.integer)
     }
 
+    /// The JSON, JUnit and HTML reports of a replay on several lanes, with changes of every kind.
+    private func reports(_ name: String) async throws -> [[UInt8]] {
+        let events = Scene.events(600)
+        var golden = try await Scene().outputs(events)
+        for index in golden.indices {
+            // Names that are no text, and so are shown as the same.
+            golden[index].headers += (0..<index % 7).map { RecordEnvelope.Header(name: [0x80 + UInt8($0)], value: []) }
+        }
+        var scene = Scene()
+        scene.phrases.texts["BYE"] = "Farewell \(malicious)"
+        var settings = ReplayRun.Settings()
+        settings.lanes = 3
+        let run = ReplayRun(
+            Recording(Array(events.dropLast(20))), scene.candidate,
+            baseline: try await Baseline.read([Recording(Array(golden.dropFirst(20)))], isWider: false),
+            keepsLines: false, settings: settings)
+        let paths = ["json", "xml", "html"].map { "\(name).\($0)" }
+        let reports: [any ReplayReport] = [
+            try JSONReport(path: "\(folder.path)/\(paths[0])"), JUnitReport(path: "\(folder.path)/\(paths[1])"),
+            try HTMLReport(path: "\(folder.path)/\(paths[2])"),
+        ]
+        let summary = try await run.run(report: { change throws(ReplayError) in
+            for report in reports { try report.add(change) }
+        })
+        #expect(summary.changed > 400 && summary.new == 20 && summary.missing == 20)
+        for report in reports { try report.finish(summary) }
+        return try paths.map { try folder.read($0) }
+    }
+
+    @Test("Two replays of the same give identical bytes of each report")
+    func identical() async throws {
+        let first = try await reports("first")
+        for (number, bytes) in try await reports("second").enumerated() {
+            #expect(!bytes.isEmpty && bytes == first[number], "report \(number)")
+        }
+    }
+
     @Test("The JSON report holds every difference and the totals")
     func json() async throws {
         try await replay([try JSONReport(path: "\(folder.path)/report.json")], title: malicious)
