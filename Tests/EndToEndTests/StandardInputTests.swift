@@ -1,0 +1,50 @@
+import PushmillTestSupport
+import Testing
+
+extension EndToEnd {
+    /// The service of tests has its standard input for itself: this is the program as it is released.
+    @Suite("Commands that read their standard input")
+    struct StandardInputTests {
+        private let folder: TemporaryFolder
+        private let configuration: String
+
+        init() throws {
+            folder = try TemporaryFolder()
+            configuration = try folder.write(
+                """
+                topics: { input: [a], output: b, dead-letter: c }
+                kafka: { bootstrap.servers: embedded, consumer: { group.id: g } }
+                state: { path: s.sqlite }
+                """, to: "service.yaml")
+        }
+
+        /// What a command says whose standard input the shell makes of a file; COMMAND stands for it.
+        private func run(
+            _ command: String, _ shell: String = "COMMAND"
+        ) async throws -> (lines: [Substring], end: ServiceProcess.End?) {
+            let program = "'\(ServiceProcess.folder)/pushmill' \(command) --config '\(configuration)'"
+            let line = shell.replacing("COMMAND", with: program).replacing("FILE", with: "'\(folder.path)/contacts'")
+            let process = try ServiceProcess(["-c", line], executable: "/bin/sh")
+            try await process.waitForEnd()
+            try await process.clear()
+            return (process.lines, process.end)
+        }
+
+        @Test("Contacts are imported from a pipe as from a file", arguments: ["cat FILE | COMMAND", "COMMAND < FILE"])
+        func contacts(_ shell: String) async throws {
+            let lines = (0..<3000).map { #"{"owner":"*","id":"c\#(10_000 + $0)","name":"Name \#($0)"}"# }
+            try folder.write(lines.joined(separator: "\n"), to: "contacts")
+            let imported = try await run("contacts import -", shell)
+            #expect(imported.lines == ["3000 contacts imported"] && imported.end == .exited(0))
+            let exported = try await run("contacts export")
+            #expect(exported.lines.map { String($0) } == lines && exported.end == .exited(0))
+        }
+
+        @Test("A line that is no contact is named by its number")
+        func mistake() async throws {
+            try folder.write(#"{"id":"c1","name":"x"}"# + "\n" + #"{"id":"c2"}"#, to: "contacts")
+            let imported = try await run("contacts import -", "cat FILE | COMMAND")
+            #expect(imported.lines == ["pushmill: /dev/stdin:2: no name"] && imported.end == .exited(65))
+        }
+    }
+}
