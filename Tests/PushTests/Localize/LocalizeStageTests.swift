@@ -122,6 +122,20 @@ struct LocalizeStageTests {
         #expect(await Message(payload(alert)).publish(chain([]))?.value == payload(#""body":"Message from x""#))
     }
 
+    @Test(
+        "A list of locales has 512 bytes at most; a longer one gets the default",
+        arguments: [(512, "Nachricht von x"), (513, "Message from x")])
+    func longList(count: Int, expected: String) async {
+        let list = "de" + String(repeating: ",xx", count: 170) + String(repeating: " ", count: count - 512)
+        #expect(list.utf8.count == count)
+        let chain = chain()
+        let message = Message(payload(#""loc-key":"FROM","loc-args":["x"]"#), ["locale": list])
+        // The second time by what was kept, if anything was.
+        for _ in 0..<2 {
+            #expect(await message.publish(chain)?.value == payload(#""body":"\#(expected)""#))
+        }
+    }
+
     @Test("A text of any length is put together")
     func long() async {
         let name = String(repeating: "é", count: 2_000)
