@@ -34,10 +34,18 @@ final class LetterReader: Sendable {
     private let number: UInt32
     /// Polls at a try.
     private let attempts: Int
+    private let start: Start
     private let state = Mutex(State())
 
-    init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, attempts: Int = 10) {
+    typealias Start = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws(TelemetryError) -> Void
+
+    /// `start` makes the thread.
+    init(
+        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, attempts: Int = 10,
+        start: @escaping Start = { (name, body) throws(TelemetryError) in try Thread(named: name, body).detach() }
+    ) {
         self.attempts = attempts
+        self.start = start
         self.settings = settings
         self.environment = environment
         self.inbox = inbox
@@ -55,7 +63,7 @@ final class LetterReader: Sendable {
         }
         guard isFirst else { return }
         do throws(TelemetryError) {
-            try Thread(named: "letters \(inbox.shard)") { self.run() }.detach()
+            try start("letters \(inbox.shard)") { self.run() }
         } catch {
             environment.log.error("no thread for dead letters: they only name their messages", [.error(error)])
             answerAll(by: nil)

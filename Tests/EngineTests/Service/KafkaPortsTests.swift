@@ -328,6 +328,25 @@ struct KafkaPortsTests {
         #expect(try #require(answers.first).output.record.value == Array(Peer.value.utf8))
     }
 
+    @Test("Where no thread can be made dead letters only name their messages, each of them")
+    func noThread() throws {
+        let letters = LetterReader(
+            peer.settings, peer.environment, peer.inbox,
+            start: { (_, _) throws(TelemetryError) in throw TelemetryError.noThread(11) })
+        let source = Position(TopicPartition("events", 0), offset: 0)
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        for tag: UInt64 in 7...8 {
+            letters.ask(source, timestamp: 5, tag: tag, reason: "bad", isNameOnly: false)
+            peer.inbox.takeLetters(into: &answers)
+        }
+        #expect(answers.map(\.tag) == [7, 8])
+        for answer in answers {
+            #expect(answer.output.isLetter && answer.output.record.key == Array("events/0/0".utf8))
+            #expect(answer.output.record.value == nil)
+        }
+        #expect(peer.lines.contains("no thread for dead letters: they only name their messages"))
+    }
+
     @Test(
         "The dead letter of a message that is gone is its record, but where another one has its offset by now",
         arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
