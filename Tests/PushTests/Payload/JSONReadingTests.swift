@@ -141,17 +141,19 @@ struct JSONReadingTests {
         }
     }
 
+    private static let members = (0..<2000).map { #""\#($0)":0"# }.joined(separator: ",")
+
     @Test(
         "What one large text took is given back by the next: its bytes, its index, and the list of its changes",
         arguments: [
             #"{"a":"\#(String(repeating: "x", count: 70_000))"}"#,
             #"{"a":[\#(Array(repeating: "0", count: 2500).joined(separator: ","))]}"#,
-            "{\((0..<1700).map { "\"\($0)\":0" }.joined(separator: ","))}",
+            "{" + members + "}",
         ])
     func givenBack(_ large: String) throws {
         var document = try JSONDocument(large)
         #expect(document.isLarge)
-        for name in 0..<1700 { document.remove(JSONPointer(member: "\(name)")) }
+        for name in 0..<2000 { document.remove(JSONPointer(member: "\(name)")) }
         let small = Array(#"{"b":1}"#.utf8)
         try small.withUnsafeBytes { try document.read($0) }
         #expect(!document.isLarge)
