@@ -88,7 +88,7 @@ extension Chain {
         put(KnownHeader.source.name) { record.appendSource(to: &$0) }
         put("pushmill.error.reason") { $0.append(reason.name) }
         put("pushmill.error.message") {
-            $0.append(contentsOf: String(decoding: message.utf8.prefix(messageLimit), as: UTF8.self).utf8)
+            $0.append(contentsOf: Self.start(of: message))
         }
         put("pushmill.error.stage") { $0.append(reason.step) }
         put("pushmill.error.topic") { $0.append(contentsOf: record.source.topic.name.utf8) }
@@ -97,6 +97,14 @@ extension Chain {
         put("pushmill.error.attempt") { $0.append(decimal: record.attempt.addingReportingOverflow(1).partialValue) }
         if counted { put(KnownHeader.counted.name) { $0.append("true") } }
         return Verdict(.deadLetter, to: .deadLetters, reason)
+    }
+
+    /// No more of it than the header takes. Half a character would be a whole one for who reads it, and a longer one.
+    private static func start(of message: String) -> Substring.UTF8View {
+        var text = message.utf8.prefix(messageLimit + 1)
+        guard text.count > messageLimit else { return text }
+        while let last = text.popLast(), last & 0xC0 == 0x80 {}
+        return text
     }
 }
 

@@ -56,6 +56,19 @@ struct DeadLetterTests {
         #expect(published["pushmill.error.message"] == String(repeating: "é", count: 256))
     }
 
+    @Test(
+        "A message that is too long is cut where a character ends",
+        arguments: [("x", "é", 255), ("", "中", 170), ("xx", "中", 170), ("x", "😀", 127), ("xxxx", "😀", 127)])
+    func cut(_ start: String, _ character: String, _ count: Int) {
+        let delivery = Delivery()
+        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
+        let message = start + String(repeating: character, count: 600)
+        let verdict = chain.deadLetter(delivery, .publishFailed, message: message)
+        let kept = start + String(repeating: character, count: count)
+        #expect(kept.utf8.count <= 512 && kept.utf8.count + character.utf8.count > 512)
+        #expect(Published(verdict, delivery)["pushmill.error.message"] == kept)
+    }
+
     @Test("A stage is told that the badge was counted before", arguments: [true, false])
     func counted(_ wasCounted: Bool) async {
         let asking = ScriptedStage("a") { content, context in
