@@ -87,17 +87,24 @@ struct CheckTests {
         #expect(passed?.value == silent)
     }
 
-    @Test("An original that its count would make too large leaves without a badge")
-    func badgeTooLong() async {
-        let payload = payload(bytes: 4096, badge: 1)
+    @Test(
+        "An original that its count would make too large leaves without a badge",
+        arguments: [("", 4096), ("voip", 5120)])
+    func badgeTooLong(_ type: String, _ limit: Int) async {
+        let payload = payload(bytes: limit, badge: 1)
         let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
             content.body = nil
             return .ok
         }
         let chain = Chain([ChainLink(emptying), ChainLink(ScriptedCounter())])
-        let published = await Message(payload).publish(chain, count: 9)
+        let message = Message(payload, ["apns-push-type": type])
+        let published = await message.publish(chain, count: 9)
         #expect(published?.outcome == .original)
         #expect(published?.value == payload.replacing(#","badge":1"#, with: ""))
         #expect(published?.badgeOperation == .add(1))
+        // One digit is no longer than another.
+        let fitting = await message.publish(chain, count: 8)
+        #expect(fitting?.outcome == .original)
+        #expect(fitting?.value == payload.replacing(#""badge":1"#, with: #""badge":9"#))
     }
 }
