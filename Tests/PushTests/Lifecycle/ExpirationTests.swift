@@ -38,6 +38,23 @@ struct ExpirationTests {
         #expect(published?.badgeOperation == nil)
     }
 
+    @Test(
+        "A clearing push resets the count where it is published, and does not where it is dropped",
+        arguments: [true, false])
+    func clearing(_ isPublished: Bool) async {
+        var settings = Chain.Settings()
+        settings.publishesExpired = isPublished
+        let clearing = #"{"aps":{"badge":0}}"#
+        let message = Message(clearing, ["apns-expiration": "1"])
+        let published = await message.publish(Chain(links, settings: settings), count: 5)
+        #expect(published?.outcome == .expired)
+        #expect(published?.destination == (isPublished ? .output : .nowhere))
+        #expect(published?.badgeOperation == (isPublished ? .set(0) : nil))
+        guard isPublished else { return }
+        #expect(published?.value == clearing)
+        #expect(published?.stages == "a=skipped,badge=ok")
+    }
+
     @Test("Or it is dropped and not counted")
     func dropped() async {
         var settings = Chain.Settings()
