@@ -62,6 +62,20 @@ struct ConditionTests {
     }
 
     @Test(
+        "A badge stage's holds for clearing pushes as well",
+        arguments: [(["apns-topic": ["com.x"]], true), (["apns-topic": ["com.y"]], false), (["has": ["/x"]], false)]
+            as [(KeyValuePairs<String, [String]>, Bool)])
+    func clearing(_ settings: KeyValuePairs<String, [String]>, _ resets: Bool) async {
+        let clearing = #"{"aps":{"badge":0}}"#
+        let chain = Chain([ChainLink(BadgeStage(mode: .increment), condition: condition(settings))])
+        let published = await Message(clearing, ["apns-topic": "com.x"]).publish(chain, count: 5)
+        #expect(published?.outcome == .passed)
+        #expect(published?.value == clearing)
+        #expect(published?.stages == (resets ? "badge=ok" : "badge=skipped"))
+        #expect(published?.badgeOperation == (resets ? .set(0) : nil))
+    }
+
+    @Test(
         "A message without the header or the category is not the one asked for", arguments: ["apns-topic", "push-type"])
     func absent(_ key: String) async {
         let chain = Chain([
