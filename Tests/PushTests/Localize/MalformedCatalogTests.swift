@@ -94,6 +94,22 @@ struct MalformedCatalogTests {
         #expect(try problems(Self.strings, binary) == ["\(Self.strings): not a sound binary property list"])
     }
 
+    @Test("A binary property list that contains itself is refused", arguments: [strings, dict])
+    func endless(path: String) throws {
+        /// A dictionary of one key, `K`, with that object as its value: 0 is the dictionary, 1 the key.
+        func list(value: UInt8) -> [UInt8] {
+            var list = Array("bplist00".utf8)
+            list += [0xD1, 1, value, 0x51, 0x4B]
+            // Where the two objects are, the sizes of numbers, how many objects, the first of them, where this begins.
+            list += [8, 11]
+            list += [0, 0, 0, 0, 0, 0, 1, 1]
+            for number: UInt8 in [2, 0, 13] { list += [0, 0, 0, 0, 0, 0, 0, number] }
+            return list
+        }
+        #expect(try problems(path, list(value: 1)) == [])
+        #expect(try problems(path, list(value: 0)) == ["\(path): not a sound binary property list"])
+    }
+
     @Test(
         "A broken XML property list says where",
         arguments: [
