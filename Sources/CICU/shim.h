@@ -72,8 +72,11 @@ static inline int32_t pushmill_icu_plural_category(const UPluralRules *rules, do
 
 // Numbers
 
+/// Of a language that ICU does not know it would take the locale of the process's environment: it gets that of none.
 static inline UNumberFormat *pushmill_icu_number_format_open(const char *locale, UErrorCode *status) {
-    return unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, status);
+    UErrorCode found = U_ZERO_ERROR;
+    ures_close(ures_open(NULL, locale, &found));
+    return unum_open(UNUM_DECIMAL, NULL, 0, found == U_USING_DEFAULT_WARNING ? "" : locale, NULL, status);
 }
 
 static inline void pushmill_icu_number_format_close(UNumberFormat *format) { unum_close(format); }

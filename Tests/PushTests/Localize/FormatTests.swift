@@ -96,6 +96,9 @@ struct FormatTests {
             ("sv", "%d", ["-1234"], "−1\u{A0}234"),
             ("ar", "%5d|", ["-7"], "  \u{61C}-٧|"),
             ("en-US-POSIX", "%d %.1f", ["1234567", "-12345.5"], "1234567 -12345.5"),
+            // Languages that ICU does not know, whatever the process's own locale is.
+            ("tlh", "%d %.1f", ["1234567", "-12345.5"], "1,234,567 -12,345.5"),
+            ("tlh-DE", "%d %.1f", ["1234567", "-12345.5"], "1,234,567 -12,345.5"),
         ])
     func localNumbers(locale: String, format: String, arguments: [String], expected: String) throws {
         #expect(try text(format, arguments, locale: locale) == expected)

@@ -73,6 +73,17 @@ struct PluralTests {
         #expect(catalog.text("K", ["1"], "ku-TR") == "1 one")
     }
 
+    @Test(
+        "A language that ICU does not know has the forms for other, and for 0",
+        arguments: [("0", "none"), ("1", "1 other"), ("2", "2 other"), ("1234567", "1,234,567 other")])
+    func unknown(number: String, expected: String) throws {
+        let forms = [("zero", "none"), ("one", "%d one"), ("two", "%d two"), ("other", "%d other")]
+        let file = Self.stringsdict(Self.entry("K", "%#@n@", Self.variable("n", forms)))
+        let catalog = try CatalogFixture(["tlh.lproj/Localizable.stringsdict": file]).catalog(defaultLocale: "tlh")
+        #expect(catalog.text("K", [number], "tlh") == expected)
+        #expect(catalog.text("K", [number], "tlh-DE") == expected)
+    }
+
     @Test("A form for zero serves 0 even where the language has none")
     func zero() {
         #expect(catalog.text("PHOTOS", ["Bob", "0"]) == "Bob sent no photos")
