@@ -80,6 +80,21 @@ struct StoreTests {
         #expect(folder.names == [name(1)])
     }
 
+    /// (trust 15)
+    @Test("Media that comes again is counted once")
+    func again() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        let bytes = [UInt8](repeating: 0, count: 300)
+        for number in [0, 0, 1] {
+            let file = try store.begin()
+            try bytes.withUnsafeBytes { try file.write($0) }
+            try file.name(name(number))
+        }
+        #expect(folder.names == [name(0), name(1)])
+        #expect(store.room.figures.bytes == 600)
+    }
+
     /// (trust 7)
     @Test("Folders that are made for media are their owner's alone, whatever the process's mask is")
     func modes() throws {

@@ -72,7 +72,8 @@ final class PartialFile: Sendable {
     private let folder: MediaFolder
     private let path: String
     private let size = Atomic<Int>(0)
-    private let isKept = Atomic<Bool>(false)
+    /// It has a name that no file had before.
+    private let isNew = Atomic<Bool>(false)
 
     init(in folder: MediaFolder) throws(FileFailure) {
         self.folder = folder
@@ -85,7 +86,7 @@ final class PartialFile: Sendable {
 
     deinit {
         folder.giveRoom()
-        folder.room.end(size.load(ordering: .relaxed), isKept: isKept.load(ordering: .relaxed))
+        folder.room.end(size.load(ordering: .relaxed), isNew: isNew.load(ordering: .relaxed))
         guard descriptor >= 0 else { return }
         unlink(path)
         close(descriptor)
@@ -100,9 +101,12 @@ final class PartialFile: Sendable {
     /// Gives it the name under which it is found, once all of it is on the disk. Takes as long as the disk does. The
     /// name itself is on the disk when the folder is.
     func name(_ name: String) throws(FileFailure) {
-        guard fdatasync(descriptor) == 0, rename(path, "\(folder.path)/\(name)") == 0 else {
+        let target = "\(folder.path)/\(name)"
+        let isNew = access(target, F_OK) != 0
+        guard fdatasync(descriptor) == 0, rename(path, target) == 0 else {
             throw FileFailure(path: folder.path, errno)
         }
-        isKept.store(true, ordering: .relaxed)
+        // In the place of the same media it adds nothing to what is kept.
+        self.isNew.store(isNew, ordering: .relaxed)
     }
 }

@@ -57,10 +57,10 @@ final class MediaRoom: Sendable {
         if before < share, now >= share { onGrowth.withLock { $0 }?() }
     }
 
-    /// A file of that many bytes is whole, or gone.
-    func end(_ count: Int, isKept: Bool) {
+    /// A file of that many bytes is whole, or gone. `isNew`: it is kept, and in no other's place.
+    func end(_ count: Int, isNew: Bool) {
         partial.subtract(count, ordering: .relaxed)
-        if isKept { kept.add(count, ordering: .relaxed) }
+        if isNew { kept.add(count, ordering: .relaxed) }
     }
 
     /// All files that are whole were counted.
