@@ -48,6 +48,17 @@ struct ResumeTests {
         #expect(try shelf.bytes(of: media) == whole(path, version: version))
     }
 
+    @Test("A part that does not say where the whole ends is not taken for its end")
+    func unmeasured() async throws {
+        let path = "/broken-unmeasured/\(UInt64.random(in: 0 ... .max)).jpg"
+        let media = try await shelf.media(server.url(path))
+        // There is no more of it, and only the whole tells that for certain.
+        let parts = ["", " range=bytes=10000- if-range=\"1\"", " range=bytes=30000- if-range=\"1\"", ""]
+        #expect(
+            server.requests(for: path).map { $0.dropFirst(path.count).prefix { $0 != "u" } } == parts.map { "\($0) " })
+        #expect(try shelf.bytes(of: media) == whole(path, version: 1))
+    }
+
     @Test(
         "An answer that breaks off before its body is asked for again",
         arguments: [

@@ -120,15 +120,19 @@ class Server:
 
     # Broken connections: each breaks a third further on.
 
-    async def part(self, writer, path, headers, number, more, breaks=2, ranges=True, version=1, most=30_000):
+    async def part(
+        self, writer, path, headers, number, more, breaks=2, ranges=True, version=1, most=30_000, whole=30_000
+    ):
         body = picture(f"{path} {version}", 30_000)
         start, end, status = 0, len(body), "200 OK"
         asked = headers.get("range", "")
         tag, date = f'"{version}"', "Mon, 02 Nov 2026 10:00:00 GMT"
         if ranges and asked.startswith("bytes=") and headers.get("if-range", tag) in (tag, date):
             start = int(asked[len("bytes=") :].split("-")[0])
+            if start >= end:
+                return await self.send(writer, b"", "416 Range Not Satisfiable", more=more)
             end, status = min(start + most, len(body)), "206 Partial Content"
-            more = [*more, f"Content-Range: bytes {start}-{end - 1}/{len(body)}"]
+            more = [*more, f"Content-Range: bytes {start}-{end - 1}/{whole}"]
         rest = body[start:end]
         if number <= breaks:
             return await self.send(writer, rest[:10_000], status, len(rest), more, keeps=False)
@@ -136,6 +140,10 @@ class Server:
 
     async def on_broken(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ['ETag: "1"'])
+
+    async def on_broken_unmeasured(self, writer, path, query, headers, number):
+        """A part does not say how long the whole is."""
+        return await self.part(writer, path, headers, number, ['ETag: "1"'], breaks=1, whole="*")
 
     async def on_broken_dated(self, writer, path, query, headers, number):
         return await self.part(writer, path, headers, number, ["Last-Modified: Mon, 02 Nov 2026 10:00:00 GMT"])
