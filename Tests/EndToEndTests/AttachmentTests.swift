@@ -29,21 +29,26 @@ extension EndToEnd {
         }
 
         @Test(
-            "Media is kept before its notification leaves, by no proxy that the environment names",
-            arguments: [[], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1"]])
+            "Media is kept before its notification leaves, by no proxy and no password that the environment names",
+            arguments: [[], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1", "no_proxy="]])
         func kept(_ environment: [String]) async throws {
+            let home = try TemporaryFolder()
+            try home.write("machine 127.0.0.1 login somebody password word\n", to: ".netrc")
             try await Scene.play(partitions: 1) { scene in
                 var configuration = configuration(deadline: "20s")
-                configuration.environment = environment
+                configuration.environment = environment + ["HOME=\(home.path)"]
                 let service = try scene.start(configuration)
                 let values = try scene.readValues()
-                try await feed("/fast/kept.jpg", scene)
+                let path = "/fast/kept-\(UInt64.random(in: 0 ... .max)).jpg"
+                try await feed(path, scene)
                 let value = try await values.wait(count: 1)[0].value
                 values.stop()
                 let name = try #require(media.names.first)
                 #expect(value == payload("https://m.example/\(name)"))
                 #expect(media.names.count == 1)
                 #expect(try await scene.outputs.wait(count: 1).map(\.stages) == ["attachment=ok"])
+                let plain: Substring = "\(path) user-agent=pushmill host=127.0.0.1:\(server.port)"
+                #expect(server.requests(for: path) == [plain])
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }

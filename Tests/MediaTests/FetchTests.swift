@@ -67,6 +67,16 @@ struct FetchTests {
                 == ["/fast/headers.jpg user-agent=pushmill host=127.0.0.1:\(server.port)"])
     }
 
+    @Test("No cookie that a server leaves comes back to it")
+    func cookies() async throws {
+        let path = "/cookie/\(UInt64.random(in: 0 ... .max)).jpg"
+        let again = "/fast/\(UInt64.random(in: 0 ... .max)).jpg"
+        for path in [path, again] { _ = try await shelf.media(server.url(path)) }
+        for path in [path, "/fast\(path)", again] {
+            #expect(server.requests(for: path) == ["\(path) user-agent=pushmill host=127.0.0.1:\(server.port)"])
+        }
+    }
+
     @Test("A fetch that nobody waits for any more ends, and what came of it goes")
     func abandoned() async throws {
         let url = server.url("/hang-within/\(UInt64.random(in: 0 ... .max))")

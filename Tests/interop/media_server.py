@@ -284,6 +284,11 @@ class Server:
     async def on_to(self, writer, path, query, headers, number):
         return await self.send(writer, b"", "302 Found", more=["Location: " + urllib.parse.unquote(query)])
 
+    async def on_cookie(self, writer, path, query, headers, number):
+        """Leaves a cookie for all of its paths on the way to the media."""
+        more = ["Set-Cookie: visitor=1; Path=/", f"Location: /fast{path}"]
+        return await self.send(writer, b"there", "302 Found", more=more)
+
     async def on_wordy(self, writer, path, query, headers, number):
         """A redirect with a body that does not end."""
         await self.send(writer, b"", "302 Found", length=False, more=["Location: /fast/after-words.jpg"])
