@@ -193,6 +193,16 @@ struct StoreTests {
             ])
     }
 
+    @Test("What a process that died has left goes when the next one begins")
+    func begun() async throws {
+        let folder = try TemporaryFolder()
+        try write(".partial-dead", 100, used: time(nil) - 3 * 3600, in: folder)
+        try write(".partial-coming", 100, used: time(nil), in: folder)
+        let shelf = try Shelf(in: folder)
+        try await folder.wait { $0 == [".partial-coming"] }
+        withExtendedLifetime(shelf) {}
+    }
+
     @Test("Files of absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
     func absurd() throws {
         let disk = try SmallDisk()
