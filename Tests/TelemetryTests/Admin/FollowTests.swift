@@ -61,6 +61,18 @@ import Testing
         }
     }
 
+    @Test("A HEAD of the stream gives its place back, also where its connection stays")
+    func head() throws {
+        var limits = AdminLimits()
+        limits.streams = 1
+        let test = try TestServer(limits: limits)
+        let client = try test.connect()
+        client.send("HEAD /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(client.read(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        for _ in 0..<3 { #expect(try test.ask("HEAD /logs?follow=1").hasPrefix("HTTP/1.1 200 OK\r\n")) }
+        #expect(try test.ask("GET /logs?limit=0").hasPrefix("HTTP/1.1 200 OK\r\n"))
+    }
+
     @Test("Many followers, half of whom never read, and scrapes at the same time")
     func many() async throws {
         let test = try TestServer()
