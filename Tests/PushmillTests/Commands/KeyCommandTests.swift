@@ -72,17 +72,20 @@ struct KeyCommandTests {
         #expect(try set.key("b")["k"]?.utf8.count == 86)
     }
 
-    @Test("A key set that is lent to a group stays so")
-    func lent() async throws {
+    @Test(
+        "A key set stays its owner's, and readable by the group that it is lent to",
+        arguments: [0o600, 0o640] as [mode_t])
+    func lent(permissions: mode_t) async throws {
         let keys = try KeyFolder()
         try await keys.generate("openssl --kid a")
-        try #require(chmod(keys.keys, 0o640) == 0)
-        if geteuid() == 0 { try #require(chown(keys.keys, 0, 54_321) == 0) }
+        try #require(chmod(keys.keys, permissions) == 0)
+        if geteuid() == 0 { try #require(chown(keys.keys, 12_345, 54_321) == 0) }
         try await keys.generate("openssl --kid b")
-        #expect(try mode(keys.keys) == 0o640)
+        #expect(try keys.set().keys.count == 2)
+        #expect(try mode(keys.keys) == permissions)
         var status = stat()
         #expect(stat(keys.keys, &status) == 0)
-        if geteuid() == 0 { #expect(status.st_gid == 54_321) }
+        if geteuid() == 0 { #expect(status.st_uid == 12_345 && status.st_gid == 54_321) }
     }
 
     /// (trust 7)
