@@ -106,6 +106,28 @@ extension EndToEnd {
 
         // (trust 6)
         @Test(
+            "A secret that cannot be used ends the start as a wrong setting does, and is not told",
+            arguments: ["kafka.sasl.password-file", "admin.token-file"], ["", "not-for\0logs"])
+        func unusableSecret(setting: String, text: String) async throws {
+            let secrets = try TemporaryFolder()
+            let file = try secrets.write(text, to: "secret")
+            var configuration = ServiceConfiguration()
+            if setting == "admin.token-file" {
+                configuration.tokenFile = file
+            } else {
+                configuration = Self.configuration(("sasl.password-file", file))
+            }
+            try await run(configuration, at: "127.0.0.1:1") { service in
+                try await service.expectEnd(.exited(78))
+                let reason = "\(setting): \(file) is empty, not UTF-8, or has a NUL character in it"
+                #expect(service.lines(with: reason).count == 1)
+                #expect(service.lines(with: "not-for").isEmpty)
+                try await expectJSON(service)
+            }
+        }
+
+        // (trust 6)
+        @Test(
             "The admin token is read again when its file changes and at SIGHUP, also while the start waits",
             arguments: [false, true])
         func token(isWaiting: Bool) async throws {
