@@ -179,6 +179,26 @@ extension EndToEnd {
             }
         }
 
+        @Test("A second signal does not wait for what the first one lets be finished")
+        func second() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let service = try scene.start(
+                    ServiceConfiguration(
+                        delivery: [("deadline", "600s"), ("shutdown-grace", "600s")],
+                        stages: ["sleep: { marker: slow, time: 600s }"]))
+                try await service.wait(forPartitionsRead: 1)
+                // The one that sleeps is taken before the other.
+                try await scene.feeder.publish(Event.series(2, keys: 2, marking: 2))
+                #expect(try await scene.outputs.wait(count: 1).map(\.event.isMarked) == [false])
+                service.send(SIGTERM)
+                try await service.wait(forLine: "ending: intake stops")
+                #expect(service.end == nil)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                #expect(service.lines(with: "left to the next owner").isEmpty)
+            }
+        }
+
         @Test("Nor do messages behind it, which are left to the next owner")
         func blockOthers() async throws {
             try await Scene.play { scene in
