@@ -39,9 +39,42 @@ extension EndToEnd {
             try await service.clear()
         }
 
+        @Test("A result that cannot be written is no success, and it is said why", arguments: ["apply", "config show"])
+        func fullOutput(command: String) async throws {
+            let folder = try TemporaryFolder()
+            let file = try folder.write("stages: []\n", to: "pushmill.yaml")
+            let payload = try folder.write(#"{"aps":{"alert":"hello"}}"#, to: "payload.json")
+            try await runShell("'\(Self.program)' \(command) --config \(file) < \(payload) > /dev/full") { shell in
+                try await shell.expectEnd(.exited(70))
+                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+            }
+        }
+
+        @Test("A closed input is none: what is opened later does not stand in its place")
+        func closedInput() async throws {
+            let folder = try TemporaryFolder()
+            // This stage opens some before the input is read, and keeps them.
+            let stage = "attachment: { store: media, public-base: https://m.example, allow-hosts: m.example }"
+            let file = try folder.write("stages: [\(stage)]\n", to: "pushmill.yaml")
+            try await runShell("'\(Self.program)' apply --config \(file) <&-") { shell in
+                try await shell.expectEnd(.exited(65))
+                #expect(shell.lines.last == "pushmill: the input cannot be read: Bad file descriptor")
+            }
+        }
+
+        /// One that does not end when its input does.
+        private static let program = "\(ServiceProcess.folder)/pushmill"
+
+        private func runShell(_ script: String, _ body: (ServiceProcess) async throws -> Void) async throws {
+            try await follow(ServiceProcess(["-c", script], executable: "/bin/sh"), body)
+        }
+
         private func run(_ text: String, _ body: (ServiceProcess) async throws -> Void) async throws {
             let folder = try TemporaryFolder()
-            let service = try ServiceProcess(["run", "--config", folder.write(text, to: "service.yaml")])
+            try await follow(ServiceProcess(["run", "--config", folder.write(text, to: "service.yaml")]), body)
+        }
+
+        private func follow(_ service: ServiceProcess, _ body: (ServiceProcess) async throws -> Void) async throws {
             do {
                 try await body(service)
             } catch {
