@@ -136,6 +136,31 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "While an instance runs no count is set or deleted",
+            .disabled(if: Brokers.areMock, "the mock cluster does not tell who is in a group"))
+        func running() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let values = try await elsewhere { try scene.readValues() }
+                defer { values.stop() }
+                var counts: [String: Int] = [:]
+                let events = BadgeEvent.series(10, recipients: 1, marking: 10, seed: 6, counts: &counts)
+                let key = try #require(counts.keys.first)
+                let service = try scene.start(ServiceConfiguration(stages: ["badge: {}"]))
+                try await scene.feeder.publish(events.map(\.input))
+                try await values.wait(count: events.count)
+                for command in [["badges", "set", key, "7"], ["badges", "delete", key]] {
+                    let told = try await scene.run(command, expecting: 70)
+                    #expect(told.contains { $0.contains("members, whose next events would undo it: end the service") })
+                }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+                try await Self.expectCounts(counts.filter { $0.value > 0 }, at: scene)
+                _ = try await scene.run(["badges", "set", key, "7"])
+                try await Self.expectCounts([key: 7], at: scene)
+            }
+        }
+
         private static func expectCounts(_ final: [String: Int], at scene: Scene) async throws {
             let kept = try await counts(at: scene)
             let wrong = Set(kept.keys).union(final.keys).filter { kept[$0] != final[$0] }

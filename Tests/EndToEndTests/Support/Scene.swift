@@ -118,10 +118,10 @@ final class Scene: Sendable {
     }
 
     /// Runs another command with the configuration of the service that was started last; gives what it printed.
-    func run(_ command: [String]) async throws -> [Substring] {
+    func run(_ command: [String], expecting code: Int32 = 0) async throws -> [Substring] {
         let file = "\(folder.path)/service-\(services.withLock { $0.count } - 1).yaml"
         let process = try ServiceProcess(command + ["--config", file])
-        try await process.expectEnd(.exited(0))
+        try await process.expectEnd(.exited(code))
         try await process.clear()
         return process.lines
     }
