@@ -1,6 +1,9 @@
 import Glibc
 import PushmillKafka
+import PushmillTestSupport
 import Testing
+
+@testable import PushmillTelemetry
 
 extension EndToEnd {
     @Suite("Whether a service is ready")
@@ -45,6 +48,60 @@ extension EndToEnd {
                 let second = try scene.start(ServiceConfiguration(cores: 1))
                 try await second.wait(forLine: "partitions are read")
                 try await client.wait(for: "one partition") { partitions($0) == 1 }
+            }
+        }
+
+        @Test("Where a process was at its limit of descriptors, a probe is answered when a former connection has ended")
+        func descriptors() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let service = try scene.start(ServiceConfiguration(cores: 1))
+                try await service.wait(forPartitionsRead: 1)
+                let address = try ListenAddress(try #require(AdminClient.address(of: service)))
+                let former = try Connection(address)
+                #expect(try await former.probe().hasPrefix("HTTP/1.1 200 "))
+                try await service.limitDescriptors(4)
+                let probe = try Connection(address)
+                // By its answer the endpoint has found that it can take no other.
+                #expect(try await former.probe().hasPrefix("HTTP/1.1 200 "))
+                try await service.limitDescriptors(512)
+                former.shut()
+                #expect(try await probe.probe().hasPrefix("HTTP/1.1 200 "))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        /// To the admin endpoint; it stays.
+        private final class Connection: Sendable {
+            private let descriptor: Int32
+
+            init(_ address: ListenAddress) throws {
+                descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+                // A test that waits in vain fails.
+                var limit = timeval(tv_sec: 30, tv_usec: 0)
+                setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                let connected = address.withSocketAddress { [descriptor] in connect(descriptor, $0, $1) }
+                guard connected == 0 else { throw SystemFailure(errno) }
+            }
+
+            deinit { close(descriptor) }
+
+            func shut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+            /// The answer, as far as it comes.
+            func probe() async throws -> String {
+                try await elsewhere { [descriptor] in
+                    let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+                    _ = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
+                    var answer = ""
+                    var buffer = [UInt8](repeating: 0, count: 4096)
+                    while !answer.hasSuffix("}\n") {
+                        let count = recv(descriptor, &buffer, buffer.count, 0)
+                        guard count > 0 else { break }
+                        answer += String(decoding: buffer.prefix(count), as: UTF8.self)
+                    }
+                    return answer
+                }
             }
         }
     }

@@ -5,9 +5,14 @@ import Testing
 extension ServiceProcess {
     /// Files that it writes may grow to this size, nil for any.
     func limitFileSize(_ bytes: Int?) async throws {
-        let size = bytes.map(String.init) ?? "unlimited"
-        let change = try ServiceProcess(
-            ["--pid", "\(identifier)", "--fsize=\(size):unlimited"], executable: "/usr/bin/prlimit")
+        try await limit("--fsize=\(bytes.map(String.init) ?? "unlimited"):unlimited")
+    }
+
+    /// Descriptors that it opens have lower numbers; those that it has stay.
+    func limitDescriptors(_ count: Int) async throws { try await limit("--nofile=\(count):") }
+
+    private func limit(_ option: String) async throws {
+        let change = try ServiceProcess(["--pid", "\(identifier)", option], executable: "/usr/bin/prlimit")
         try await change.expectEnd(.exited(0))
         try await change.clear()
     }
