@@ -12,18 +12,24 @@ struct TopicCommandTests {
     private let cluster: MockCluster
     private let folder: ConfigurationFolder
 
-    init() throws {
-        cluster = try MockCluster()
+    init() throws { try self.init(brokers: 1) }
+
+    /// With as many partitions.
+    private init(brokers: Int) throws {
+        cluster = try MockCluster(brokers: brokers)
         for topic in ["push.events", "push.notifications", "push.dead-letters"] {
-            try cluster.createTopic(topic, partitions: 1)
+            try cluster.createTopic(topic, partitions: brokers)
         }
         folder = try ConfigurationFolder(
             "{ kafka: { bootstrap.servers: \"\(cluster.bootstrapServers)\" }, state: { path: state }, stages: [] }")
     }
 
-    private func publish(_ value: String, to topic: String, _ headers: [(String, String)] = []) throws {
+    private func publish(
+        _ value: String, to topic: String, _ headers: [(String, String)] = [], partition: Int32 = 0
+    ) throws {
         var record = RecordEnvelope()
         record.topic = topic
+        record.partition = partition
         record.timestamp = 1000
         record.payload = Array(value.utf8)
         record.headers = headers.map { RecordEnvelope.Header(name: Array($0.0.utf8), value: Array($0.1.utf8)) }
@@ -76,6 +82,33 @@ struct TopicCommandTests {
         let (terminal, code) = await run("capture --partition 0 --partition 0")
         #expect(code == .success)
         #expect(terminal.output.split(separator: "\n").count == 1)
+    }
+
+    @Test("What was read until a broker failed is kept, unless there is a file of before: that stays")
+    func cutShort() async throws {
+        let scene = try Self(brokers: 2)
+        for partition: Int32 in 0...1 {
+            scene.cluster.setLeader(of: TopicPartition("push.events", partition), broker: partition + 1)
+            try scene.publish("x\(partition)", to: "push.events", partition: partition)
+        }
+        // The second one's log has lost what was there a moment ago. OFFSET_OUT_OF_RANGE
+        scene.cluster.failRequests(.fetch, of: 2, with: 1, count: 1000)
+        let (terminal, code) = await scene.run("capture --output FOLDER/new.jsonl")
+        #expect(code == .internalFailure)
+        #expect(terminal.error.hasPrefix("1 records written to \(scene.folder.path)/new.jsonl, which are not all\n"))
+        let kept = try scene.text(of: "new.jsonl")
+        #expect(kept.contains(#""payload":"x0""#) && kept.split(separator: "\n").count == 1)
+
+        try scene.folder.write("old.jsonl", "of before\n")
+        #expect(await scene.run("capture --output FOLDER/old.jsonl").1 == .internalFailure)
+        #expect(try scene.text(of: "old.jsonl") == "of before\n")
+        for left in ["new.jsonl.partial", "old.jsonl.partial"] {
+            #expect(access("\(scene.folder.path)/\(left)", F_OK) != 0)
+        }
+    }
+
+    private func text(of file: String) throws -> String {
+        String(decoding: try FileBytes(path: "\(folder.path)/\(file)").bytes, as: UTF8.self)
     }
 
     @Test("A range without records is bad data")
