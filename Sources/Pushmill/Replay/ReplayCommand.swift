@@ -101,7 +101,7 @@ struct ReplayCommand {
     private func reports() throws(ReplayError) -> [any ReplayReport] {
         var reports: [any ReplayReport] = []
         if let path = invocation.text(.json) { reports.append(try JSONReport(path: path)) }
-        if let path = invocation.text(.junit) { reports.append(JUnitReport(path: path)) }
+        if let path = invocation.text(.junit) { reports.append(try JUnitReport(path: path)) }
         if let path = invocation.text(.html) { reports.append(try HTMLReport(path: path)) }
         return reports
     }

@@ -10,11 +10,11 @@ package final class JUnitReport: ReplayReport {
         var hidden = 0
     }
 
-    private let path: String
+    private let file: ReportFile
     private var suites: [String: Suite] = [:]
     private var shown = 0
 
-    package init(path: String) { self.path = path }
+    package init(path: String) throws(ReplayError) { file = try ReportFile(path: path) }
 
     package func add(_ change: RecordChange) {
         let isShown = shown < Self.limit
@@ -37,7 +37,6 @@ package final class JUnitReport: ReplayReport {
             suites[name]?.cases += Self.failure(name, "\(suite.hidden) further records", "")
         }
         let failures = suites.values.reduce(0) { $0 + $1.count }
-        let file = try ReportFile(path: path)
         try file.write(
             """
             <?xml version="1.0" encoding="UTF-8"?>

@@ -86,7 +86,7 @@ struct ReportTests {
 
     @Test("The JUnit report counts what it holds, and is sound whatever records say")
     func junit() async throws {
-        try await replay([JUnitReport(path: "\(folder.path)/report.xml")], count: 5500, title: malicious)
+        try await replay([try JUnitReport(path: "\(folder.path)/report.xml")], count: 5500, title: malicious)
         let text = try folder.text("report.xml")
         let cases = text.matches(of: #/<testcase /#).count
         let failures = text.matches(of: #/<failure /#).count
@@ -138,13 +138,27 @@ struct ReportTests {
         #expect(!text.contains("\u{1B}"))
     }
 
-    @Test("A report that is never finished leaves nothing behind")
-    func unfinished() throws {
-        var report: JSONReport? = try JSONReport(path: "\(folder.path)/report.json")
-        #expect(folder.names == ["report.json.partial"])
+    private func begin(_ kind: String, _ name: String) throws -> any ReplayReport {
+        let path = "\(folder.path)/\(name)"
+        switch kind {
+        case "json": return try JSONReport(path: path)
+        case "junit": return try JUnitReport(path: path)
+        default: return try HTMLReport(path: path)
+        }
+    }
+
+    @Test("A report that is never finished leaves nothing behind", arguments: ["json", "junit", "html"])
+    func unfinished(kind: String) throws {
+        var report: (any ReplayReport)? = try begin(kind, "report")
+        #expect(folder.names == ["report.partial"])
         report = nil
         #expect(report == nil)
         #expect(folder.names == [])
+    }
+
+    @Test("A report that cannot be written says so before the replay", arguments: ["json", "junit", "html"])
+    func unwritable(kind: String) {
+        #expect(throws: ReplayError.self) { try begin(kind, "none/report") }
     }
 }
 
