@@ -1,4 +1,6 @@
 import Glibc
+import PushmillKafka
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 
@@ -67,6 +69,24 @@ extension EndToEnd {
 
         private func runShell(_ script: String, _ body: (ServiceProcess) async throws -> Void) async throws {
             try await follow(ServiceProcess(["-c", script], executable: "/bin/sh"), body)
+        }
+
+        @Test("A capture that is ended before its first record leaves the one of before as it was")
+        func emptyCapture() async throws {
+            let cluster = try MockCluster()
+            try cluster.createTopic("push.events", partitions: 1)
+            let folder = try TemporaryFolder()
+            let configuration = try folder.write(
+                "{ kafka: { bootstrap.servers: '\(cluster.bootstrapServers)' }, stages: [] }", to: "service.yaml")
+            let file = try folder.write("old", to: "events.jsonl")
+            let capture = try ServiceProcess(["capture", "--config", configuration, "--follow", "--output", file])
+            try await folder.wait { $0.contains("events.jsonl.partial") }
+            capture.send(SIGINT)
+            try await capture.expectEnd(.exited(0))
+            #expect(capture.lines(with: "no record has come").count == 1)
+            #expect(try FileBytes(path: file).bytes == Array("old".utf8))
+            #expect(folder.names == ["events.jsonl", "service.yaml"])
+            try await capture.clear()
         }
 
         private func run(_ text: String, _ body: (ServiceProcess) async throws -> Void) async throws {

@@ -67,9 +67,13 @@ extension Command {
         guard count > 0 || capture.follows || Signals.isEndWanted || Console.hasFailed else {
             throw ReplayError.unreadable(name: source.name, what: "there is no record in this range")
         }
-        try file?.close()
         progress.clear()
-        if let path { console.error("\(count) records written to \(path)") }
+        if let path {
+            // The capture of before is worth more than none.
+            if count > 0 { try file?.close() }
+            let written = "\(count) records written to \(path)"
+            console.error(count > 0 ? written : "no record has come: \(path) is as it was")
+        }
         return .success
     }
 }
