@@ -55,7 +55,7 @@ public final class StageTest: Sendable {
         Rehearsal(
             candidate.chain,
             counts: BadgeCounts { record in
-                record.recipient.map { badges[String(decoding: $0, as: UTF8.self)] ?? 0 } ?? 0
+                record.recipient.flatMap { badges[String(decoding: $0, as: UTF8.self)] }
             })
     }
 

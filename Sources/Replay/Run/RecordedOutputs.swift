@@ -20,11 +20,11 @@ package final class RecordedOutputs: Sendable {
     }
 
     /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
-    /// less what the record adds, which is nothing where it was counted before.
-    func count(before record: InputRecord) -> Int32 {
+    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none for the record.
+    func count(before record: InputRecord) -> Int32? {
         guard let shown = output(of: record.source).flatMap({ NotificationContent($0)?.badge }),
             let badge = Self.badge(of: record), badge > 0
-        else { return 0 }
+        else { return nil }
         let added = record.has(.counted) ? 0 : badge
         return shown < added ? 0 : Int32(clamping: shown - added)
     }

@@ -7,20 +7,35 @@ package struct BadgeCounts: Sendable {
         let app: [UInt8]
     }
 
-    private var counts: [Key: Int32] = [:]
+    private struct Count {
+        var number: Int32
+        /// False for one that began at 0 because nothing was known of it: it is, once a record tells.
+        var isKnown = true
+    }
+
+    private var counts: [Key: Count] = [:]
     private let start: Start
 
-    /// What the count is taken to be before a record, where nothing has counted before.
-    package typealias Start = @Sendable (InputRecord) -> Int32
+    /// What the count is taken to be before a record; nil where that is not known. Asked until it is.
+    package typealias Start = @Sendable (InputRecord) -> Int32?
 
     package init(start: @escaping Start = { _ in 0 }) { self.start = start }
 
     /// The count of the record's recipient in the app of its `apns-topic`.
-    subscript(record: InputRecord) -> Int32 { counts[Self.key(record)] ?? start(record) }
+    subscript(record: InputRecord) -> Int32 { count(before: record, Self.key(record)).number }
 
     mutating func apply(_ operation: BadgeOperation, _ record: InputRecord) {
         let key = Self.key(record)
-        counts[key] = operation.applied(to: counts[key] ?? start(record))
+        var count = count(before: record, key)
+        count.number = operation.applied(to: count.number)
+        if case .set = operation { count.isKnown = true }
+        counts[key] = count
+    }
+
+    private func count(before record: InputRecord, _ key: Key) -> Count {
+        let count = counts[key]
+        if let count, count.isKnown { return count }
+        return start(record).map { Count(number: $0) } ?? count ?? Count(number: 0, isKnown: false)
     }
 
     private static func key(_ record: InputRecord) -> Key {
@@ -38,7 +53,7 @@ extension BadgeCounts {
         for (index, line) in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             guard let (key, count) = Self.entry(line) else { throw BadgeCountsError(line: index + 1) }
-            counts[key] = count
+            counts[key] = Count(number: count)
         }
     }
 

@@ -150,6 +150,17 @@ struct ReplayRunTests {
         #expect(found.fields == ["/aps/badge \(golden.filter { $0.payloadText.hasPrefix("{") }.count)"])
     }
 
+    @Test("Counts begin with the first record that the baseline tells of, whatever has counted before it")
+    func laterCounts() async throws {
+        let earlier = Scene.events(70)
+        let all = Scene.events(210)
+        let golden = try await Scene().outputs(all)
+        // A topic of outputs that does not reach back as far as its input.
+        let found = try await Scene().replay(Array(all[earlier.count...]), against: Array(golden[140...]))
+        #expect(found.fields == [])
+        #expect((found.summary.new, found.summary.same) == (70, 70))
+    }
+
     @Test("Counts of CloudEvents begin so too, and what was counted before has added nothing")
     func countsOfOthers() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#
