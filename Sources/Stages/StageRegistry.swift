@@ -12,9 +12,11 @@ public struct StageRegistry: Sendable {
     ]
 
     private let entries: [StageEntry]
+    private let ownNames: Set<String>
 
     /// The built-in stages and a program's own. One of those may take the name, and so the place, of a built-in one.
     public init(adding own: [StageEntry] = []) {
+        ownNames = Set(own.map(\.name))
         entries = own + Self.builtIn.filter { entry in !own.contains { $0.name == entry.name } }
     }
 
@@ -35,8 +37,8 @@ public struct StageRegistry: Sendable {
                 return nil
             }
             return ConfiguredStage(
-                name: name, condition: condition, budget: budget, place: settings.place, path: settings.path,
-                settings: settings.effective, make: make)
+                name: name, isOwn: ownNames.contains(name), condition: condition, budget: budget,
+                place: settings.place, path: settings.path, settings: settings.effective, make: make)
         }.compactMap { $0 }
     }
 
@@ -70,6 +72,8 @@ public struct StageEntry: Sendable {
 /// A stage as the configuration wants it, not built yet.
 public struct ConfiguredStage: Sendable {
     public let name: String
+    /// Of the program's own, maybe in the place of a built-in one, whose settings mean something else.
+    let isOwn: Bool
     public let condition: StageCondition
     /// The time it may take of the message's deadline; nil for all of it.
     public let budget: Duration?

@@ -36,7 +36,7 @@ extension ConfiguredStage {
     }
 
     private func contactSetting(_ key: String) -> String? {
-        guard name == "contact", case .map(let members) = settings.value,
+        guard name == "contact", !isOwn, case .map(let members) = settings.value,
             case .scalar(let text)? = members.first(where: { $0.key == key })?.value.value
         else { return nil }
         return text

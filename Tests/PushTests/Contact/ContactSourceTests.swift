@@ -61,6 +61,17 @@ struct ContactSourceTests {
         }
     }
 
+    @Test("A program's own stage that has the name has a source of its own too")
+    func own() throws {
+        let entry = StageEntry("contact") { settings in
+            _ = settings.optional("source", .text)
+            return { _ in throw ContactsUnavailable("not built here") }
+        }
+        var reader = SettingReader(["stages": [["contact": ["source": "topic:c"]]]])
+        let stages = StageRegistry(adding: [entry]).read("stages", from: &reader)
+        #expect(try #require(stages.first).contactSource == nil)
+    }
+
     /// Remembers whose contacts are to be loaded.
     private final class PreparedBook: ContactBook {
         let owners = Mutex<[String]>([])
