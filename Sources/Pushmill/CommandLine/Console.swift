@@ -61,7 +61,13 @@ package struct Console: Sendable {
     }
 
     private static func write(_ line: String, to descriptor: Int32) {
-        write(bytes: Array((line.hasSuffix("\n") ? line : "\(line)\n").utf8), to: descriptor)
+        write(bytes: ended(line), to: descriptor)
+    }
+
+    /// With one line end, which may be a part of a character (`\r\n`).
+    static func ended(_ line: String) -> [UInt8] {
+        let bytes = Array(line.utf8)
+        return bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")]
     }
 
     private static func write(bytes: [UInt8], to descriptor: Int32) {

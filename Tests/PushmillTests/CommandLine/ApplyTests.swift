@@ -72,6 +72,13 @@ struct ApplyTests {
         #expect(accented.output == "{\"aps\":{\"alert\":{\"body\":\"Hello anna\u{301}\"},\"mutable-content\":1}}")
     }
 
+    @Test(
+        "What is printed ends with one line end, also where the payload brings that of another system",
+        arguments: [("", "\n"), ("{}", "{}\n"), ("{}\n", "{}\n"), ("{}\r\n", "{}\r\n"), ("{}\r", "{}\r\n")])
+    func lineEnd(_ text: String, _ printed: String) {
+        #expect(Console.ended(text) == Array(printed.utf8))
+    }
+
     @Test("--explain tells what each stage changed")
     func explained() async throws {
         let (terminal, code) = try await apply("greeting, counter", "--key anna --explain", payload)
