@@ -11,11 +11,14 @@ struct Application {
     let console: Console
     let explanation: Explanation?
 
+    /// A payload, or a record's line, of more is none: memory is not for it.
+    private static let limit = 64 << 20
+
     /// The input is a payload; the record around it is given.
     func apply(_ record: RecordEnvelope) async throws(ProgramError) -> ExitCode {
         var record = record
         record.timestamp = WallClock.system.now() / 1_000_000
-        record.payload = try console.wholeInput()
+        record.payload = try console.wholeInput(limit: Self.limit)
         let result = await rehearsal.run(record, wallClock: record.timestamp)
         console.error(result.summary)
         let destination = result.verdict.destination
@@ -26,7 +29,7 @@ struct Application {
     /// The input is records, one a line; what becomes of each is written the same way.
     func applyLines() async throws(ProgramError) -> ExitCode {
         var lines = LineReader()
-        while let line = try lines.next({ _ throws(ProgramError) in try console.input() }) {
+        while let line = try next(&lines) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             let record: RecordEnvelope
             do throws(EnvelopeError) {
@@ -43,6 +46,14 @@ struct Application {
             console.output(String(decoding: text, as: UTF8.self))
         }
         return .success
+    }
+
+    private func next(_ lines: inout LineReader) throws(ProgramError) -> ArraySlice<UInt8>? {
+        let number = lines.number + 1
+        return try lines.next { count throws(ProgramError) in
+            guard count <= Self.limit else { throw .badData("line \(number): longer than \(Self.limit >> 20) MiB") }
+            return try console.input()
+        }
     }
 }
 

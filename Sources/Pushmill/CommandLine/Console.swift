@@ -51,7 +51,7 @@ package struct Console: Sendable {
     }
 
     /// All of the input; refused where it is more than `limit` bytes.
-    func wholeInput(limit: Int = .max) throws(ProgramError) -> [UInt8] {
+    func wholeInput(limit: Int) throws(ProgramError) -> [UInt8] {
         var bytes: [UInt8] = []
         while case let chunk = try input(), !chunk.isEmpty {
             bytes += chunk

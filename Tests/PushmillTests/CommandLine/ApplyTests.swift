@@ -1,5 +1,6 @@
 import PushmillPayload
 import PushmillStages
+import Synchronization
 import Testing
 
 @testable import Pushmill
@@ -170,6 +171,35 @@ struct ApplyTests {
         #expect(code == .badData)
         #expect(terminal.output.split(separator: "\n").count == 1)
         #expect(terminal.error == "pushmill: \(message)")
+    }
+
+    /// An input of many pieces, and what is said of it.
+    private final class LongInput: Sendable {
+        private static let piece = [UInt8](repeating: 0x20, count: 1 << 20)
+        private let left = Atomic(70)
+        private let told = Mutex("")
+
+        var error: String { told.withLock { $0 } }
+
+        var console: Console {
+            Console(
+                output: { _ in }, error: { [self] line in told.withLock { $0 += line } },
+                input: { [self] () throws(ProgramError) in
+                    left.wrappingSubtract(1, ordering: .relaxed).newValue < 0 ? [] : Self.piece
+                })
+        }
+    }
+
+    @Test(
+        "Input that seems to have no end is refused",
+        arguments: [("", "too-large: over 64 MiB of input"), (" --lines", "line 1: longer than 64 MiB")])
+    func longInput(_ option: String, _ message: String) async throws {
+        let folder = try ConfigurationFolder("stages: [greeting]")
+        let input = LongInput()
+        let surroundings = Surroundings(registry: registry, environment: [:], console: input.console)
+        let arguments = "apply --config \(folder.file)\(option)".split(separator: " ").map { String($0) }
+        #expect(await Program.commands.run(arguments, surroundings) == .badData)
+        #expect(input.error == "pushmill: \(message)")
     }
 
     @Test(
