@@ -42,9 +42,9 @@ public struct ClientProperties: Sendable, Equatable {
             return rd_kafka_conf_get(configuration, name, text, &size)
         }
         guard result == RD_KAFKA_CONF_OK, text != value, let read = Double(text) else { return nil }
-        // A fraction is shown with six digits.
+        // A fraction is shown with six digits. A whole number has none: who reads it here takes none.
         if value.utf8.allSatisfy({ plain.contains($0) }), let meant = Double(value),
-            abs(meant - read) <= abs(read) / 100_000
+            abs(meant - read) <= abs(read) / 100_000, text.utf8.contains(UInt8(ascii: ".")) || Int(value) != nil
         {
             return nil
         }
