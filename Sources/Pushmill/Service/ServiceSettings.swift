@@ -103,8 +103,11 @@ enum SampleSecrets {
     /// Whether a service has to have secrets of its own: where others can reach it, or its brokers are elsewhere.
     static func areRefused(_ configuration: Configuration) -> Bool {
         guard !configuration.process.allowsSamples else { return false }
-        let servers = configuration.kafka.properties(for: .consumer)["bootstrap.servers"] ?? ""
-        return !configuration.admin.listen.isLoopback || !configuration.kafka.isEmbedded && !isLocal(servers)
+        let kafka = configuration.kafka
+        let areLocal = [KafkaSettings.Section.consumer, .producer].allSatisfy { section in
+            isLocal(kafka.properties(for: section)["bootstrap.servers"] ?? "")
+        }
+        return !configuration.admin.listen.isLoopback || !kafka.isEmbedded && !areLocal
     }
 
     private static func isLocal(_ servers: String) -> Bool {

@@ -18,6 +18,8 @@ struct SampleSecretTests {
             ("kafka: { bootstrap.servers: 'localhost:9092' }", false),
             ("kafka: { bootstrap.servers: 'PLAINTEXT://127.0.0.1:1, [::1]:2' }", false),
             ("kafka: { bootstrap.servers: 'kafka:9092' }", true),
+            ("kafka: { bootstrap.servers: 'localhost:9092', producer: { bootstrap.servers: 'kafka:9092' } }", true),
+            ("kafka: { bootstrap.servers: 'kafka:9092', consumer: { bootstrap.servers: 'localhost:9092' } }", true),
             ("kafka: { bootstrap.servers: 'localhost:9092,kafka:9092' }", true),
             ("kafka: { bootstrap.servers: localhost }", false),
             ("kafka: { bootstrap.servers: 'localhost.example:9092' }", true),
