@@ -69,8 +69,8 @@ public final class StageTest: Sendable {
     }
 
     /// Takes a message through the chain whose deadline comes when `moment` has returned, which runs beside it: the running
-    /// stage is cancelled, and it and those after it get their `timeWillExpire`. Without a moment the deadline comes before
-    /// the message's turn: no stage gets more than its `timeWillExpire`.
+    /// stage is cancelled, and it and those after it get their `timeWillExpire`. An error of the moment's is in the result's
+    /// log. Without a moment the deadline comes before the message's turn: no stage gets more than its `timeWillExpire`.
     public func expire(
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
         timestamp: Int64 = StageTest.timestamp, once moment: (@Sendable () async throws -> Void)? = nil
@@ -82,7 +82,13 @@ public final class StageTest: Sendable {
             return await run(record, on: rehearsal, taken: taken)
         }
         let expiry = Task {
-            try await moment()
+            do {
+                try await moment()
+            } catch {
+                // The message is over.
+                if Task.isCancelled { return }
+                log.tell("error: once: \(error)")
+            }
             await advance(by: deadline)
         }
         defer { expiry.cancel() }
@@ -175,8 +181,10 @@ final class TestLog: Sendable {
     private let lines = Mutex<[String]>([])
 
     func add(_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) {
-        lines.withLock { $0.append("\(severity): \(stage): \(message)") }
+        tell("\(severity): \(stage): \(message)")
     }
+
+    func tell(_ line: String) { lines.withLock { $0.append(line) } }
 
     func take() -> [String] { lines.withLock { exchange(&$0, with: []) } }
 }

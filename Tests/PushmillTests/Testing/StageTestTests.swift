@@ -90,6 +90,17 @@ struct StageTestTests {
         await hanging.waitUntilEnded()
     }
 
+    @Test("A moment that fails is told, and the deadline comes all the same", .timeLimit(.minutes(1)))
+    func failingMoment() async {
+        let hanging = Hanging()
+        let result = await StageTest(hanging).expire(payload, recipient: "anna") {
+            await hanging.waitUntilBegun()
+            throw CancellationError()
+        }
+        #expect(result.summary == "best-attempt: hanging=expired")
+        #expect(result.log == ["error: once: CancellationError()"])
+    }
+
     @Test("A budget ends when the clock is moved that far, and not before", .timeLimit(.minutes(1)))
     func budget() async {
         let hanging = Hanging()
