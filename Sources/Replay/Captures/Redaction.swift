@@ -19,6 +19,9 @@ package struct Redaction: Sendable {
         "title-loc-key", "subtitle-loc-key", "loc-key", "action-loc-key", "launch-image",
     ]
 
+    /// Of a structured CloudEvent, what its headers tell in binary mode.
+    private static let openAttributes: Set<String> = ["specversion", "type", "time", "datacontenttype"]
+
     /// A payload of more values is no notification, and replaced as a whole.
     private static let mostEdits = 10_000
 
@@ -32,16 +35,17 @@ package struct Redaction: Sendable {
             if Self.openHeaders.contains(name) || name.hasPrefix("pushmill.error.") { continue }
             record.headers[index].value = record.headers[index].value.map(StandIn.bytes)
         }
-        record.payload = record.payload.map(payload)
+        let isEvent = record.header("content-type")?.withUnsafeBytes(CloudEvent.isStructured) ?? false
+        record.payload = record.payload.map { payload($0, isEvent: isEvent) }
         return record
     }
 
-    private func payload(_ bytes: [UInt8]) -> [UInt8] {
+    private func payload(_ bytes: [UInt8], isEvent: Bool) -> [UInt8] {
         guard let document = try? JSONDocument(bytes: bytes), document.kind(of: document.root) == .object else {
             return StandIn.bytes(bytes)
         }
         var edits: [Edit] = []
-        collect(document.root, [], document, &edits)
+        collect(document.root, [], document, isEvent: isEvent, &edits)
         guard edits.count <= Self.mostEdits else { return StandIn.bytes(bytes) }
         var redacted: [UInt8] = []
         var end = 0
@@ -60,7 +64,9 @@ package struct Redaction: Sendable {
     }
 
     /// As deep as the document, and so bounded. `names` are those of the members on the way; an element's is empty.
-    private func collect(_ node: JSONNode, _ names: [String], _ document: JSONDocument, _ edits: inout [Edit]) {
+    private func collect(
+        _ node: JSONNode, _ names: [String], _ document: JSONDocument, isEvent: Bool, _ edits: inout [Edit]
+    ) {
         switch document.kind(of: node) {
         case .object, .array:
             document.forEachChild(of: node) { child in
@@ -68,10 +74,10 @@ package struct Redaction: Sendable {
                 let name = document.withName(of: child) { name in
                     name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
                 }
-                collect(child, names + [name ?? ""], document, &edits)
+                collect(child, names + [name ?? ""], document, isEvent: isEvent, &edits)
             }
         case .string, .number:
-            guard Self.isPersonal(names) else { return }
+            guard Self.isPersonal(names, isEvent: isEvent) else { return }
             let end = document.end(of: node)
             let start = end - (document.withSpelling(of: node) { $0.count } ?? 0)
             edits.append(Edit(range: start..<end, json: standIn(for: node, document)))
@@ -91,7 +97,8 @@ package struct Redaction: Sendable {
         return Array(StandIn.number(digits ?? "").utf8)
     }
 
-    private static func isPersonal(_ names: [String]) -> Bool {
+    private static func isPersonal(_ names: [String], isEvent: Bool) -> Bool {
+        if isEvent, names.count == 1, openAttributes.contains(names[0]) { return false }
         let names = names.first == "data" ? names.dropFirst() : names[...]
         guard names.first == "aps" else { return true }
         let rest = Array(names.dropFirst())

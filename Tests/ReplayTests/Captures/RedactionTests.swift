@@ -43,6 +43,18 @@ struct RedactionTests {
         #expect(Redaction().redacted(RecordEnvelope("{}", key: "anne")).key != first.key)
     }
 
+    @Test("What a CloudEvent says of itself stays, as its headers do in binary mode; a payload's own members do not")
+    func cloudEvents() {
+        let open = #""specversion":"1.0","type":"com.example.push","datacontenttype":"application/json""#
+        let payload = #"{\#(open),"subject":"anna","data":{"type":"secret","aps":{"alert":"words"}}}"#
+        let event = RecordEnvelope(payload, headers: [("content-type", "application/cloudevents+json")])
+        let redacted = Redaction().redacted(event).payloadText
+        #expect(redacted.hasPrefix("{\(open),"))
+        for word in ["anna", "secret", "words"] { #expect(!redacted.contains(word)) }
+        let plain = redact(payload)
+        for word in ["com.example.push", "application/json"] { #expect(!plain.contains(word)) }
+    }
+
     @Test(
         "Nothing is left of what programs do not read",
         arguments: [
