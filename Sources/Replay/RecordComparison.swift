@@ -182,7 +182,7 @@ package struct IgnoredFields: Sendable {
 
 /// Which records are compared. All are run, so that counts come out as they do without a filter.
 package struct RecordFilter: Sendable {
-    package var keys: Set<String> = []
+    package var keys: Set<[UInt8]> = []
     package var categories: Set<String> = []
     /// One of them before or after is enough.
     package var outcomes: Set<String> = []
@@ -190,7 +190,7 @@ package struct RecordFilter: Sendable {
     package init() {}
 
     func admits(_ input: RecordEnvelope) -> Bool {
-        if !keys.isEmpty, !keys.contains(input.keyText) { return false }
+        if !keys.isEmpty, !keys.contains(input.key ?? []) { return false }
         if categories.isEmpty { return true }
         return NotificationContent(input)?.category.map(categories.contains) ?? false
     }

@@ -18,7 +18,7 @@ struct ReplayCommand {
         var settings = ReplayRun.Settings()
         settings.lanes = try invocation.value(.lanes, .integer(1...256)) ?? Processors.usable
         settings.ignored = IgnoredFields(try invocation.texts(.ignore).map(Self.field))
-        settings.filter.keys = Set(invocation.texts(.onlyKey))
+        settings.filter.keys = Set(invocation.texts(.onlyKey).map { Array($0.utf8) })
         settings.filter.categories = Set(invocation.texts(.onlyCategory))
         let outcome = SettingFormat.choice(Outcome.allCases.map { "\($0.name)" }, name: \.self)
         settings.filter.outcomes = Set(try invocation.values(.onlyOutcome, outcome))

@@ -5,7 +5,7 @@ package import PushmillPayload
 package struct Redrive: Sendable {
     /// Empty for any.
     package var reasons: Set<String> = []
-    package var keys: Set<String> = []
+    package var keys: Set<[UInt8]> = []
     /// In milliseconds since 1970; a letter has its record's timestamp.
     package var since = Int64.min
     package var until = Int64.max
@@ -82,7 +82,7 @@ package struct Redrive: Sendable {
 
     private func isMeant(_ letter: DeadLetter) -> Bool {
         (reasons.isEmpty || reasons.contains(letter.reason))
-            && (keys.isEmpty || keys.contains(letter.record.keyText))
+            && (keys.isEmpty || keys.contains(letter.record.key ?? []))
             && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 

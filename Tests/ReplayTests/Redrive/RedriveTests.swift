@@ -273,7 +273,7 @@ struct RedriveTests {
         try broker.publish(letters, to: "dead")
         #expect(try await redrive { ($0.isDry, $0.reasons) = (true, ["no-aps"]) } == [.sent: 2])
         #expect(try await redrive { ($0.isDry, $0.since, $0.until) = (true, 1500, 3000) } == [.sent: 1])
-        #expect(try await redrive { $0.keys = ["bert"] } == [.sent: 1])
+        #expect(try await redrive { $0.keys = [Array("bert".utf8)] } == [.sent: 1])
         #expect(try await input().map(\.payload) == [[2]])
     }
 }

@@ -272,7 +272,7 @@ struct ReplayRunTests {
     func filtered() async throws {
         let golden = try await Scene().outputs(events)
         var settings = ReplayRun.Settings()
-        settings.filter.keys = ["recipient-3"]
+        settings.filter.keys = [Array("recipient-3".utf8)]
         let found = try await Scene().replay(events, against: golden, settings: settings)
         #expect(found.summary.isSame)
         #expect(found.summary.records == events.filter { $0.key == Array("recipient-3".utf8) }.count)
@@ -289,6 +289,17 @@ struct ReplayRunTests {
         ]
         let more = try await Scene().outputs(events + chats)
         #expect(try await Scene().replay(events + chats, against: more, settings: settings).summary.records == 2)
+    }
+
+    @Test("A key is its bytes, however its text can be read")
+    func keyBytes() {
+        var filter = RecordFilter()
+        filter.keys = [Array("Zoe\u{308}".utf8), Array("\u{FFFD}".utf8)]
+        #expect(filter.admits(RecordEnvelope("x", key: "Zoe\u{308}")))
+        #expect(!filter.admits(RecordEnvelope("x", key: "Zo\u{EB}")))
+        var record = RecordEnvelope("x")
+        record.key = [0xFF]
+        #expect(!filter.admits(record))
     }
 
     @Test("An empty input, a baseline of another topic, and one that is no output are errors")
