@@ -62,8 +62,8 @@ extension Command {
     }
 
     private static func line(_ letter: DeadLetter, _ fate: Redrive.Fate) -> String {
-        let (target, attempt) = ("\(letter.topic)/\(letter.partition)", "attempt \(letter.attempt)")
-        return "\(letter.record.place)  \(letter.reason)  \(attempt)  \(fate == .sent ? "-> \(target)" : fate.rawValue)"
+        let end = fate == .sent ? "-> \(letter.topic)/\(letter.partition)" : fate.rawValue
+        return "\(letter.record.place)  \(SummaryText.shown(letter.reason))  attempt \(letter.attempt)  \(end)"
     }
 
     private static func summary(_ tally: Redrive.Tally, isDry: Bool) -> String {

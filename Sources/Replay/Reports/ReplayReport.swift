@@ -64,7 +64,7 @@ package enum SummaryText {
     }
 
     /// What would move a terminal's cursor, or turn its text around, is shown by its number.
-    private static func shown(_ value: String?) -> String {
+    package static func shown(_ value: String?) -> String {
         guard let value else { return "(none)" }
         var text = ""
         for scalar in value.unicodeScalars.prefix(200) {

@@ -110,6 +110,6 @@ package struct ReplayRun {
         .unreadable(
             name: "the baseline",
             what: "none of its \(baseline.count) records comes from a record of \(source.name); they come from "
-                + baseline.topics.joined(separator: ", "))
+                + baseline.topics.map { SummaryText.shown($0) }.joined(separator: ", "))
     }
 }

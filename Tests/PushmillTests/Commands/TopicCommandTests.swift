@@ -135,4 +135,16 @@ struct TopicCommandTests {
         #expect(await run("redrive").0.error == "0 sent, 1 sent before")
         #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
     }
+
+    @Test("What a letter says moves no cursor")
+    func strangeLetter() async throws {
+        try publish(
+            "x", to: "push.dead-letters",
+            [
+                ("pushmill.error.reason", "\u{1B}[2Jnot-json"), ("pushmill.error.topic", "\u{1B}[2Jelsewhere"),
+                ("pushmill.error.partition", "0"), ("pushmill.error.offset", "7"), ("pushmill.error.attempt", "1"),
+            ])
+        let (terminal, _) = await run("redrive --dry-run")
+        #expect(terminal.output == "push.dead-letters/0/0  \\u{1B}[2Jnot-json  attempt 1  of another topic")
+    }
 }

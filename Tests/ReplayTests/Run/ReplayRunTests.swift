@@ -316,6 +316,13 @@ struct ReplayRunTests {
         #expect(
             foreign?.description
                 == "the baseline: none of its 500 records comes from a record of the recording; they come from events")
+        let strange = golden.prefix(1).map { output in
+            var output = output
+            output.setHeader("pushmill-source", to: "\u{1B}[2Jevents/0/0")
+            return output
+        }
+        let shown = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: strange) }
+        #expect(shown?.description.hasSuffix("they come from \\u{1B}[2Jevents") == true)
         let input = await #expect(throws: ReplayError.self) { try await Scene().replay(events, against: events) }
         #expect(
             input?.description == "golden: events/0/0 has no header pushmill-source: it is no output")
