@@ -100,7 +100,7 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
 /// `.gz`. What is not closed leaves nothing behind.
 package struct OutputFile: ~Copyable {
     package let path: String
-    /// Where it is in the end: a link stays one, and what it leads to is replaced.
+    /// Where it is in the end: a link to a file stays one, and the file is replaced. A dangling one is replaced.
     private let target: String
     /// What is written meanwhile; nil for a device or a pipe, which is written at once.
     private let partial: String?
