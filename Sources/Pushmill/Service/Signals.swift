@@ -19,6 +19,8 @@ package enum Signals {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { return AsyncStream { $0.finish() } }
         pipe.store(ends[1], ordering: .sequentiallyConsistent)
+        // The handler must not be the first to use it: that may take a lock.
+        _ = isEndWanted
         signal(SIGPIPE, SIG_IGN)
         // A file that may grow no more is an error for who writes it, as a full disk is.
         signal(SIGXFSZ, SIG_IGN)
