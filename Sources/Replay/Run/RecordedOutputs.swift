@@ -20,7 +20,7 @@ package final class RecordedOutputs: Sendable {
     }
 
     /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
-    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none for the record.
+    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none.
     func count(before record: InputRecord) -> Int32? {
         guard let shown = output(of: record.source).flatMap({ NotificationContent($0)?.badge }),
             let badge = Self.badge(of: record), badge > 0

@@ -12,6 +12,8 @@ final class ReplayLane: Sendable {
 
     struct Replayed: Sendable {
         var position = 0
+        /// False where its key or category leaves it out.
+        var isMeant = true
         /// False where the filter leaves it out.
         var isCompared = true
         /// Nil where nothing was published.
@@ -65,7 +67,7 @@ final class ReplayLane: Sendable {
         replayed.after = output.map { _ in "\(outcome.name)" }
         if keepsLines { output?.append(to: &replayed.line) }
         guard filter.admits(item.input) else {
-            replayed.isCompared = false
+            (replayed.isMeant, replayed.isCompared) = (false, false)
             return replayed
         }
         try compare(output, item, &replayed)

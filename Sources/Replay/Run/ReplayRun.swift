@@ -46,6 +46,7 @@ package struct ReplayRun {
         var ranges = InputRanges()
         var matches = 0
         var total = 0
+        var isAnyMeant = false
         while true {
             let inputs = try await source.next(Self.chunk)
             if inputs.isEmpty { break }
@@ -53,6 +54,7 @@ package struct ReplayRun {
             matches += found
             for replayed in try await run(items) {
                 if keepsLines { try publish(replayed.line) }
+                if replayed.isMeant { isAnyMeant = true }
                 guard replayed.isCompared, baseline != nil else { continue }
                 summary.add(replayed)
                 if let change = replayed.change { try report(change) }
@@ -64,6 +66,10 @@ package struct ReplayRun {
         guard let baseline else { return summary }
         if matches == 0, baseline.count > 0 { throw mismatch(baseline) }
         try addLeft(of: baseline, ranges, to: &summary, report)
+        // A name that is mistyped must not pass for one of which nothing has changed.
+        guard isAnyMeant || !summary.isSame else {
+            throw .unreadable(name: source.name, what: "no record has the key or category that is to be compared")
+        }
         return summary
     }
 

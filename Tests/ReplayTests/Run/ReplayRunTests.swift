@@ -291,6 +291,21 @@ struct ReplayRunTests {
         #expect(try await Scene().replay(events + chats, against: more, settings: settings).summary.records == 2)
     }
 
+    @Test("Keys and categories of no record are told; an outcome may have none")
+    func nothingMeant() async throws {
+        let golden = try await Scene().outputs(events)
+        func replay(_ change: (inout RecordFilter) -> Void) async throws -> ReplaySummary {
+            var settings = ReplayRun.Settings()
+            change(&settings.filter)
+            return try await Scene().replay(events, against: golden, settings: settings).summary
+        }
+        let key = await #expect(throws: ReplayError.self) { try await replay { $0.keys = [Array("recipent-3".utf8)] } }
+        #expect(key?.description == "the recording: no record has the key or category that is to be compared")
+        await #expect(throws: ReplayError.self) { try await replay { $0.categories = ["CAHT"] } }
+        let anna = try await replay { ($0.keys, $0.outcomes) = ([Array("recipient-3".utf8)], ["expired"]) }
+        #expect(anna.isSame && anna.records == 0)
+    }
+
     @Test("A key is its bytes, however its text can be read")
     func keyBytes() {
         var filter = RecordFilter()
