@@ -7,10 +7,28 @@ package final class RecordSender {
     private let signal = WakeSignal()
     private let producer: OutputProducer
     private var topics: [String: (topic: OutputTopic, partitions: Int)] = [:]
-    /// For each record that is sent and not settled yet.
-    private var isAcknowledged: [Bool] = []
+    /// Not settled yet.
+    private var sent: [Sent] = []
     private var answers = 0
-    private var failure: KafkaError?
+    private var refusal: ReplayError?
+    /// What concerns more than the record that it came for.
+    private var failure: ReplayError?
+
+    private struct Sent {
+        let record: RecordEnvelope
+        let name: String
+        var isAcknowledged = false
+        var error: KafkaError?
+
+        var isRefused: Bool { error?.blamesRecord ?? false }
+    }
+
+    /// What became of a record.
+    package enum Answer: Sendable {
+        case acknowledged, unknown
+        /// For good, and for itself alone.
+        case refused
+    }
 
     package init(_ properties: ClientProperties) throws(ReplayError) {
         producer = try asked("sending") { [signal] () throws(KafkaError) in
@@ -20,48 +38,88 @@ package final class RecordSender {
 
     /// `name` is what errors call the record.
     package func send(_ record: RecordEnvelope, as name: String) throws(ReplayError) {
+        let error = try queue(record, as: name, number: sent.count)
+        sent.append(Sent(record: record, name: name, error: error))
+        if error != nil { answers += 1 }
+    }
+
+    /// Gives what the client itself has against the record; nil where that is on its way.
+    private func queue(_ record: RecordEnvelope, as name: String, number: Int) throws(ReplayError) -> KafkaError? {
         let (topic, partitions) = try topic(record.topic)
         let partition = Int(record.partition) < partitions ? record.partition : nil
         while true {
-            switch publish(record, to: topic, partition, number: UInt64(isAcknowledged.count)) {
-            case .queued: return isAcknowledged.append(false)
+            switch publish(record, to: topic, partition, number: UInt64(number)) {
+            case .queued: return nil
             case .full: poll()
+            case .refused(let error) where error.blamesRecord: return error
             case .refused(let error): throw .kafka(doing: "sending \(name)", producer.fatalError ?? error)
             }
         }
     }
 
     /// Waits until all that was sent is acknowledged or refused, and no longer than so many tenths of a second for the next
-    /// answer, which is asked for anew after each; says of each record whether it is acknowledged, in the order of sending.
-    package func settle(patience: @autoclosure () -> Int = .max) -> [Bool] {
+    /// answer, which is asked for anew after each; says what became of each record, in the order of sending. For one record
+    /// its whole batch is refused: what was refused beside others is sent once more alone.
+    package func settle(patience: @autoclosure () -> Int = .max) -> [Answer] {
+        wait(patience())
+        if sent.count > 1 {
+            for (index, item) in sent.enumerated() where item.isRefused && answers == sent.count && failure == nil {
+                sendAgain(item, at: index)
+                wait(patience())
+            }
+        }
+        if answers < sent.count { failure = failure ?? .kafka(doing: "sending", .unanswered) }
+        let settled = sent.map { answer(to: $0) }
+        sent.removeAll()
+        answers = 0
+        return settled
+    }
+
+    private func wait(_ patience: @autoclosure () -> Int) {
         var waited = 0
-        while answers < isAcknowledged.count, waited < patience() {
+        while answers < sent.count, waited < patience() {
             let before = answers
             poll()
             waited = answers > before ? 0 : waited + 1
         }
-        if answers < isAcknowledged.count { failure = failure ?? .unanswered }
-        defer {
-            isAcknowledged.removeAll()
-            answers = 0
-        }
-        return isAcknowledged
     }
 
-    /// Throws what a record was refused for.
+    private func sendAgain(_ item: Sent, at index: Int) {
+        do throws(ReplayError) {
+            let error = try queue(item.record, as: item.name, number: index)
+            sent[index].error = error
+            if error == nil { answers -= 1 }
+        } catch {
+            failure = error
+        }
+    }
+
+    private func answer(to item: Sent) -> Answer {
+        guard let error = item.error else { return item.isAcknowledged ? .acknowledged : .unknown }
+        let problem = ReplayError.kafka(doing: "sending \(item.name)", error)
+        guard item.isRefused else {
+            failure = failure ?? problem
+            return .unknown
+        }
+        refusal = refusal ?? problem
+        return .refused
+    }
+
+    /// False once there is no use in sending more.
+    package var isUsable: Bool { failure == nil }
+
+    /// Throws what went wrong, be it that one record was refused.
     package func check() throws(ReplayError) {
-        if let failure { throw .kafka(doing: "sending", failure) }
+        if let problem = failure ?? refusal { throw problem }
     }
 
     private func poll() {
         signal.wait(nanoseconds: 100_000_000)
         producer.takeReports { report in
             answers += 1
-            if let error = report.error {
-                failure = error
-            } else if let index = Int(exactly: report.tag), isAcknowledged.indices.contains(index) {
-                isAcknowledged[index] = true
-            }
+            guard let index = Int(exactly: report.tag), sent.indices.contains(index) else { return }
+            sent[index].error = report.error
+            sent[index].isAcknowledged = report.error == nil
         }
     }
 

@@ -30,6 +30,8 @@ package struct Redrive: Sendable {
         /// Only its name is left; the record itself stands in the input topic.
         case empty = "without its record"
         case unreadable = "no dead letter of ours"
+        /// For good: it would be refused again.
+        case refused = "refused by the brokers"
     }
 
     package typealias Tally = [Fate: Int]
@@ -46,7 +48,11 @@ package struct Redrive: Sendable {
         let sender = isDry ? nil : try RecordSender(properties)
         while true {
             let records = isOver() ? [] : try await source.next(500)
-            if records.isEmpty { return tally }
+            if records.isEmpty {
+                // Only now: one that is refused keeps no other from its way.
+                try sender?.check()
+                return tally
+            }
             var sent: [RecordEnvelope] = []
             var fates: [(letter: DeadLetter, fate: Fate)] = []
             var failure: ReplayError?
@@ -66,17 +72,22 @@ package struct Redrive: Sendable {
                     }
                     sent.append(record)
                 }
-                tally[fate, default: 0] += 1
                 fates.append((letter, fate))
             }
             let answers = sender?.settle(patience: isOver() ? patience : .max) ?? []
-            for (record, isAcknowledged) in zip(sent, answers) where isAcknowledged { journal.add(record) }
+            for (record, answer) in zip(sent, answers) where answer == .acknowledged { journal.add(record) }
             try journal.flush()
             var left = answers[...]
-            for (letter, fate) in fates where fate != .sent || left.popFirst() ?? true { report(letter, fate) }
+            for (letter, meant) in fates {
+                let answer = meant == .sent ? left.popFirst() : nil
+                if answer == .unknown { continue }
+                let fate = answer == .refused ? Fate.refused : meant
+                tally[fate, default: 0] += 1
+                report(letter, fate)
+            }
             // Only now: what was sent before it is remembered.
             if let failure { throw failure }
-            try sender?.check()
+            if let sender, !sender.isUsable { try sender.check() }
         }
     }
 

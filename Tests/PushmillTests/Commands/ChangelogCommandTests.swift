@@ -90,7 +90,7 @@ struct ChangelogCommandTests {
         let properties = ClientProperties([("bootstrap.servers", cluster.bootstrapServers)])
         let sender = try RecordSender(properties)
         try sender.send(change, as: "a count")
-        #expect(sender.settle(patience: 300) == [true])
+        #expect(sender.settle(patience: 300) == [.acknowledged])
         let ran = await run("badges \(command) anna\(command == "set" ? " 1" : "")")
         #expect(ran.code == .badData && ran.error.contains("\(place)/0: a count of version 3: use the release"))
     }

@@ -35,7 +35,7 @@ struct TopicCommandTests {
         record.headers = headers.map { RecordEnvelope.Header(name: Array($0.0.utf8), value: Array($0.1.utf8)) }
         let sender = try RecordSender(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
         try sender.send(record, as: "a record")
-        #expect(sender.settle(patience: 300) == [true])
+        #expect(sender.settle(patience: 300) == [.acknowledged])
     }
 
     private func run(_ line: String, isTerminal: Bool = false) async -> (Terminal, ExitCode) {

@@ -251,6 +251,36 @@ struct RedriveTests {
         #expect(try await redrive() == [.sent: 1])
     }
 
+    @Test("For one letter its whole batch is refused: each goes once more alone")
+    func refusedBatch() async throws {
+        try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
+        // 10: too large, for good.
+        broker.cluster.failRequests(.produce, with: [10])
+        #expect(try await redrive() == [.sent: 3])
+        #expect(try await input().count == 3)
+        #expect(try await redrive() == [.done: 3])
+    }
+
+    @Test("A letter that is refused for good keeps no other from its way, and is told in the end")
+    func refusedAlone() async throws {
+        let large = letter([UInt8](repeating: 1, count: 4000), offset: 1000)
+        try broker.publish([large] + (0..<501).map { letter([1], offset: $0) }, to: "dead")
+        var refused: [String] = []
+        func redriveSmall() async throws -> Redrive.Tally {
+            var (redrive, properties) = (Redrive(), broker.properties)
+            redrive.isDry = false
+            properties["message.max.bytes"] = "2000"
+            let source = try TopicRecords(TopicRange(topic: "dead"), broker.properties)
+            return try await redrive.run(
+                source, to: ["events"], journal: "\(folder.path)/journal", properties,
+                report: { if $1 == .refused { refused.append($0.record.place) } })
+        }
+        let error = await #expect(throws: ReplayError.self) { try await redriveSmall() }
+        #expect(error?.description.hasPrefix("sending dead/0/0: ") == true)
+        #expect(refused == ["dead/0/0"])
+        #expect(try await redrive() == [.done: 501, .sent: 1])
+    }
+
     @Test("A loop ends, and what cannot go back is told apart")
     func fates() async throws {
         let letters = [
