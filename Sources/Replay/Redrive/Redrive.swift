@@ -30,6 +30,8 @@ package struct Redrive: Sendable {
         /// Only its name is left; the record itself stands in the input topic.
         case empty = "without its record"
         case unreadable = "no dead letter of ours"
+        /// At least once a record may have become a letter twice.
+        case repeated = "another letter of its record"
         /// For good: it would be refused again.
         case refused = "refused by the brokers"
     }
@@ -45,6 +47,7 @@ package struct Redrive: Sendable {
     ) async throws(ReplayError) -> Tally {
         let journal = try RedriveJournal(path: path, isDry: isDry)
         var tally: Tally = [:]
+        var known: Set<DeadLetter.Origin> = []
         let sender = isDry ? nil : try RecordSender(properties)
         while true {
             let records = isOver() ? [] : try await source.next(500)
@@ -62,7 +65,7 @@ package struct Redrive: Sendable {
                     continue
                 }
                 guard isMeant(letter) else { continue }
-                let fate = fate(of: letter, inputs, journal)
+                let fate = fate(of: letter, inputs, journal, &known)
                 if fate == .sent, let sender {
                     do throws(ReplayError) {
                         try sender.send(letter.restored, as: record.place)
@@ -97,11 +100,18 @@ package struct Redrive: Sendable {
             && letter.record.timestamp >= since && letter.record.timestamp < until
     }
 
-    private func fate(of letter: DeadLetter, _ inputs: [String], _ journal: RedriveJournal) -> Fate {
-        if journal.contains(letter.record) { return .done }
+    /// `known` are the records that go back, or went.
+    private func fate(
+        of letter: DeadLetter, _ inputs: [String], _ journal: RedriveJournal, _ known: inout Set<DeadLetter.Origin>
+    ) -> Fate {
+        if journal.contains(letter.record) {
+            known.insert(letter.origin)
+            return .done
+        }
         if !inputs.contains(letter.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
-        return letter.attempt > maximalAttempts ? .exhausted : .sent
+        if letter.attempt > maximalAttempts { return .exhausted }
+        return known.insert(letter.origin).inserted ? .sent : .repeated
     }
 }
 
@@ -131,6 +141,24 @@ package struct DeadLetter: Sendable {
         self.topic = topic
         self.partition = partition
         self.offset = offset
+    }
+
+    /// Which record it was, and at which of its attempts. A topic that was made anew has others at the same places.
+    struct Origin: Hashable {
+        let place: TopicPartition
+        let offset: Int64
+        let attempt: Int64
+        let timestamp: Int64
+        let content: Int
+    }
+
+    var origin: Origin {
+        var hasher = Hasher()
+        hasher.combine(record.key)
+        hasher.combine(record.payload)
+        return Origin(
+            place: TopicPartition(topic, partition), offset: offset, attempt: attempt, timestamp: record.timestamp,
+            content: hasher.finalize())
     }
 
     /// The record was too large for the brokers even as a letter, which only names it then.

@@ -251,6 +251,15 @@ struct RedriveTests {
         #expect(try await redrive() == [.sent: 1])
     }
 
+    @Test("A record that became a letter twice goes back once, whichever run meets the second; another one is not it")
+    func repeated() async throws {
+        try broker.publish([letter([1]), letter([1]), letter([2]), letter([1], attempt: 2)], to: "dead")
+        #expect(try await redrive { $0.isDry = true } == [.sent: 3, .repeated: 1])
+        #expect(try await redrive() == [.sent: 3, .repeated: 1])
+        #expect(try await redrive() == [.done: 3, .repeated: 1])
+        #expect(try await input().map(\.payload) == [[1], [2], [1]])
+    }
+
     @Test("For one letter its whole batch is refused: each goes once more alone")
     func refusedBatch() async throws {
         try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
