@@ -69,8 +69,9 @@ public final class StageTest: Sendable {
     }
 
     /// Takes a message through the chain whose deadline comes when `moment` has returned, which runs beside it: the running
-    /// stage is cancelled, and it and those after it get their `timeWillExpire`. An error of the moment's is in the result's
-    /// log. Without a moment the deadline comes before the message's turn: no stage gets more than its `timeWillExpire`.
+    /// stage is cancelled, and it and those after it get their `timeWillExpire`. The result's log has an error of the
+    /// moment's. Without a moment the deadline comes before the message's turn: no stage gets more than its
+    /// `timeWillExpire`.
     public func expire(
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
         timestamp: Int64 = StageTest.timestamp, once moment: (@Sendable () async throws -> Void)? = nil
