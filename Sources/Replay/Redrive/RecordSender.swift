@@ -97,7 +97,8 @@ package final class RecordSender {
     private func answer(to item: Sent) -> Answer {
         guard let error = item.error else { return item.isAcknowledged ? .acknowledged : .unknown }
         let problem = ReplayError.kafka(doing: "sending \(item.name)", error)
-        guard item.isRefused else {
+        // With a failure it may not have been sent alone.
+        guard item.isRefused, failure == nil else {
             failure = failure ?? problem
             return .unknown
         }
