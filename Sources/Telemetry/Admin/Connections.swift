@@ -94,8 +94,9 @@ struct Accept {
     /// No header accepts everything, and so does one without a range that can be read.
     init(_ header: String?) { ranges = Self.ranges(String((header ?? "").prefix(Self.longest))) }
 
+    /// A parameter's value may stand in quotes.
     private static func ranges(_ text: String) -> [Range] {
-        text.lowercased().filter { $0 != " " && $0 != "\t" }.split(separator: ",").compactMap(Range.init)
+        text.lowercased().filter { !" \t\"".contains($0) }.split(separator: ",").compactMap(Range.init)
     }
 
     /// The index of the offer with the highest quality, the first among equals; nil if none is acceptable.

@@ -20,7 +20,8 @@ import Testing
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 0),
             ("application/json", nil), ("text/plain;q=0", nil), ("text/plain;q=0,*/*", 1), ("*/*;q=0", nil),
             ("text/plain;q=nan", nil), ("text/plain;q=x", nil), ("text/plain;q=7", 0), ("garbage", 0), (",;=/,", 0),
-            ("text/plain;;;q=1", 0),
+            ("text/plain;;;q=1", 0), ("text/plain;version=\"0.0.4\"", 0),
+            ("application/openmetrics-text; version=\"1.0.0\";q=0.9, text/plain;q=\"0.5\"", 1),
         ] as [(String?, Int?)])
     func metrics(_ header: String?, _ expected: Int?) {
         #expect(Accept(header).preferred(of: formats) == expected)
