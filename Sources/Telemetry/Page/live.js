@@ -21,7 +21,8 @@ function remember(point) {
 }
 
 async function refreshMetrics() {
-  const samples = parse(await (await get('/metrics', 'text/plain')).text());
+  const answer = await get('/metrics', 'text/plain');
+  const samples = parse(await answer.text());
   const now = { time: performance.now() / 1000, samples };
   const last = snapshots[snapshots.length - 1];
   const start = sum(now, 'process_start_time_seconds');
@@ -43,7 +44,8 @@ async function refreshMetrics() {
   showStages(now, before);
   const build = matching(now, 'pushmill_build_info')[0];
   at('version').textContent = build ? build.labels.version : '';
-  return Date.now() / 1000 - start;
+  // By the service's clock: the browser's may be another.
+  return Math.max(0, Date.parse(answer.headers.get('Date')) / 1000 - start);
 }
 
 async function refreshState(uptime) {

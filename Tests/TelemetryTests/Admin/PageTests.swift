@@ -33,6 +33,12 @@ import Testing
         #expect(!text.contains("src=") && !text.contains("@import") && !text.contains("url("))
     }
 
+    @Test("How long the service is up does not depend on the browser's clock: each answer tells the time")
+    func uptime() throws {
+        #expect(try !get("/").text.contains("Date.now()"))
+        #expect(try TestServer().ask("GET /metrics").contains("\r\nDate: "))
+    }
+
     @Test("Every metric that the page draws is served")
     func names() {
         let registry = MetricRegistry(shards: 1)
