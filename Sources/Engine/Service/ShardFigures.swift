@@ -7,6 +7,8 @@ import Synchronization
 package struct ShardFigures: Sendable {
     package struct PartitionFigures: Sendable {
         package let place: TopicPartition
+        /// When where it begins was first asked for, here or after it was unknown again.
+        let beganAt: Instant
         /// The next offset to be taken; nil before it is served.
         package let next: Int64?
         /// Taken and not done.
@@ -30,6 +32,7 @@ package struct ShardFigures: Sendable {
             _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool, now: Instant
         ) {
             place = partition.place
+            beganAt = partition.beganAt
             next = partition.isServed ? partition.ledger.next : nil
             inFlight = partition.ledger.inFlight
             isFetched = partition.state == .running
@@ -76,6 +79,24 @@ package struct ShardFigures: Sendable {
     }
 
     package var restoring: Int { partitions.count { $0.isRestoring } }
+}
+
+extension [ShardFigures] {
+    /// Each partition once: a shard that is told late of its loss still shows it when it is another's. The one that was
+    /// given it last counts.
+    var withoutLost: [ShardFigures] {
+        var owners: [TopicPartition: (shard: Int, beganAt: Instant)] = [:]
+        for (shard, figures) in enumerated() {
+            for partition in figures.partitions where partition.beganAt >= owners[partition.place]?.beganAt ?? .past {
+                owners[partition.place] = (shard, partition.beganAt)
+            }
+        }
+        return enumerated().map { shard, figures in
+            var figures = figures
+            figures.partitions.removeAll { owners[$0.place]?.shard != shard }
+            return figures
+        }
+    }
 }
 
 extension Shard where Ports: ~Copyable {

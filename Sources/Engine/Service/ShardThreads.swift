@@ -74,7 +74,7 @@ package final class ShardThreads: Sendable {
 
     private var isEnding: Bool { inboxes.contains { $0.isEnding } }
 
-    package var figures: [ShardFigures] { boxes.map(\.figures) }
+    package var figures: [ShardFigures] { boxes.map(\.figures).withoutLost }
 
     /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
     package var busySeconds: [Double] { boxes.map(\.seconds) }

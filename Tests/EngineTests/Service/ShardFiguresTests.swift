@@ -66,6 +66,18 @@ struct ShardFiguresTests {
         #expect(shard.figures.partitions.map(\.isFetched) == [false])
     }
 
+    @Test("A partition that two shards show is shown of the one that was given it last: no metric has it twice")
+    func lost() {
+        let former = Shard()
+        former.begin(0..<2)
+        let other = Shard()
+        other.turn(after: .seconds(1))
+        other.begin(1..<3)
+        let numbers = { (shards: [ShardFigures]) in shards.map { $0.partitions.map(\.place.partition) } }
+        #expect(numbers([former.figures, other.figures].withoutLost) == [[0], [1, 2]])
+        #expect(numbers([other.figures, former.figures].withoutLost) == [[1, 2], [0]])
+    }
+
     @Test("They are shown at most every 200 ms, and a turn is as long as it is")
     func box() {
         let box = FigureBox()
