@@ -102,6 +102,14 @@ struct KafkaPropertyTests {
         #expect(problems.first?.hasSuffix(": is empty: give it a value, or leave it out") == true)
     }
 
+    @Test(
+        "A client's name that would spoil its statistics is told",
+        arguments: ["client.id: 'a\"b'", "consumer: { client.id: 'a\\b' }", "producer: { client.id: \"a\\tb\" }"])
+    func clientNames(property: String) {
+        let problems = Reading("kafka: { \(property) }").problems
+        #expect(problems.count == 1 && problems.first?.contains("client.id: has a quote, a backslash") == true)
+    }
+
     @Test("What it knows passes, aliases and properties of topics too")
     func passes() {
         let yaml = """
