@@ -120,6 +120,49 @@ extension EndToEnd {
             }
         }
 
+        /// Partition 0 is one broker's, and the others, which answer late, are another's.
+        private func onTwoBrokers() async throws -> (PartitionedContacts, MockCluster) {
+            let source = try await elsewhere { try PartitionedContacts(brokers: 2) }
+            try await PartitionedContacts.fill(source.people, partitions: 3)
+            let mock = try #require(source.brokers.mock)
+            for partition: Int32 in 0..<3 {
+                mock.setLeader(of: TopicPartition(source.topic, partition), broker: partition == 0 ? 2 : 1)
+            }
+            mock.setRoundTrip(milliseconds: 300, broker: 1)
+            return (source, mock)
+        }
+
+        @Test(
+            "A partition that falls out of its log is read anew, and no other is",
+            .enabled(if: Brokers.areMock, "others cannot be failed"))
+        func outOfLog() async throws {
+            let (source, mock) = try await onTwoBrokers()
+            try await play(source) { instance in
+                try await instance.wait(for: [0, 1])
+                // OFFSET_OUT_OF_RANGE
+                mock.failRequests(.fetch, of: 2, with: 1, count: 1)
+                let what = "the topic of contacts is not what it was: these partitions are read anew"
+                try await instance.log.wait(for: what)
+                var cursor = 0
+                let told = instance.log.ring.read(from: &cursor).lines.filter { "\($0.message)" == what }
+                #expect(told.map { $0.fields.contains(.partitions("\(source.topic)/0")) } == [true])
+            }
+        }
+
+        @Test(
+            "A partition that its broker cannot lend keeps no other waiting",
+            .enabled(if: Brokers.areMock, "others cannot be failed"))
+        func unlent() async throws {
+            let (source, mock) = try await onTwoBrokers()
+            try await play(source) { instance in
+                try await instance.wait(for: [0])
+                // CORRUPT_MESSAGE
+                mock.failRequests(.fetch, of: 2, with: 2, count: 1000)
+                try await instance.log.wait(for: "contacts cannot be read from their topic, trying again")
+                try await instance.wait(for: [1])
+            }
+        }
+
         @Test("A partition that the topic does not have is waited for, and keeps no other waiting")
         func missing() async throws {
             let source = try await filled()

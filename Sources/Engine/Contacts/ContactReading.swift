@@ -68,12 +68,15 @@ struct ContactReading {
             do {
                 try follow()
             } catch {
-                log.error(
-                    "contacts cannot be read from their topic, trying again",
-                    [.contacts, .topic(topic), .error(error)])
+                tell(error)
                 _ = hasEnded(until: TimeSource.system.now + Self.pause)
             }
         }
+    }
+
+    private func tell(_ error: any Error) {
+        log.error(
+            "contacts cannot be read from their topic, trying again", [.contacts, .topic(topic), .error(error)])
     }
 
     /// Until there is nothing to follow. Throws what may be over when it is tried again.
@@ -179,8 +182,15 @@ struct ContactReading {
         defer { for record in batch.records { record.destroy() } }
         try apply(batch.records, &contacts)
         try reach(batch.ends, &contacts)
-        if let error = batch.errors.first {
-            throw error.isOffsetOutOfLog ? TopicMadeAnew(partitions: followed.all) : error
+        if !batch.outOfLog.isEmpty {
+            throw TopicMadeAnew(partitions: Set(batch.outOfLog.flatMap { affected(by: $0) }))
+        }
+        if let error = batch.errors.first(where: \.isOfTopic) { throw error }
+        // librdkafka asks for these again by itself, and reads the other partitions meanwhile.
+        for error in batch.errors {
+            tell(error)
+            // What cannot be read is not known to its end.
+            nextLook = TimeSource.system.now + Self.looksEvery
         }
         try doDueWork(reader, &contacts)
     }

@@ -82,7 +82,10 @@ public final class PartitionReader {
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
                 batch.ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
-            default: batch.errors.append(KafkaError(of: message))
+            default:
+                let error = KafkaError(of: message)
+                batch.errors.append(error)
+                if error.isOffsetOutOfLog { batch.outOfLog.insert(message.pointee.partition) }
             }
             rd_kafka_message_destroy(message)
         }
@@ -123,6 +126,8 @@ public struct RecordBatch {
     /// Where partitions were read to their ends, of a reader that is told of it.
     public fileprivate(set) var ends: [PartitionEnd] = []
     public fileprivate(set) var errors: [KafkaError] = []
+    /// Partitions whose logs do not hold what was to be read: nothing more comes of them. Each has its error, too.
+    public fileprivate(set) var outOfLog: Set<Int32> = []
 }
 
 /// Everything before the offset was read, and nothing is there beyond it yet.

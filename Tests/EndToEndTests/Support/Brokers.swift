@@ -13,9 +13,9 @@ struct Brokers: Sendable {
     let bootstrapServers: String
     private let goAway: Bool
 
-    /// `goAway`: the test takes them down for a while, and its own clients are to see that soon.
-    init(goAway: Bool = false) throws {
-        mock = Self.areMock ? try MockCluster() : nil
+    /// `goAway`: the test takes them down for a while, and its own clients are to see that soon. `count`: of mock ones.
+    init(goAway: Bool = false, count: Int = 1) throws {
+        mock = Self.areMock ? try MockCluster(brokers: count) : nil
         bootstrapServers = mock?.bootstrapServers ?? Self.named ?? ""
         self.goAway = goAway
     }

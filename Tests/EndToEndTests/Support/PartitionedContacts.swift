@@ -14,8 +14,8 @@ final class PartitionedContacts: Sendable {
     var state: String { "\(folder.path)/state.sqlite" }
 
     /// Blocks.
-    init(partitions: Int = 3) throws {
-        brokers = try Brokers()
+    init(partitions: Int = 3, brokers count: Int = 1) throws {
+        brokers = try Brokers(count: count)
         folder = try TemporaryFolder()
         try brokers.createTopic(topic, partitions: partitions, settings: [("cleanup.policy", "compact")])
         people = try Feeder(brokers, topic: topic)
