@@ -272,6 +272,35 @@ struct ShardCountTests {
         #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
     }
 
+    @Test("What was done before a disk has failed stays done: nothing older is committed when the partition goes")
+    func drainedAfterFailure() throws {
+        let shard = Shard.counting()
+        shard.begin(0..<2)
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        // All is to be committed once more, five seconds later.
+        shard.acceptCommit(.retry(.unanswered))
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        disk.isFailing = true
+        shard.deliver(to: "bert")
+        #expect(shard.callsOfTurn().told == [.diskFailed(place)])
+        disk.isFailing = false
+        shard.acceptCommit()
+        shard.suspend([0], for: .seconds(9))
+        shard.deliver(of: 1, to: "carl")
+        shard.turn()
+        shard.ports.events = [.revoked([place, Shard.place(1)])]
+        shard.turn()
+        var offsets: [Int64] = []
+        for _ in 0..<6 {
+            let positions = shard.committed(after: .milliseconds(990)) ?? []
+            offsets += positions.filter { $0.partition == place }.map(\.offset)
+        }
+        #expect(offsets == [1])
+    }
+
     @Test("A disk that cannot be written is told, and written later")
     func diskFull() throws {
         let shard = Shard.counting()
