@@ -119,7 +119,7 @@ extension Shard where Ports: ~Copyable {
             entries[entry].state = .held
         case .purged: entries[entry].state = .held
         }
-        ports.purge(all: false)
+        mustPurge = true
     }
 
     private mutating func askLetter(_ entry: UInt32, _ reason: String) {

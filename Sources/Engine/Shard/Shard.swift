@@ -34,6 +34,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // What was published.
     var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
+    /// At least once an output came back: what waits behind it in the producer is taken back, too.
+    var mustPurge = false
     /// Outputs waited when something was last sent again, and that they go on is to be told.
     var areOutputsHeld = false
     /// Changelog records that are not answered.
@@ -188,6 +190,11 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
             handle(reports[index])
         }
         reports.removeAll(keepingCapacity: true)
+        // Once for all: librdkafka looks at every partition of every topic for it.
+        if mustPurge {
+            mustPurge = false
+            ports.purge(all: false)
+        }
         replaceProducerIfFailed()
         collectReturned()
     }

@@ -94,6 +94,16 @@ struct ShardOutputTests {
         #expect(shard.committed()?.map(\.offset) == [4])
     }
 
+    @Test("However many come back at once, what waits behind them is taken back once")
+    func purgedOnce() {
+        let shard = Shard()
+        shard.begin()
+        shard.deliver(3)
+        shard.turn()
+        shard.fail(.unavailable(reason: "away"))
+        #expect(shard.callsOfTurn().filter { $0 == .purge(all: false) }.count == 1)
+    }
+
     @Test("Of a batch that is refused only the poison record becomes a dead letter")
     func poison() throws {
         let shard = Shard()
