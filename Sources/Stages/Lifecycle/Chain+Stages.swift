@@ -15,7 +15,9 @@ extension Chain {
             delivery.content = ended.content
         case .failure(let error):
             // The delivery has kept what there was before the stage.
-            result = failure(error, work.context)
+            var context = context(delivery)
+            context.stage = delivery.stageIndex
+            result = failure(error, context)
         }
         end(delivery, delivery.content, result, took: ended.nanoseconds)
         return runStages(delivery, &delivery.content, now: now)

@@ -21,32 +21,35 @@ public final class StageWork: Sendable {
 
     private struct Shared: Sendable {
         var state: State
+        /// While the stage may begin: it has the record's bytes, and work that never gets a thread may wait for ever.
+        var context: StageContext?
         var task: Task<Void, Never>?
     }
 
     /// The delivery's.
     public let tag: Int
-    let context: StageContext
+    private let chain: Chain
+    private let stage: Int
     private let begin: Instant
     private let shared: Mutex<Shared>
 
     init(_ tag: Int, _ content: NotificationContent, _ context: StageContext, begin: Instant) {
         self.tag = tag
-        self.context = context
+        chain = context.chain
+        stage = context.stage
         self.begin = begin
-        shared = Mutex(Shared(state: .ready(content)))
+        shared = Mutex(Shared(state: .ready(content), context: context))
     }
 
     /// Runs the stage. False where it was abandoned: nobody is to be told.
     package func run() async -> Bool {
-        let chain = context.chain
-        guard var content = takeContent() else {
-            chain.observer?.abandonedStageEnded(context.stage)
+        guard var content = takeContent(), let context = shared.withLock({ $0.context }) else {
+            chain.observer?.abandonedStageEnded(stage)
             return false
         }
         let result: Result<StageResult, any Error>
         do {
-            result = .success(try await chain.links[context.stage].stage.didReceive(&content, context: context))
+            result = .success(try await chain.links[stage].stage.didReceive(&content, context: context))
         } catch {
             result = .failure(error)
         }
@@ -57,7 +60,7 @@ public final class StageWork: Sendable {
             shared = Shared(state: .ended(end))
             return true
         }
-        if !isInTime { chain.observer?.abandonedStageEnded(context.stage) }
+        if !isInTime { chain.observer?.abandonedStageEnded(stage) }
         return isInTime
     }
 

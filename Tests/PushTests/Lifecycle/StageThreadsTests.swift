@@ -120,6 +120,22 @@ struct StageThreadsTests {
         release.signal()
     }
 
+    @Test("A stage that has got no thread by its deadline keeps nothing of its message, and does not begin")
+    func neverBegun() async throws {
+        let chain = chain { _, _ in
+            Issue.record("it has begun")
+            return .ok
+        }
+        let delivery = Delivery()
+        let work = try #require(Message().begin(chain, delivery).work)
+        let record = ObjectIdentifier(delivery.record)
+        _ = chain.expire(delivery, now: delivery.deadline)
+        // It is used again where nobody else has it.
+        delivery.clear()
+        #expect(ObjectIdentifier(delivery.record) == record)
+        #expect(await !work.run())
+    }
+
     @Test("Threads without work end, and others come when there is more", .timeLimit(.minutes(1)))
     func idle() async {
         weak var held: StageThreads?
