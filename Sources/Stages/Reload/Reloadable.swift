@@ -9,7 +9,7 @@ package protocol Reloadable: AnyObject, Sendable {
 }
 
 package enum ReloadCause: Sendable {
-    /// A look at the file, once in a while: only a change that has come to rest is read.
+    /// A look at the file, once in a while: a change is read when it has come to rest, or has not for many looks.
     case poll
     /// Somebody asked, such as by SIGHUP.
     case request
@@ -37,7 +37,14 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         var attempted: FileFingerprint
         /// As of the last look.
         var seen: FileFingerprint
+        /// Why that attempt failed.
+        var failure: String?
+        /// Since there is something to read: a change, or what could not be read.
+        var looks = 0
     }
+
+    /// Looks after which what does not come to rest is read all the same, and what could not be read is tried again.
+    private static var patience: Int { 60 }
 
     /// Reads for the first time; later `read` gets the value in force as well.
     package init(
@@ -63,15 +70,19 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
 
     package func reload(_ cause: ReloadCause) -> ReloadOutcome {
         let seen = FileFingerprint(of: path)
-        let isDue = watch.withLock { watch in
+        let isAgain = watch.withLock { watch -> Bool? in
             // Where it has changed since the last look somebody may still be writing.
             let isSettled = seen == watch.seen
+            let isChanged = seen != watch.attempted
             watch.seen = seen
-            guard cause == .request || isSettled && seen != watch.attempted else { return false }
+            watch.looks = isChanged || watch.failure != nil ? watch.looks + 1 : 0
+            let isOverdue = watch.looks >= Self.patience
+            guard cause == .request || isChanged && isSettled || isOverdue else { return nil }
             watch.attempted = seen
-            return true
+            watch.looks = 0
+            return cause == .poll && !isChanged
         }
-        guard isDue else { return .unchanged }
+        guard let isAgain else { return .unchanged }
         do {
             let before = value
             let value = try read(path, before)
@@ -79,9 +90,15 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
             changes.add(1, ordering: .releasing)
             // It goes here, and not under the lock of a lane.
             withExtendedLifetime(before) {}
+            watch.withLock { $0.failure = nil }
             return .reloaded
         } catch {
-            return .failed("\(error)")
+            let failure = "\(error)"
+            let isKnown = watch.withLock { watch in
+                defer { watch.failure = failure }
+                return watch.failure == failure
+            }
+            return isAgain && isKnown ? .unchanged : .failed(failure)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import PushmillTestSupport
+import Synchronization
 import Testing
 
 @testable import PushmillPayload
@@ -61,6 +62,36 @@ struct ReloadableFileTests {
         #expect(file.reload(.poll) == .unchanged)
         #expect(file.reload(.poll) == .reloaded)
         #expect(file.value == "two")
+    }
+
+    @Test("What does not come to rest is read after 60 looks all the same")
+    func restless() throws {
+        let file = try text(try folder.write("one", to: "a"))
+        for number in 1..<60 {
+            try folder.write(String(repeating: "x", count: 10 + number), to: "a")
+            #expect(file.reload(.poll) == .unchanged)
+        }
+        try folder.write("another", to: "a")
+        #expect(file.reload(.poll) == .reloaded)
+        #expect(file.value == "another")
+    }
+
+    @Test("What could not be read for a reason that passes is tried again after 60 looks, and told once")
+    func passing() throws {
+        let isAway = Atomic(false)
+        let file = try ReloadableFile<Int>(path: try folder.write("one", to: "a")) { _, _ in
+            if isAway.load(ordering: .relaxed) { throw Unusable() }
+            return 1
+        }
+        isAway.store(true, ordering: .relaxed)
+        try folder.write("another", to: "a")
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .failed("it is empty"))
+        for _ in 0..<60 { #expect(file.reload(.poll) == .unchanged) }
+        isAway.store(false, ordering: .relaxed)
+        for _ in 0..<59 { #expect(file.reload(.poll) == .unchanged) }
+        #expect(file.reload(.poll) == .reloaded)
+        #expect(file.reload(.poll) == .unchanged)
     }
 
     @Test("A file that cannot be read at first is an error")
