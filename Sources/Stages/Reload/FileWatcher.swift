@@ -70,6 +70,9 @@ struct FileFingerprint: Equatable, Sendable {
     /// unreadable has a fingerprint too: it changes when the file comes back.
     init(of path: String) { add(path, depth: 0) }
 
+    /// One among them: to open it waits for who writes to it, maybe for ever.
+    var pipe: String? { entries.first { $0.mode & S_IFMT == S_IFIFO }?.path }
+
     private mutating func add(_ path: String, depth: Int) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }

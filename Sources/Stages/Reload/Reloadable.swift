@@ -1,3 +1,4 @@
+import PushmillPayload
 import Synchronization
 
 /// Something in force that came from a file or folder and can be read again while it is used.
@@ -84,6 +85,8 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         }
         guard let isAgain else { return .unchanged }
         do {
+            // The thread is everybody's.
+            if let pipe = seen.pipe { throw FileFailure(path: pipe, what: "a pipe is read at the start alone") }
             let before = value
             let value = try read(path, before)
             current.forEach { $0 = value }

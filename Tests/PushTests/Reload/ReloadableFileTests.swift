@@ -94,6 +94,18 @@ struct ReloadableFileTests {
         #expect(file.reload(.poll) == .unchanged)
     }
 
+    @Test("A pipe, to which nobody may ever write, is not opened again")
+    func pipe() throws {
+        let file = try ReloadableFile<Int>(path: folder.path) { _, _ in 1 }
+        let path = "\(folder.path)/a.strings"
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect(file.reload(.poll) == .unchanged)
+        #expect(file.reload(.poll) == .failed("\(path): a pipe is read at the start alone"))
+        #expect(file.reload(.request) == .failed("\(path): a pipe is read at the start alone"))
+        folder.delete("a.strings")
+        #expect(file.reload(.request) == .reloaded)
+    }
+
     @Test("A file that cannot be read at first is an error")
     func missing() {
         #expect(throws: FileUnreadable.self) { try text("\(folder.path)/none") }
