@@ -171,7 +171,7 @@ extension SettingReader {
             }
         }
         var message = "expected \(mismatch.expected)"
-        if !format.isSecret { message += ", found \(found.summary)" }
+        if !format.isSecret, !mismatch.isSecret { message += ", found \(found.summary)" }
         if case .scalar(let text) = found.value { message += Spelling.question(text, mismatch.candidates) }
         report(message, at: found.place, path)
         return nil

@@ -15,6 +15,10 @@ extension SettingFormat where Value == String {
         Self(
             parse: { path, folder throws(SettingMismatch) in
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
+                // A key, or a set of them, would be shown as the path that it is not.
+                guard path.first(where: { !$0.isWhitespace }) != "{", !path.utf8.contains(UInt8(ascii: "\n")) else {
+                    throw SettingMismatch(unquoted: "the path of a file, not what it holds")
+                }
                 if path.hasPrefix("/") || folder.isEmpty || words.contains(path) { return path }
                 return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
             }, render: { $0 }, isSecret: false)
@@ -167,10 +171,19 @@ extension SettingFormat where Value: CustomStringConvertible {
 public struct SettingMismatch: Error {
     package let expected: String
     package let candidates: [String]
+    /// The text may be a secret: problems do not quote it.
+    let isSecret: Bool
 
     /// `expected` is a noun with an example, such as "a duration such as 30s". The nearest of `candidates` is offered.
     public init(expected: String, candidates: [String] = []) {
         self.expected = expected
         self.candidates = candidates
+        isSecret = false
+    }
+
+    init(unquoted expected: String) {
+        self.expected = expected
+        candidates = []
+        isSecret = true
     }
 }

@@ -56,6 +56,15 @@ struct SettingFormatTests {
     }
 
     @Test(
+        "What a file holds is no path, and is not quoted",
+        arguments: [#"{"keys":[{"k":"geheim"}]}"#, " {}", "-----BEGIN PRIVATE KEY-----\ngeheim"])
+    func contents(text: String) {
+        var settings = SettingReader(["f": Setting(stringLiteral: text)])
+        #expect(settings.required("f", .file) == nil)
+        #expect(settings.messages == ["f: expected the path of a file, not what it holds"])
+    }
+
+    @Test(
         "A pointer starts with a slash and escapes only by ~0 and ~1",
         arguments: [
             ("/a", true), ("/", true), ("/a~0b~1c", true), ("", false), ("a/b", false), ("/a~2", false),
