@@ -185,7 +185,11 @@ extension Setting {
         case .null: return "nothing"
         case .list: return "a list"
         case .map: return "a map"
-        case .scalar(let text):
+        case .scalar(var text):
+            // What stands before a URL's host may be a password.
+            if let scheme = text.firstRange(of: "://"), let end = text[scheme.upperBound...].lastIndex(of: "@") {
+                text.replaceSubrange(scheme.upperBound..<end, with: "…")
+            }
             let start = text.unicodeScalars.prefix(40).map { $0.value < 32 || $0.value == 127 ? "\u{FFFD}" : $0 }
             let rest = text.unicodeScalars.dropFirst(40).isEmpty ? "" : "…"
             return "\"\(String(String.UnicodeScalarView(start)))\(rest)\""

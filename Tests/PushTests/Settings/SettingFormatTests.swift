@@ -92,6 +92,15 @@ struct SettingFormatTests {
         #expect(settings.messages == ["b: expected true or false, found \"\(quoted)\""])
     }
 
+    @Test("Of a URL the name and password are not quoted") func credentials() {
+        var settings = SettingReader(["u": "https://anna:geheim@media.example.com/"])
+        _ = settings.optional("u", .webFolder)
+        #expect(
+            settings.messages == [
+                "u: expected a URL such as https://media.example.com/, found \"https://…@media.example.com/\""
+            ])
+    }
+
     @Test("A folder may end in a slash, or be none")
     func folders() throws {
         func parse(_ path: String, _ folder: String) throws -> String {
