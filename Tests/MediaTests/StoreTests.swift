@@ -203,6 +203,19 @@ struct StoreTests {
         withExtendedLifetime(shelf) {}
     }
 
+    @Test("What a clock that was ahead has left is as old as its first look")
+    func ahead() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        let now = 1_000_000
+        try write(name(0), 100, used: now + 1_000_000, in: folder)
+        try write(".partial-0", 100, used: now + 1_000_000, in: folder)
+        #expect(store.tidy(age: .seconds(10_000), capacity: 1_000, now: now) == [])
+        #expect(store.tidy(age: .seconds(10_000), capacity: 1_000, now: now + 10_000) == [])
+        #expect(folder.names == [name(0)])
+        #expect(store.tidy(age: .seconds(10_000), capacity: 1_000, now: now + 10_001) == [name(0)])
+    }
+
     @Test("Files of absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
     func absurd() throws {
         let disk = try SmallDisk()

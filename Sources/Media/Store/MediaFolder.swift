@@ -129,6 +129,8 @@ extension MediaFolder {
         var total = 0
         var partial = 0
         for entry in entries() {
+            // A clock that was ahead has left it: its age counts from now on.
+            if entry.used > now { setTime(of: entry, to: now) }
             if entry.name.hasPrefix(PartialFile.prefix) {
                 if now - entry.used > Self.patience {
                     unlink("\(path)/\(entry.name)")
@@ -149,6 +151,11 @@ extension MediaFolder {
         }
         room.counted(total)
         return gone
+    }
+
+    private func setTime(of entry: Entry, to time: Int) {
+        let times = [timespec(tv_sec: time, tv_nsec: 0), timespec(tv_sec: time, tv_nsec: 0)]
+        utimensat(AT_FDCWD, "\(path)/\(entry.name)", times, 0)
     }
 
     /// Whether it is gone now. What has been used or kept anew since it was looked at stays.
