@@ -128,7 +128,11 @@ extension MediaFolder {
         var kept: [Entry] = []
         var total = 0
         var partial = 0
-        for entry in entries() {
+        guard let entries = self.entries() else {
+            room.counted(nil)
+            return []
+        }
+        for entry in entries {
             // A clock that was ahead has left it: its age counts from now on.
             if entry.used > now { setTime(of: entry, to: now) }
             if entry.name.hasPrefix(PartialFile.prefix) {
@@ -164,8 +168,9 @@ extension MediaFolder {
         return current == entry && (unlink("\(path)/\(entry.name)") == 0 || errno == ENOENT)
     }
 
-    func entries() -> [Entry] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    /// Nil where the folder cannot be read now.
+    func entries() -> [Entry]? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return nil }
         return names.filter { Media(name: $0) != nil || $0.hasPrefix(PartialFile.prefix) }
             .compactMap { Entry($0, in: path) }
     }

@@ -63,9 +63,9 @@ final class MediaRoom: Sendable {
         if isNew { kept.add(count, ordering: .relaxed) }
     }
 
-    /// All files that are whole were counted.
-    func counted(_ bytes: Int) {
-        kept.store(bytes, ordering: .relaxed)
+    /// All files that are whole were counted; nil where they could not be.
+    func counted(_ bytes: Int?) {
+        if let bytes { kept.store(bytes, ordering: .relaxed) }
         grown.store(0, ordering: .relaxed)
         askDisk()
     }
