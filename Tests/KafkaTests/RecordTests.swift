@@ -57,6 +57,22 @@ struct RecordTests {
         #expect(headers.view?.entry(2) == nil)
     }
 
+    @Test("Of very many headers those that go are removed in one pass, and the others keep their order")
+    func removeAll() {
+        var headers = Headers()
+        for number in 0..<5000 {
+            headers.add("drop", "x")
+            headers.add("keep", "\(number)")
+        }
+        headers.add("empty", "")
+        headers.add("null", nil)
+        headers.removeAll { $0.elementsEqual("drop".utf8) }
+        #expect(headers.view?.count == 5002)
+        #expect(headers.view?.last("drop") == nil && text(headers.view?.last("keep")) == "4999")
+        #expect(headers.view?.entry(5000)?.value?.count == 0)
+        #expect(headers.view?.entry(5001)?.value == nil)
+    }
+
     @Test("A record with memory of its own is the same, and keeps its headers when they are taken")
     func owned() throws {
         let peer = try Peer()

@@ -54,9 +54,18 @@ extension OwnedRecord {
 }
 
 extension Headers {
+    /// Of more than so many those that go are removed in one pass.
+    private static var many: Int { 1000 }
+
     /// What the chain adds and removes.
     mutating func change(by output: borrowing OutputRecord) {
-        output.forEachRemovedHeader { remove(zeroTerminated: $0) }
+        if let view, view.count > Self.many {
+            var names: Set<[UInt8]> = []
+            output.forEachRemovedHeader { names.insert(Array($0)) }
+            if !names.isEmpty { removeAll { names.contains(Array($0)) } }
+        } else {
+            output.forEachRemovedHeader { remove(zeroTerminated: $0) }
+        }
         output.forEachAddedHeader { add($0, $1) }
     }
 }

@@ -11,7 +11,8 @@ public struct HeaderView {
         count = rd_kafka_header_cnt(pointer)
     }
 
-    /// The n-th header in wire order; a null value is nil. nil beyond the end.
+    /// The n-th header in wire order; a null value is nil. nil beyond the end. A name ends at its first NUL: librdkafka
+    /// does not tell how long it is.
     public func entry(_ index: Int) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)? {
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
@@ -75,6 +76,16 @@ public struct Headers: ~Copyable {
     public mutating func remove(zeroTerminated name: UnsafeRawBufferPointer) {
         guard let pointer, let start = name.baseAddress else { return }
         rd_kafka_header_remove(pointer, start.assumingMemoryBound(to: CChar.self))
+    }
+
+    /// Keeps the others in their order, in a list of their own: where one is removed librdkafka moves all behind it.
+    public mutating func removeAll(where isRemoved: (UnsafeRawBufferPointer) -> Bool) {
+        guard let view else { return }
+        var kept = Headers()
+        for index in 0..<view.count {
+            if let header = view.entry(index), !isRemoved(header.name) { kept.add(header.name, header.value) }
+        }
+        self = kept
     }
 
     /// Lends the list to a produce call that takes it over when it succeeds.

@@ -375,6 +375,29 @@ struct KafkaPortsTests {
     }
 }
 
+@Suite("The headers of an output")
+struct HeaderChangeTests {
+    @Test(
+        "Those that the chain replaces go, and the others stay in their order, however many there are",
+        arguments: [9, 100_000])
+    func change(count: Int) {
+        var headers = Headers()
+        for number in 0..<count {
+            headers.add("pushmill-stages", "x")
+            headers.add("n", "\(number)")
+        }
+        headers.add("", nil)
+        var output = OutputRecord()
+        output.remove("pushmill-stages")
+        output.add("pushmill-stages", value: "decrypt=ok")
+        headers.change(by: output)
+        let names = (0..<(headers.view?.count ?? 0)).compactMap { headers.view?.entry($0)?.name.count }
+        #expect(names == Array(repeating: 1, count: count) + [0, 15])
+        let values = [count - 1, count + 1].map { headers.view?.entry($0)?.value.map { Array($0) } }
+        #expect(values == [Array("\(count - 1)".utf8), Array("decrypt=ok".utf8)])
+    }
+}
+
 @Suite("The threads of shards, beside an embedded broker")
 struct ShardThreadsTests {
     @Test("Who waits for shards that were told to end is woken when the last has ended")
