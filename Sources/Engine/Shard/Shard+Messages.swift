@@ -281,7 +281,9 @@ extension Shard where Ports: ~Copyable {
         let counted = CountState(
             count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
             offset: entries[entry].offset)
-        guard let earlier = partitions[index].counts?.value.change(account, to: counted, by: entry) else { return false }
+        guard let earlier = partitions[index].counts?.value.change(account, to: counted, by: entry) else {
+            return false
+        }
         entries[entry].counted = counted
         entries[entry].hasChange = true
         guard earlier != 0 else { return true }

@@ -162,7 +162,7 @@ struct ReloadableFileTests {
     }
 
     @Test("A pipe, whose size nobody knows, is read to its end")
-    func pipe() throws {
+    func sizeUnknown() throws {
         var ends: [Int32] = [-1, -1]
         try #require(Glibc.pipe(&ends) == 0)
         defer { close(ends[0]) }

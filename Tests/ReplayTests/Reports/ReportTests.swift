@@ -51,7 +51,7 @@ struct ReportTests {
             keepsLines: false, settings: settings)
         let paths = ["json", "xml", "html"].map { "\(name).\($0)" }
         let reports: [any ReplayReport] = [
-            try JSONReport(path: "\(folder.path)/\(paths[0])"), JUnitReport(path: "\(folder.path)/\(paths[1])"),
+            try JSONReport(path: "\(folder.path)/\(paths[0])"), try JUnitReport(path: "\(folder.path)/\(paths[1])"),
             try HTMLReport(path: "\(folder.path)/\(paths[2])"),
         ]
         let summary = try await run.run(report: { change throws(ReplayError) in
