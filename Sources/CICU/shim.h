@@ -76,7 +76,7 @@ static inline int32_t pushmill_icu_plural_category(const UPluralRules *rules, do
 static inline UNumberFormat *pushmill_icu_number_format_open(const char *locale, UErrorCode *status) {
     UErrorCode found = U_ZERO_ERROR;
     ures_close(ures_open(NULL, locale, &found));
-    return unum_open(UNUM_DECIMAL, NULL, 0, found == U_USING_DEFAULT_WARNING ? "" : locale, NULL, status);
+    return unum_open(UNUM_DECIMAL, NULL, 0, found == U_USING_DEFAULT_WARNING ? "root" : locale, NULL, status);
 }
 
 static inline void pushmill_icu_number_format_close(UNumberFormat *format) { unum_close(format); }

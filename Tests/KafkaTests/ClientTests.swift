@@ -91,7 +91,7 @@ struct ClientTests {
         arguments: [
             ("session.timeout.ms", "30s", "30"), ("session.timeout.ms", "06000", "3072"),
             ("fetch.max.bytes", "50MB", "50"), ("session.timeout.ms", "6000", nil),
-            ("session.timeout.ms", "7000.0", "7000"), ("session.timeout.ms", "+7000", nil), ("linger.ms", "5.0", nil),
+            ("session.timeout.ms", "7000.0", "7000"), ("session.timeout.ms", "+7000", nil), ("linger.ms", "5.0", "5"),
             ("linger.ms", "0.3333333", nil), ("acks", "-1", nil), ("acks", "all", nil),
             ("enable.idempotence", "1", nil),
             ("group.id", "1a", nil), ("group.id", String(repeating: "1", count: 600), nil),
