@@ -87,7 +87,8 @@ package enum JSONText {
             let byte = text[at]
             var length = 1
             if byte >= 0x80 {
-                length = UTF8Scalar.length(text + at, available: count - at)
+                // In a text that is UTF-8 the last block may have ended within a scalar.
+                if !isUTF8 { length = UTF8Scalar.length(text + at, available: count - at) }
             } else if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
                 length = 0
             }

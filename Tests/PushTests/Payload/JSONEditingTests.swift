@@ -94,6 +94,21 @@ struct JSONEditingTests {
         #expect(document.string(of: node).map { Array($0.utf8) } == Array(text.utf8))
     }
 
+    @Test("escapes alike wherever its blocks of text end")
+    func escapesInBlocks() throws {
+        let pointer = try #require(JSONPointer("/a"))
+        for letter in ["é", "漢", "👍"] {
+            for count in 0..<40 {
+                let text = String(repeating: "a", count: count) + "\n" + String(repeating: letter, count: 40)
+                var (known, unknown) = (JSONDocument(), JSONDocument())
+                known.set(text, at: pointer)
+                unknown.set(Array(text.utf8).span, at: pointer)
+                let expected = "{\"a\":\"\(text.replacing("\n", with: "\\n"))\"}"
+                #expect(known.text == expected && unknown.text == expected)
+            }
+        }
+    }
+
     @Test(
         "writes U+FFFD for what is not UTF-8",
         arguments: [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0xF5, 0x80]] as [[UInt8]])
