@@ -69,7 +69,7 @@ struct Checkpoint {
     private let interval: Duration
     private(set) var state: State
     /// The number of the checkpoint that is under way, or of the last one.
-    private(set) var number: UInt32 = 0
+    private(set) var number: UInt32
     /// The last one that the group has answered, or of which there was nothing to ask.
     private(set) var ended: UInt32 = 0
     private var due = Instant.past
@@ -81,9 +81,10 @@ struct Checkpoint {
     /// Transactions that were aborted one after the other.
     private var aborts = 0
 
-    init(isTransactional: Bool, interval: Duration) {
+    init(isTransactional: Bool, interval: Duration, number: UInt32 = 0) {
         self.isTransactional = isTransactional
         self.interval = interval
+        self.number = number
         state = isTransactional ? .starting(from: .past) : .idle
     }
 
@@ -159,7 +160,7 @@ struct Checkpoint {
         }
     }
 
-    private var isWanted: Bool { Int32(bitPattern: wanted &- number) > 0 }
+    private var isWanted: Bool { wanted == number &+ 1 }
 
     private mutating func endWithNothing() -> Action {
         if isWanted {

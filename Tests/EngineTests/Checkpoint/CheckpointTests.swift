@@ -47,6 +47,17 @@ struct CommittedCheckpointTests {
         #expect(checkpoint.number == wanted)
     }
 
+    @Test("However many there were since one was wanted, the next one waits for its time")
+    mutating func unwanted() {
+        checkpoint = Checkpoint(isTransactional: false, interval: .milliseconds(20), number: 1 << 31)
+        let number = beginCommit(start)
+        _ = checkpoint.committed(number, .accepted, now: start)
+        #expect(checkpoint.wakeUp(isDirty: true) == start + .milliseconds(20))
+        #expect(checkpoint.advance(now: start, isDirty: true, unanswered: 0) == .none)
+        #expect(checkpoint.advance(now: start, isDirty: false, unanswered: 0) == .none)
+        #expect(checkpoint.number == number)
+    }
+
     @Test("A commit without an answer is given up, and its late answer says nothing")
     mutating func noAnswer() {
         let number = beginCommit(start)
