@@ -244,9 +244,10 @@ extension Shard where Ports: ~Copyable {
         partitions[index].state = .seeking(offset, again: now)
     }
 
-    /// Nobody's account says so in the changelog, before anything of the new log is committed.
+    /// Nobody's account says so in the changelog, before anything of the new log is committed. Beyond the last incarnation
+    /// that the changelog can name, where a record that somebody has put there has led, it is taken for the same log.
     private mutating func beginIncarnation(_ index: Int32) {
-        partitions[index].incarnation &+= 1
+        partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
         addRewrite(
             index, CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0),
             timestamp: partitions[index].timestamp, key: [0, 0, 0, 0])

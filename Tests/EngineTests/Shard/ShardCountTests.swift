@@ -431,6 +431,29 @@ struct ShardCountTests {
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
     }
 
+    @Test("A log that is made anew where the changelog can name no later one keeps the number of the last")
+    func lastLog() {
+        let shard = Shard.counting { $0.reset = .earliest }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        var calls: [ScriptedPorts.Call] = []
+        for _ in 0..<2 {
+            shard.ports.events = [.committed([Shard.position(Position.none)])]
+            shard.turn()
+            shard.ports.events = [.range(place, 0..<10)]
+            shard.ports.replica = [Shard.record(0, "anna", "5 10 4095"), Shard.end(1)]
+            calls = shard.callsOfTurn()
+        }
+        #expect(calls.contains(.publishChange(key: "", value: "0 0 4095", timestamp: shard.ports.wallClock)))
+        // What every reader would refuse is never written.
+        shard.deliver(12)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        #expect(shard.ports.takeSentChanges().map(\.value) == ["0 0 4095", "6 11 4095"])
+    }
+
     @Test("Counts that end where the log does are of that log")
     func sameLog() {
         let shard = Shard.counting { $0.reset = .earliest }
