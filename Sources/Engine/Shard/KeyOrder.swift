@@ -50,9 +50,12 @@ struct KeyOrder: ~Copyable {
 
     /// Takes out every entry of the partition that waits.
     mutating func removeWaiting(_ entries: inout EntryTable, of partition: Int32) {
-        for key in held.keys.sorted() {
+        // An abort comes here for each of its partitions, and every message that waits for a stage holds a key.
+        guard waiting > 0 else { return }
+        var index = held.startIndex
+        while index != held.endIndex {
             var kept = Queue()
-            var entry = held[key]?.first ?? 0
+            var entry = held.values[index].first
             while entry != 0 {
                 let next = entries[entry].next
                 entries[entry].next = 0
@@ -64,7 +67,8 @@ struct KeyOrder: ~Copyable {
                 }
                 entry = next
             }
-            held[key] = kept
+            held.values[index] = kept
+            held.formIndex(after: &index)
         }
     }
 }

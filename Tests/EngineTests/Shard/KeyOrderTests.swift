@@ -78,6 +78,20 @@ struct KeyOrderTests {
         #expect(order.isEmpty == true)
     }
 
+    @Test("Where nothing waits, to take it out costs nothing, however many keys are held", .timeLimit(.minutes(1)))
+    func removedOfMany() {
+        var entries = Self.table((UInt64(1)...10_001).map { min($0, 10_000) })
+        var order = KeyOrder()
+        for entry in UInt32(1)...10_000 { order.hold(entry, &entries) }
+        let waits = order.wait(10_001, &entries)
+        #expect(waits)
+        entries[10_001].partition = 1
+        for partition in Int32(1)..<10_000 { order.removeWaiting(&entries, of: partition) }
+        #expect(order.waiting == 0)
+        let next = order.release(10_000, &entries)
+        #expect(next == 0)
+    }
+
     @Test("They are as lists would have them", arguments: 1...6)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
