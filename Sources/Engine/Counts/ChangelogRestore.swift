@@ -90,15 +90,13 @@ struct ChangelogRestore {
 
     /// The log is another one than that which was read before.
     private mutating func beginAnew(_ index: Int) -> ShardNews {
-        restarts.append(reading[index].partition)
-        reading[index].rows.removeAll()
-        reading[index].keys.removeAll()
-        reading[index].last = nil
-        reading[index].expected = nil
-        reading[index].next = Position.beginning
-        reading[index].isAnew = true
+        let former = reading[index]
+        restarts.append(former.partition)
+        reading[index] = Reading(
+            partition: former.partition, number: former.number, secret: former.secret, next: Position.beginning,
+            isAnew: true)
         isChanged = true
-        return .changelogAnew(partition: reading[index].number)
+        return .changelogAnew(partition: former.number)
     }
 
     mutating func takeRestarts() -> [Int32] {

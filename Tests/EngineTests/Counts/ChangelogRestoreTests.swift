@@ -163,6 +163,17 @@ struct ChangelogRestoreTests {
         #expect(restore.takeStarts().map(\.offset) == [Position.beginning, Position.beginning, Position.beginning, 9])
     }
 
+    @Test("Of a log that is another one now nothing is put right, and nothing is whole")
+    func anewWhileRead() {
+        var restore = Self.reading(3)
+        #expect(Self.take(&restore, 3, 0, "anna", "2 1") == nil)
+        restore.noteStale(0, of: 7, timestamp: 8)
+        #expect(restore.take(.end(partition: 3, offset: 1, isWhole: true)) == nil)
+        #expect(restore.take(.outOfLog(partition: 3)) == .changelogAnew(partition: 3))
+        #expect(restore.reading.allSatisfy { $0.stale.isEmpty && !$0.isWhole && $0.last == nil })
+        #expect(restore.takeStarts().map(\.offset) == [Position.beginning])
+    }
+
     @Test("An open transaction before the end is told once")
     func heldUp() {
         var restore = Self.reading(3)
