@@ -33,6 +33,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Acknowledged and not on the disk yet; an account's later state is behind its earlier one.
     private var rows: [Row] = []
     private var rowsToSettle = smallestSettling
+    /// So many a disk that is full has not taken while they were restored.
+    private var rowsRefused = 0
     /// Some of `rows` are of accounts that are not in memory.
     private var hasStrays = false
     /// More than are written at once, unless the disk fails.
@@ -196,6 +198,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         if filter?.isFull ?? false { filter = nil }
         rows.removeAll(keepingCapacity: rows.capacity <= Self.keptCapacity)
         rowsToSettle = Self.smallestSettling
+        rowsRefused = 0
         hasStrays = false
         return true
     }
@@ -259,8 +262,12 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// anew. False when the disk failed: nothing has changed, and it may be called again.
     package mutating func restore(_ batch: [Row], at position: RecordPosition, stale: (Int) -> Void) -> Bool {
         // What is written may be evicted. Many rows at once touch fewer pages of the disk for each.
-        if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride) {
-            guard writeBehind(at: restored) else { return false }
+        if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
+            !writeBehind(at: restored)
+        {
+            if disk.isTaken { return false }
+            // They stay in memory, as what is counted later does.
+            rowsRefused = rows.count
         }
         for row in batch { table.prefetch(row.account) }
         guard fetch(batch.lazy.map(\.account)) else { return false }
@@ -291,6 +298,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         table = CountTable()
         (wanted, rows, undo, hasStrays) = ([], [], [], false)
         (highest, restored, hasStale) = (nil, nil, false)
+        rowsRefused = 0
         filter = nil
         return true
     }

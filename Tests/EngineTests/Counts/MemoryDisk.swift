@@ -9,6 +9,8 @@ final class MemoryDisk: CountDisk {
     private(set) var reads = 0
     private(set) var writes = 0
     var isFailing = false
+    /// It can be read, and not written.
+    var isFull = false
     var isTaken = false
 
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool {
@@ -23,7 +25,7 @@ final class MemoryDisk: CountDisk {
 
     func write(_ rows: [(account: AccountHash, state: CountState)], at position: RecordPosition?) -> Bool {
         precondition(zip(rows, rows.dropFirst()).allSatisfy { $0.account < $1.account }, "sorted, each once")
-        if isFailing || isTaken { return false }
+        if isFailing || isFull || isTaken { return false }
         writes += 1
         for row in rows {
             self.rows[row.account] = row.state

@@ -67,6 +67,26 @@ struct ShardRestoreTests {
         #expect(counts(shard.callsOfTurn()) == [5])
     }
 
+    @Test("A disk that takes nothing keeps no partition from being served, though its counts are beyond their budget")
+    func diskFull() {
+        let shard = Shard.counting { $0.countBudget = 1 << 12 }
+        let disk = MemoryDisk()
+        disk.isFull = true
+        shard.ports.disks[place] = disk
+        shard.assign()
+        for offset in Int64(0)..<6_000 { shard.ports.replica.append(Shard.record(offset, "\(offset)", "5 0")) }
+        shard.ports.replica.append(Shard.end(6_000))
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.read([Shard.position(0)])))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0, recipient: "17")]
+        #expect(counts(shard.callsOfTurn()) == [5])
+        shard.acknowledge()
+        #expect(shard.callsOfTurn(after: .seconds(10)).told.contains(.diskFailed(place)))
+        disk.isFull = false
+        shard.turn(after: .seconds(10))
+        #expect(disk.rows.count == 6_000 && disk.position?.offset == 5_999)
+    }
+
     @Test("A disk that cannot forget the counts of another changelog is told")
     func cannotForget() throws {
         let shard = Shard.counting()
