@@ -59,6 +59,13 @@ struct FetchTests {
         }
     }
 
+    @Test("A redirect that leads nowhere is asked for once")
+    func nowhere() async throws {
+        let path = "/to/\(UInt64.random(in: 0 ... .max))"
+        await #expect(throws: MediaFailure.redirects) { try await shelf.media(server.url(path)) }
+        #expect(server.requests(for: path).count == 1)
+    }
+
     @Test("A request tells nothing of anybody and asks for the bytes as they are")
     func headers() async throws {
         _ = try await shelf.media(server.url("/fast/headers.jpg"))

@@ -99,7 +99,7 @@ final class Transfer {
         guard let exchange = exchange.take() else { return .failed(.unreachable) }
         if let problem = problem.take() { return .failed(means.failure(problem)) }
         switch exchange.status {
-        case 301, 302, 303, 307, 308: return follow(exchange, now)
+        case 301, 302, 303, 307, 308: return follow(exchange, code, now)
         case 200, 206:
             // The server has another part than was asked for, or another version.
             if isAccepted == false { validator = nil }
@@ -119,12 +119,13 @@ final class Transfer {
         }
     }
 
-    private func follow(_ exchange: Exchange, _ now: Instant) -> Step {
+    private func follow(_ exchange: Exchange, _ code: CURLcode, _ now: Instant) -> Step {
         hops += 1
         guard hops <= Self.redirects else { return .failed(.redirects) }
         guard let target = exchange.redirect else {
-            // It broke off, unless it was too long, which it would be again.
-            return ignored > Self.idleBytes ? .failed(.redirects) : retry(exchange, .redirects, now)
+            // It broke off, unless it is whole, or was too long, as it would be again.
+            let isWhole = code == CURLE_OK && exchange.announced != nil
+            return isWhole || ignored > Self.idleBytes ? .failed(.redirects) : retry(exchange, .redirects, now)
         }
         do throws(MediaFailure) {
             return try self.exchange(with: WebAddress(target, means.settings))
