@@ -242,8 +242,8 @@ extension LogLevel {
     }
 }
 
-/// Runs what blocks on a thread of its own. Tasks have as few as there are processors: where there is one, no signal would
-/// come through while it blocks.
+/// Runs what blocks on a thread of its own. Tasks have as few as there are processors: where there is one, no signal
+/// would come through while it blocks.
 func onOwnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
