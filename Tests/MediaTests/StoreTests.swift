@@ -228,6 +228,16 @@ struct StoreTests {
         #expect(store.tidy(age: .seconds(10_000), capacity: 1_000, now: now + 10_001) == [name(0)])
     }
 
+    @Test("What a clock that was ahead has left goes at once where there is too much of it")
+    func aheadOfCapacity() throws {
+        let folder = try TemporaryFolder()
+        let store = try MediaFolder(path: folder.path)
+        let now = 1_000_000
+        for number in 0..<2 { try write(name(number), 300, used: now + 1_000_000, in: folder) }
+        #expect(store.tidy(age: .seconds(10_000), capacity: 300, now: now).count == 1)
+        #expect(folder.names.count == 1)
+    }
+
     @Test("Files of absurd times and sizes do no harm", .enabled(if: SmallDisk.mayMount))
     func absurd() throws {
         let disk = try SmallDisk()

@@ -132,9 +132,9 @@ extension MediaFolder {
             room.counted(nil)
             return []
         }
-        for entry in entries {
+        for listed in entries {
             // A clock that was ahead has left it: its age counts from now on.
-            if entry.used > now { setTime(of: entry, to: now) }
+            let entry = listed.used > now ? setTime(of: listed, to: now) : listed
             if entry.name.hasPrefix(PartialFile.prefix) {
                 if now - entry.used > Self.patience {
                     unlink("\(path)/\(entry.name)")
@@ -157,9 +157,11 @@ extension MediaFolder {
         return gone
     }
 
-    private func setTime(of entry: Entry, to time: Int) {
+    /// Gives the file as it is then.
+    private func setTime(of entry: Entry, to time: Int) -> Entry {
         let times = [timespec(tv_sec: time, tv_nsec: 0), timespec(tv_sec: time, tv_nsec: 0)]
         utimensat(AT_FDCWD, "\(path)/\(entry.name)", times, 0)
+        return Entry(entry.name, in: path) ?? entry
     }
 
     /// Whether it is gone now. What has been used or kept anew since it was looked at stays.
