@@ -25,6 +25,14 @@ extension Chain {
         return publishAsItCame(delivery, &content, .original)
     }
 
+    /// Undoes what a stage has done. Of a payload that it has put in the content's place nothing can be undone: what came
+    /// is read again, without the edits of the stages before, and without a badge, whose increment is no count.
+    func undo(_ delivery: Delivery, _ content: inout NotificationContent, to mark: JSONDocument.Mark) {
+        if content.isOf(mark) { return content.rollback(to: mark) }
+        readAgain(delivery, &content)
+        if hasCounted(delivery) { content.badge = nil }
+    }
+
     /// The payload as it came, in the place of another.
     private func readAgain(_ delivery: Delivery, _ content: inout NotificationContent) {
         let operation = content.badgeOperation
@@ -87,9 +95,7 @@ extension Chain {
         put(KnownHeader.outcome.name) { $0.append(Outcome.deadLetter.name) }
         put(KnownHeader.source.name) { record.appendSource(to: &$0) }
         put("pushmill.error.reason") { $0.append(reason.name) }
-        put("pushmill.error.message") {
-            $0.append(contentsOf: Self.start(of: message))
-        }
+        put("pushmill.error.message") { $0.append(contentsOf: Self.start(of: message)) }
         put("pushmill.error.stage") { $0.append(reason.step) }
         put("pushmill.error.topic") { $0.append(contentsOf: record.source.topic.name.utf8) }
         put("pushmill.error.partition") { $0.append(decimal: record.source.partition) }

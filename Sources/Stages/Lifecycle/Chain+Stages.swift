@@ -84,7 +84,7 @@ extension Chain {
             clock.isOld = false
             guard clock.now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
         }
-        guard let result = runAtOnce(link, &content, context) else {
+        guard let result = runAtOnce(link, delivery, &content, context) else {
             if clock.isOld { clock.now = time.now }
             guard clock.now < delivery.deadline else { return .ended(lastChance(delivery, &content)) }
             return suspend(link, delivery, content, context, now: clock.now)
@@ -104,7 +104,7 @@ extension Chain {
     /// Nil where the stage may have to wait.
     @inline(__always)
     private func runAtOnce(
-        _ link: ChainLink, _ content: inout NotificationContent, _ context: StageContext
+        _ link: ChainLink, _ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext
     ) -> StageResult? {
         let mark = content.mark()
         let operation = content.badgeOperation
@@ -115,7 +115,7 @@ extension Chain {
         } catch {
             failed = failure(error, context)
         }
-        content.rollback(to: mark)
+        undo(delivery, &content, to: mark)
         // No edit of the payload.
         content.badgeOperation = operation
         return failed

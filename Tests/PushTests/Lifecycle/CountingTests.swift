@@ -101,6 +101,26 @@ struct CountingTests {
         #expect(behind?.badgeOperation == .add(2))
     }
 
+    @Test("The payload that a stage which fails has put in the place of the one that came is not published")
+    func undonePayload() async {
+        func chain(_ first: ChainLink..., isImmediate: Bool) -> Chain {
+            let failing = ScriptedStage("f", isImmediate: isImmediate) { content, _ in
+                content = try NotificationContent(#"{"aps":{"alert":"Other","mutable-content":1,"badge":9}}"#)
+                throw StageFailure("no-luck")
+            }
+            return Chain(first + [ChainLink(failing)])
+        }
+        for isImmediate in [true, false] {
+            let alone = await Message(payload).publish(chain(isImmediate: isImmediate), count: 5)
+            #expect(alone?.value == payload && alone?.stages == "f=failed:no-luck")
+            let behind = await Message(payload).publish(chain(counter, isImmediate: isImmediate), count: 5)
+            // In place, the edits of the stages before are gone: an increment is not shown as a count.
+            let value = isImmediate ? payload.replacing(#","badge":2"#, with: "") : payload.replacing("2", with: "7")
+            #expect(behind?.value == value)
+            #expect(behind?.badgeOperation == .add(2))
+        }
+    }
+
     @Test("What a stage does to the count before it has to wait is undone as well")
     func undoneAtOnce() {
         struct Asking: Stage {
