@@ -12,7 +12,8 @@ public final class StageWork: Sendable {
     }
 
     private enum State: Sendable {
-        case ready(NotificationContent)
+        /// It has the record's bytes, and work that never gets a thread may wait for ever: what is abandoned has none.
+        case ready(NotificationContent, StageContext)
         case running
         case ended(End)
         /// The end was taken, or the stage was abandoned.
@@ -21,8 +22,6 @@ public final class StageWork: Sendable {
 
     private struct Shared: Sendable {
         var state: State
-        /// While the stage may begin: it has the record's bytes, and work that never gets a thread may wait for ever.
-        var context: StageContext?
         var task: Task<Void, Never>?
     }
 
@@ -38,12 +37,12 @@ public final class StageWork: Sendable {
         chain = context.chain
         stage = context.stage
         self.begin = begin
-        shared = Mutex(Shared(state: .ready(content), context: context))
+        shared = Mutex(Shared(state: .ready(content, context)))
     }
 
     /// Runs the stage. False where it was abandoned: nobody is to be told.
     package func run() async -> Bool {
-        guard var content = takeContent(), let context = shared.withLock({ $0.context }) else {
+        guard case (var content, let context)? = takeInput() else {
             chain.observer?.abandonedStageEnded(stage)
             return false
         }
@@ -64,11 +63,11 @@ public final class StageWork: Sendable {
         return isInTime
     }
 
-    private func takeContent() -> NotificationContent? {
+    private func takeInput() -> (NotificationContent, StageContext)? {
         shared.withLock { shared in
-            guard case .ready(let content) = shared.state else { return nil }
+            guard case .ready(let content, let context) = shared.state else { return nil }
             shared.state = .running
-            return content
+            return (content, context)
         }
     }
 
