@@ -21,7 +21,8 @@ struct Search {
         tell(
             "\(result.runs) runs, \(Int(Double(result.runs) / max(minutes, 1e-9))) a minute, "
                 + "\(result.findings.count) with findings")
-        return result.findings.isEmpty ? 0 : 1
+        // Where no run has come to its end, nothing was looked at.
+        return result.findings.isEmpty && result.runs > 0 ? 0 : 1
     }
 
     /// Each planted fault, or the one that is named, until it is found. What is found without any is not counted: neither
