@@ -40,6 +40,13 @@ struct AlertTests {
         }
     }
 
+    @Test("What every program serves is the service's own on the dashboard, for all instances too")
+    func processes() throws {
+        let panels = try text("../grafana/dashboards/pushmill.json").matches(of: /process_[a-z_]+\{([^}]*)\}/)
+        #expect(panels.count > 2)
+        for panel in panels { #expect(panel.output.1.contains(#"job=\"pushmill\""#), "\(panel.output.0)") }
+    }
+
     @Test("Rules keep jobs and namespaces apart: none adds up over both")
     func apart() throws {
         let sums = try text("rules.yml").matches(of: /(?:by|on) \(([a-z, ]*)\)/).map(\.output.1)
