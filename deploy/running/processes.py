@@ -86,9 +86,10 @@ class Process:
             os.killpg(self.child.pid, number)
 
     def clear(self):
-        if self.child.poll() is not None:
+        # It has ended, and what it had started too, where its number is another process's already.
+        if self.child.poll() is not None and os.path.exists(f"/proc/{self.child.pid}"):
             return
-        if self.grace:
+        if self.grace and self.child.poll() is None:
             self.send(signal.SIGTERM)
             # It may be halted.
             self.send(signal.SIGCONT)
