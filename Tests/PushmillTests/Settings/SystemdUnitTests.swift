@@ -32,4 +32,10 @@ struct SystemdUnitTests {
         #expect(values("StartLimitIntervalSec") == ["0"])
         #expect(values("StartLimitBurst") == [])
     }
+
+    @Test("A reload that comes too soon does not end it for good")
+    func reload() {
+        #expect(values("ExecReload") == ["/bin/kill -HUP $MAINPID"])
+        #expect(values("RestartForceExitStatus") == ["SIGHUP"])
+    }
 }
