@@ -26,7 +26,7 @@ struct ChangelogRestore {
         /// Told already: an open transaction stands before the end.
         var isHeldUp = false
         var count = 0
-        /// Rows of it that were lower than what is known: an owner that had lost the partition wrote them. By account.
+        /// Rows of it that were lower than what is known: an owner that had lost it may have written them. By account.
         var stale: [AccountHash: (key: [UInt8], timestamp: Int64)] = [:]
     }
 

@@ -45,8 +45,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// none. Its count means nothing.
     package private(set) var highest: CountState?
     private var restored: RecordPosition?
-    /// Something that was restored is to be written anew, and is not yet.
-    private var hasStale = false
+    /// Accounts of which the last record that was restored is lower than what is known.
+    private var staleAccounts: Set<AccountHash> = []
 
     package init(disk: Disk, budget: Int, undoes: Bool) {
         self.disk = disk
@@ -252,14 +252,15 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.
     package mutating func beginRestore() -> RecordPosition? {
         restored = disk.position
-        hasStale = false
+        staleAccounts = []
         return restored
     }
 
     /// Takes a batch of the changelog, in its order, with the position of the last of its records. Of an account's states
     /// the highest is kept, of equal ones the last. `stale` is given the index of a row that is lower than what is known:
-    /// somebody wrote it behind a successor's back, and the right one, which `state(of:)` has afterwards, is to be written
-    /// anew. False when the disk failed: nothing has changed, and it may be called again.
+    /// where none that is right comes behind it (`isStale`), somebody wrote it behind a successor's back, and the right
+    /// one, which `state(of:)` has afterwards, is to be written anew. False when the disk failed: nothing has changed,
+    /// and it may be called again.
     package mutating func restore(_ batch: [Row], at position: RecordPosition, stale: (Int) -> Void) -> Bool {
         // What is written may be evicted. Many rows at once touch fewer pages of the disk for each.
         if rows.count + batch.count > max(CountTable.smallest, budget / 8 / MemoryLayout<Row>.stride, rowsRefused * 2),
@@ -275,10 +276,11 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             guard let at = table.find(row.account) else { preconditionFailure("an account was fetched") }
             var cell = table[at]
             if row.state < cell.state {
-                hasStale = true
+                staleAccounts.insert(row.account)
                 stale(index)
                 continue
             }
+            if !staleAccounts.isEmpty { staleAccounts.remove(row.account) }
             note(row.state)
             if row.state == cell.state { continue }
             cell.state = row.state
@@ -287,9 +289,12 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             rows.append(row)
         }
         // Who has to begin again, or the next process, must come by what is stale once more.
-        if !hasStale { restored = position }
+        if staleAccounts.isEmpty { restored = position }
         return true
     }
+
+    /// The account's last record in the changelog, as far as that was restored, is lower than what is known.
+    package func isStale(_ account: AccountHash) -> Bool { staleAccounts.contains(account) }
 
     /// Forgets everything, in memory and on the disk: the changelog is another one. False when the disk failed: nothing has
     /// changed.
@@ -297,7 +302,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         guard disk.clear() else { return false }
         table = CountTable()
         (wanted, rows, undo, hasStrays) = ([], [], [], false)
-        (highest, restored, hasStale) = (nil, nil, false)
+        (highest, restored, staleAccounts) = (nil, nil, [])
         rowsRefused = 0
         filter = nil
         return true

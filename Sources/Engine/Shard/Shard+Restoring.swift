@@ -63,13 +63,18 @@ extension Shard where Ports: ~Copyable {
         restore.applied()
     }
 
-    /// An owner that had lost the partition wrote behind its successor's back: what is right is written anew. False when
+    /// An owner that had lost the partition wrote behind its successor's back: what is right is written anew, unless
+    /// the changelog has it behind that already, as where it is read again from before what the disk has. False when
     /// the disk failed.
     private mutating func rewrite(_ reading: ChangelogRestore.Reading) -> Bool {
         guard !reading.stale.isEmpty else { return true }
         let index = reading.partition
-        let accounts = reading.stale.keys.sorted()
-        for account in accounts { partitions[index].counts?.value.want(account) }
+        var accounts: [AccountHash] = []
+        for account in reading.stale.keys.sorted() {
+            guard partitions[index].counts?.value.isStale(account) == true else { continue }
+            partitions[index].counts?.value.want(account)
+            accounts.append(account)
+        }
         guard partitions[index].counts?.value.load() == true else { return false }
         for account in accounts {
             guard let state = partitions[index].counts?.value.state(of: account), let stale = reading.stale[account]

@@ -140,6 +140,22 @@ struct ShardRestoreTests {
         #expect(calls.contains(.publishChange(key: "anna", value: "5 3", timestamp: shard.ports.wallClock)))
     }
 
+    @Test("What the changelog has right behind what was wrong is not written anew, and how far it was read is kept")
+    func rightBehind() throws {
+        let shard = Shard.counting { $0.countBudget = 1 << 12 }
+        shard.assign()
+        var log = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2"), Shard.record(2, "anna", "5 3")]
+        for offset in Int64(3)..<6_000 { log.append(Shard.record(offset, "\(offset)", "1 1")) }
+        shard.ports.replica = log
+        for _ in 0..<4 { shard.turn() }
+        let disk = try #require(shard.ports.disks[place])
+        #expect(disk.position?.offset ?? -1 > 2)
+        shard.ports.replica = [Shard.end(6_000)]
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.read([Shard.position(0)])))
+        #expect(!calls.contains { if case .publishChange = $0 { true } else { false } })
+    }
+
     @Test("Whose account has left the memory while it waited has its count all the same", arguments: [false, true])
     func waitedLong(isFailing: Bool) throws {
         let shard = Shard.counting {
