@@ -159,6 +159,8 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isRestored = false
         partitions[index].changelogEnd = nil
         dropEntries(of: index)
+        // What was to be told before a commit is not any more: one that goes is left as the group has it.
+        if !partitions[index].mayCommit { partitions[index].hasPosition = false }
         withChanges(of: index) { $0.removeAll() }
         partitions[index].lastStored = nil
         partitions[index].counts = nil

@@ -500,4 +500,27 @@ struct ShardCountTests {
         shard.turn()
         #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [0])
     }
+
+    @Test("One that goes as its disk fails is not committed in a log of which the changelog was still to be told")
+    func goneWithNewLog() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<0)]
+        shard.turn()
+        shard.confirm()
+        #expect(shard.callsOfTurn().told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        disk.isTaken = true
+        shard.ports.events = [.revoked([place])]
+        let calls = shard.callsOfTurn(after: .seconds(10)) + (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.told.contains(.diskFailed(place)))
+        #expect(calls.contains(.giveBack([place])))
+        #expect(!calls.contains { if case .commit = $0 { true } else { false } })
+    }
 }
