@@ -36,6 +36,8 @@ struct ContactReading {
     private var count = 0
     /// Those of which no leader has told what they hold: they are not read, and it is asked for again.
     private var unknown: Set<TopicPartition> = []
+    /// Those that could not be read at some time since the last look: they are not known to their ends.
+    private var failed: Set<Int32> = []
     private var begin = Instant.past
     private var nextTelling = Instant.never
     private var nextLook = Instant.never
@@ -187,11 +189,8 @@ struct ContactReading {
         }
         if let error = batch.errors.first(where: \.isOfTopic) { throw error }
         // librdkafka asks for these again by itself, and reads the other partitions meanwhile.
-        for error in batch.errors {
-            tell(error)
-            // What cannot be read is not known to its end.
-            nextLook = TimeSource.system.now + Self.looksEvery
-        }
+        for error in batch.errors { tell(error) }
+        failed.formUnion(batch.failed)
         try doDueWork(reader, &contacts)
     }
 
@@ -265,7 +264,9 @@ struct ContactReading {
         guard now >= nextLook else { return }
         nextLook = now + Self.looksEvery
         try discardStale(&contacts)
-        try contacts.see(followed.whole.subtracting(unknown.map(\.partition)), now: SystemTime.milliseconds)
+        let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
+        failed = []
+        try contacts.see(seen, now: SystemTime.milliseconds)
         let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
         guard current == count else { throw PartitionsChanged(from: count, to: current) }
     }

@@ -85,6 +85,7 @@ public final class PartitionReader {
             default:
                 let error = KafkaError(of: message)
                 batch.errors.append(error)
+                batch.failed.insert(message.pointee.partition)
                 if error.isOffsetOutOfLog { batch.outOfLog.insert(message.pointee.partition) }
             }
             rd_kafka_message_destroy(message)
@@ -126,6 +127,8 @@ public struct RecordBatch {
     /// Where partitions were read to their ends, of a reader that is told of it.
     public fileprivate(set) var ends: [PartitionEnd] = []
     public fileprivate(set) var errors: [KafkaError] = []
+    /// Partitions that the errors are of.
+    public fileprivate(set) var failed: Set<Int32> = []
     /// Partitions whose logs do not hold what was to be read: nothing more comes of them. Each has its error, too.
     public fileprivate(set) var outOfLog: Set<Int32> = []
 }
