@@ -30,7 +30,9 @@ extension EndToEnd {
 
         @Test(
             "Media is kept before its notification leaves, by no proxy and no password that the environment names",
-            arguments: [[], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1", "no_proxy="]])
+            arguments: [
+                [], ["http_proxy=http://127.0.0.1:1", "ALL_PROXY=http://127.0.0.1:1", "no_proxy=", "NO_PROXY="],
+            ])
         func kept(_ environment: [String]) async throws {
             let home = try TemporaryFolder()
             try home.write("machine 127.0.0.1 login somebody password word\n", to: ".netrc")
