@@ -146,8 +146,8 @@ struct RedriveTests {
                 isOver: {
                     let marks = try? reader.watermarks(of: TopicPartition("events", 0), milliseconds: 10_000)
                     if marks?.high == 1 { asked += 1 }
-                    // The answer comes behind the record.
-                    return asked > 10
+                    // The answer comes behind the record, on a busy machine some time behind it.
+                    return asked > 50
                 })
         }
         broker.cluster.setLeader(of: other, broker: -1)
