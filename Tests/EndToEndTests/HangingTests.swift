@@ -15,7 +15,8 @@ extension EndToEnd {
             try await Scene.play(partitions: 8) { scene in
                 let service = try await publishPastHanging(scene, delivery: [("shutdown-grace", "3s")])
                 let peak = try #require(service.peakMemory)
-                #expect(peak < 256 << 20)
+                // A sanitizer keeps a shadow of all memory, and much of what was freed: there it tells nothing.
+                if getenv("LSAN_OPTIONS") == nil, getenv("TSAN_OPTIONS") == nil { #expect(peak < 256 << 20) }
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
                 #expect((1...2).contains(service.lines(with: "left to the next owner").count))
