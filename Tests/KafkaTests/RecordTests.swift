@@ -68,6 +68,8 @@ struct RecordTests {
         headers.add("null", nil)
         headers.removeAll { $0.elementsEqual("drop".utf8) }
         #expect(headers.view?.count == 5002)
+        let kept = (0..<5000).compactMap { text(headers.view?.entry($0)?.value) }
+        #expect(kept == (0..<5000).map { "\($0)" })
         #expect(headers.view?.last("drop") == nil && text(headers.view?.last("keep")) == "4999")
         #expect(headers.view?.entry(5000)?.value?.count == 0)
         #expect(headers.view?.entry(5001)?.value == nil)
