@@ -51,7 +51,9 @@ struct ClientTests {
         _ = peer.reports(3)
         #expect(try reader.watermarks(of: place, milliseconds: 60_000) == (0, 3))
         peer.cluster.setDown()
+        let begin = ContinuousClock.now
         #expect(throws: KafkaError.self) { try reader.watermarks(of: place, milliseconds: 500) }
+        #expect(begin.duration(to: .now) < .seconds(30))
     }
 
     @Test("A record larger than librdkafka takes is refused at once, a broken batch with its bytes")
