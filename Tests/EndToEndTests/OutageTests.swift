@@ -174,7 +174,8 @@ extension EndToEnd {
                 let events = Event.series(1_000, keys: 1_000)
                 try await scene.feeder.publish(events)
                 mock.failRequests(.produce, with: [10] + Array(repeating: 0, count: 50) + [10])
-                let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")]))
+                // A second member that joins late would have the partition move in between.
+                let service = try scene.start(ServiceConfiguration(producer: [("linger.ms", "2000")], cores: 1))
                 try await scene.outputs.wait(count: 999)
                 let letters = try await scene.deadLetters.wait(count: 1)
                 let missing = scene.outputs.all.missing(of: events)
