@@ -76,7 +76,8 @@ package final class DecryptStage: Stage {
         guard let placeholder = options.placeholder else { return false }
         guard !missing.isEmpty else { return true }
         let shown = texts.text(of: Array(placeholder.utf8), content, context)
-        for text in missing { content.setText(text, to: shown.span) }
+        // The app's own words: no name is looked for in them.
+        for text in missing { content.setLocalized(text, to: shown.span, isDecrypted: false) }
         return true
     }
 

@@ -70,6 +70,18 @@ struct ContactOriginTests {
         }
     }
 
+    @Test("What is shown of a text that cannot be read identifies nobody")
+    mutating func placeholder() async throws {
+        chain.options.fields = [JSONPointer(.title), JSONPointer(.subtitle)]
+        let payload = #"{"aps":{"alert":{"title":"c1"},"mutable-content":1},"E":7}"#
+        let decrypt = try decrypt(("E", .member(JSONPointer(.title))))
+        let published = try await published(payload, after: decrypt)
+        #expect(published.value == #"{"aps":{"alert":{"title":"(Encrypted)"},"mutable-content":1},"E":7}"#)
+        #expect(published.stages == "decrypt=failed:malformed,contact=skipped")
+        let late = await Message(payload).publish(chain(after: [decrypt]), after: .seconds(60))
+        #expect(late?.value?.contains(#"{"title":"Someone","subtitle":"(Encrypted)","body":""}"#) == true)
+    }
+
     @Test("With a note behind them they stay what they were")
     mutating func noted() async throws {
         let attachment = AttachmentStage(
