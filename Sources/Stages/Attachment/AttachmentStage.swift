@@ -65,8 +65,14 @@ package final class AttachmentStage: Stage {
         return .expired
     }
 
+    /// Encoders write what is not there as null, or as an empty text.
     private func attachment(in content: NotificationContent) -> JSONNode? {
-        content.node(at: options.members.url).flatMap { content.document.kind(of: $0) == .null ? nil : $0 }
+        guard let node = content.node(at: options.members.url) else { return nil }
+        switch content.document.kind(of: node) {
+        case .null: return nil
+        case .string: return content.document.hasText(node) ? node : nil
+        default: return node
+        }
     }
 
     private func url(at node: JSONNode, in content: NotificationContent) throws(MediaFailure) -> String {

@@ -46,11 +46,16 @@ struct AttachmentStageTests {
         arguments: [
             #"{"aps":{"alert":"Hi","mutable-content":1}}"#,
             #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":null}"#,
+            #"{"aps":{"alert":"Hi","mutable-content":1},"media-url":""}"#,
         ])
     func none(_ payload: String) async throws {
         let published = try await publish(payload)
         #expect(published.value == payload)
         #expect(published.stages == "attachment=skipped")
+        let chain = Chain([ChainLink(AttachmentStage(options, source: ListedMedia(), texts: SharedTexts()))])
+        let late = await Message(payload).publish(chain, after: .seconds(60))
+        #expect(late?.value == payload)
+        #expect(late?.stages == "attachment=skipped")
     }
 
     @Test("Where there is no media, the URL stays and the text says so", arguments: MediaFailure.allCases)
