@@ -87,8 +87,8 @@ public enum ContactDirectory {
 
 /// A name as it may stand in somebody else's text.
 public enum ContactName {
-    /// Without control characters, and without what would turn the direction of the text around it. White space of any
-    /// kind becomes a space. Empty for a name of which nothing is left to see.
+    /// Without control characters, and without what would turn the direction of the text around it. Line ends and tabs
+    /// become spaces. Empty for a name of which nothing is left to see.
     public static func clean(_ name: RawSpan) -> [UInt8] {
         let cleaned = name.withUnsafeBytes { name in
             // Printable ASCII is as it should be.
@@ -99,10 +99,18 @@ public enum ContactName {
 
     private static func clean(_ name: String) -> [UInt8] {
         var cleaned: [UInt8] = []
+        var isBlank = true
         for scalar in name.unicodeScalars {
-            if let scalar = shown(scalar), let encoded = UTF8.encode(scalar) { cleaned.append(contentsOf: encoded) }
+            guard let scalar = shown(scalar), let encoded = UTF8.encode(scalar) else { continue }
+            cleaned.append(contentsOf: encoded)
+            isBlank = isBlank && Self.isBlank(scalar)
         }
-        return cleaned
+        return isBlank ? [] : cleaned
+    }
+
+    /// Of any width, the spaces that count as letters included: people who want to have no name take those.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
     }
 
     private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {

@@ -10,7 +10,8 @@ struct ContactTextTests {
             ("Zoë Martin", "Zoë Martin"), ("plain", "plain"), ("", ""), ("Bad\u{202E}Guy\u{0}\u{7}!", "BadGuy!"),
             ("\u{2066}x\u{2069}\u{202A}\u{202C}", "x"), ("two\nlines\tand\u{2028}more\u{85}!", "two lines and more !"),
             ("\u{7F}\u{9F}\u{80}", ""), (" \n ", ""), ("\u{200E}mark", "\u{200E}mark"), ("👩‍👧", "👩‍👧"),
-            ("a\u{0301}", "a\u{0301}"),
+            ("a\u{0301}", "a\u{0301}"), ("\u{3000}", ""), ("\u{A0}\u{2003} ", ""), ("\u{3164}", ""), ("\u{2800}", ""),
+            ("\u{200B}\u{FEFF}\n\u{200F}", ""), ("山田\u{3000}太郎", "山田\u{3000}太郎"),
         ])
     func cleaning(_ name: String, _ expected: String) {
         #expect(String(decoding: ContactName.clean(name.utf8Span.span.bytes), as: UTF8.self) == expected)
