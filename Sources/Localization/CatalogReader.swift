@@ -161,9 +161,14 @@ struct CatalogFile {
             let found = names(in: path, &problems).compactMap { CatalogFile($0, in: path, locale: locale) }
             if isBase { baseFiles += found } else { files += found }
         }
-        // Where the language has files of its own, Base.lproj holds interfaces.
-        if !files.contains(where: { $0.locale == nil || $0.locale == base }) { files += baseFiles }
-        return files.sorted { $0.rank < $1.rank }
+        // A language may have but some of its tables in a folder of its own: `InfoPlist.strings`, say.
+        let others = baseFiles.filter { baseFile in !files.contains { $0.isInPlace(of: baseFile) } }
+        return (files + others).sorted { $0.rank < $1.rank }
+    }
+
+    /// Where a language has a table of its own, that in `Base.lproj` is not looked at.
+    private func isInPlace(of baseFile: CatalogFile) -> Bool {
+        table == baseFile.table && (kind == .xcstrings || kind == baseFile.kind && locale == baseFile.locale)
     }
 
     /// What folders of old projects are called.

@@ -69,7 +69,7 @@ struct ImperfectCatalogTests {
         #expect(catalog.tables.map(\.locale.icuName) == [tag])
     }
 
-    @Test("Base.lproj is in the default language, unless that has files of its own")
+    @Test("Base.lproj is in the default language, unless that has the file itself")
     func base() throws {
         let alone = try CatalogFixture(["Base.lproj/Localizable.strings": "K = base;"])
         #expect(try alone.catalog().text("K", [], "de") == "base")
@@ -87,6 +87,24 @@ struct ImperfectCatalogTests {
         try others.write("en.lproj/Localizable.strings", Array("K = en;".utf8))
         #expect(try others.catalog().text("K") == "en")
         #expect(try others.catalog().text("L") == "[missing]")
+    }
+
+    @Test("A table that the default language has no file of is that of Base.lproj")
+    func baseTables() throws {
+        let fixture = try CatalogFixture([
+            "Base.lproj/Localizable.strings": "K = base; L = base;", "Base.lproj/Push.strings": "P = base;",
+            "en.lproj/InfoPlist.strings": "CFBundleName = App;",
+        ])
+        #expect(try fixture.catalog().text("K") == "base")
+        #expect(try fixture.catalog().text("CFBundleName") == "App")
+        let dict = "<plist><dict><key>K</key><string>dict</string></dict></plist>"
+        try fixture.write("en.lproj/Localizable.stringsdict", Array(dict.utf8))
+        #expect(try fixture.catalog().text("K") == "dict")
+        #expect(try fixture.catalog().text("L") == "base")
+        let catalog = #"{"sourceLanguage": "en", "strings": {"C": {}}}"#
+        try fixture.write("Localizable.xcstrings", Array(catalog.utf8))
+        #expect(try fixture.catalog().text("L") == "[missing]")
+        #expect(try fixture.catalog().text("P") == "base")
     }
 
     @Test("The service tells its log of them, and of a great many no more than that")
