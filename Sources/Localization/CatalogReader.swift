@@ -184,9 +184,10 @@ struct CatalogFile {
         (table == "Localizable" ? "" : table, Kind.allCases.firstIndex(of: kind) ?? 0)
     }
 
+    /// Without hidden ones: archives from a Mac have `._Localizable.strings` beside the file, and editors their locks.
     private static func names(in folder: String, _ problems: inout [CatalogProblem]) -> [String] {
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
         } catch {
             problems.append(CatalogProblem(file: folder, message: "the folder cannot be read"))
             return []

@@ -107,6 +107,17 @@ struct ImperfectCatalogTests {
         #expect(try fixture.catalog().text("P") == "base")
     }
 
+    @Test("Hidden files, which archives from a Mac and editors leave, are no catalogs")
+    func hidden() throws {
+        let fixture = try CatalogFixture(["en.lproj/Localizable.strings": "K = en;"])
+        let attributes: [UInt8] = [0x00, 0x05, 0x16, 0x07, 0x00, 0x02, 0x00, 0x00] + Array("Mac OS X".utf8)
+        for path in ["._en.lproj", "._Localizable.xcstrings", "en.lproj/._Localizable.strings"] {
+            try fixture.write(path, attributes)
+        }
+        #expect(fixture.problems() == [])
+        #expect(try fixture.catalog().text("K") == "en")
+    }
+
     @Test("The service tells its log of them, and of a great many no more than that")
     func logged() async throws {
         let twice = (0..<30).map { "k\($0) = a; k\($0) = b;" }.joined(separator: "\n")
