@@ -65,11 +65,13 @@ package final class LogStream {
         line = []
         sent = 0
         while line.isEmpty && cursor < end ?? .max {
+            // Lines behind the end were not asked for, and are not missed.
+            let wanted = (end ?? .max) - cursor
             let (lines, missed) = ring.read(from: &cursor, limit: 1)
             guard let next = lines.first else { return false }
             if missed > 0 {
                 cursor -= 1
-                line = LogLine.loss(of: missed, time: next.time).json
+                line = LogLine.loss(of: min(missed, wanted), time: next.time).json
             } else if filter.matches(next) {
                 line = next.json
             }
