@@ -21,7 +21,7 @@ struct FormatSpecifier {
 
     enum Parsed {
         case specifier(FormatSpecifier, end: Int)
-        /// A percent sign in prose, such as `100%.` or `20% when`.
+        /// A percent sign in prose, such as `100%.` or `20% when` or, in Turkish, `%300 bonus`.
         case literal
         case unknown(String)
     }
@@ -31,8 +31,8 @@ struct FormatSpecifier {
         var parser = FormatSpecifierParser(text: text, at: start)
         if let specifier = parser.parse() { return .specifier(specifier, end: parser.at) }
         let tried = text[start..<min(parser.at + 1, text.endIndex)]
-        let isProse = tried.first == UInt8(ascii: " ") || !tried.contains(where: FormatSpecifierParser.isTelling)
-        if isProse, !parser.isOutOfRange { return .literal }
+        let isTelling = tried.contains(where: FormatSpecifierParser.isTelling)
+        if !isTelling || tried.first == UInt8(ascii: " ") && !parser.isOutOfRange { return .literal }
         return .unknown("%" + String(decoding: tried, as: UTF8.self))
     }
 }

@@ -29,6 +29,9 @@ struct FormatTests {
             ("100%. Done", [], "100%. Done"), ("(5%)", [], "(5%)"), ("5%, %@", ["x"], "5%, x"),
             ("%%%@%%", ["x"], "%x%"),
             ("20% when %@", ["x"], "20% when x"),
+            // Turkish has it before the number, which is no width.
+            ("%50 bonus: %@", ["x"], "%50 bonus: x"), ("%300 bonus: %@", ["x"], "%300 bonus: x"),
+            ("%1000", [], "%1000"),
         ])
     func percent(format: String, arguments: [String], expected: String) throws {
         #expect(try text(format, arguments) == expected)
