@@ -9,10 +9,15 @@ struct YAMLEvents: ~Copyable {
     private let bytes: UnsafeMutableBufferPointer<UInt8>
     private let file: String
 
+    /// What editors of other systems begin a file of UTF-8 with.
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     init?(_ source: [UInt8], file: String) {
         self.file = file
-        bytes = .allocate(capacity: source.count)
-        _ = bytes.initialize(from: source)
+        // Told its encoding, libyaml takes a byte order mark for a column that the first line is indented by.
+        let text = source.starts(with: Self.mark) ? source.dropFirst(Self.mark.count) : source[...]
+        bytes = .allocate(capacity: text.count)
+        _ = bytes.initialize(from: text)
         parser = .allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
             parser.deallocate()

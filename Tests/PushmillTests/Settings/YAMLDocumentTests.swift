@@ -14,7 +14,7 @@ struct YAMLDocumentTests {
             ("a:\nb: ~\nc: null\nd: 'null'\ne: ''\n", "{a:null,b:null,c:null,d:'null',e:''}"),
             ("a: |\n  x\n  y\nb: >\n  x\n  y\n", "{a:'x\ny\n',b:'x y\n'}"),
             ("- a\n- b: 1\n  c: 2\n- - d\n", "['a',{b:'1',c:'2'},['d']]"),
-            ("\u{FEFF}a: \"\\u263A é 📷\"\n", "{a:'☺ é 📷'}"),
+            ("\u{FEFF}a: \"\\u263A é 📷\"\n", "{a:'☺ é 📷'}"), ("\u{FEFF}a: 1\nb: 2\n", "{a:'1',b:'2'}"),
             ("a: 1\r\nb: 2\r\n", "{a:'1',b:'2'}"),
             ("{a: {}, b: [], c}", "{a:{},b:[],c:null}"),
         ])
