@@ -76,7 +76,8 @@ extension StageTest.Result {
     fileprivate var golden: String { payload.map { "\(summary)\n\($0)\n" } ?? "\(summary)\n" }
 
     fileprivate func changes(from golden: String) -> [String] {
-        let parts = golden.split(maxSplits: 1, whereSeparator: \.isNewline)
+        // What is published may be empty.
+        let parts = golden.split(maxSplits: 1, omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let (line, text) = (parts.first.map { String($0) } ?? "", parts.dropFirst().first.map { String($0) })
         var changes: [String] = []
         if line != summary { changes.append("\(line) -> \(summary)") }

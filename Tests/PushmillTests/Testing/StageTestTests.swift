@@ -170,6 +170,20 @@ struct StageTestTests {
             ])
     }
 
+    @Test("A golden file has what is empty, and what is dropped")
+    func empty() async throws {
+        let folder = try TemporaryFolder()
+        let test = try await StageTest(configuration: "{ delivery: { expired: drop }, stages: [badge] }")
+        try folder.write("", to: "empty.json")
+        try folder.write(payload, to: "expired.json")
+        try folder.write("apns-expiration: 1\n", to: "expired.headers")
+        #expect(try await test.changes(in: folder.path, isUpdate: true) == [])
+        #expect(try await test.changes(in: folder.path, isUpdate: false) == [])
+        folder.delete("empty.expected")
+        try folder.write("expired: dropped\n", to: "empty.expected")
+        #expect(try await test.changes(in: folder.path, isUpdate: false).map(\.name) == ["empty", "empty"])
+    }
+
     @Test("A golden file tells a text that is composed in another way")
     func composed() async throws {
         let folder = try TemporaryFolder()
