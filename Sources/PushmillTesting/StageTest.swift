@@ -86,11 +86,10 @@ public final class StageTest: Sendable {
             do {
                 try await moment()
             } catch {
-                // The message is over.
-                if Task.isCancelled { return }
-                log.tell("error: once: \(error)")
+                if !Task.isCancelled { log.tell("error: once: \(error)") }
             }
-            await advance(by: deadline)
+            // Where the message is over, time is that of the next one.
+            if !Task.isCancelled { await advance(by: deadline) }
         }
         defer { expiry.cancel() }
         return await run(record, on: rehearsal, taken: taken)

@@ -44,6 +44,23 @@ struct StageTestTests {
         func waitUntilEnded() async { for await _ in ended.stream {} }
     }
 
+    /// Shows when the message has to leave.
+    private struct Deadline: ImmediateStage {
+        let name = "deadline"
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+            content.body = "\(context.deadline.nanoseconds)"
+            return .ok
+        }
+    }
+
+    /// Tells when nobody has it any more.
+    private final class Held: Sendable {
+        let gone = AsyncStream.makeStream(of: Void.self)
+
+        deinit { gone.continuation.finish() }
+    }
+
     private let payload = #"{"aps":{"alert":{"body":"?"},"mutable-content":1}}"#
 
     @Test("A result tells outcome, stages, text, headers and log")
@@ -99,6 +116,22 @@ struct StageTestTests {
         }
         #expect(result.summary == "best-attempt: hanging=expired")
         #expect(result.log == ["error: once: CancellationError()"])
+    }
+
+    @Test("A moment that returns when its message is over brings the next no deadline", .timeLimit(.minutes(1)))
+    func lateMoment() async {
+        let test = StageTest(Deadline())
+        let never = AsyncStream.makeStream(of: Void.self)
+        var held: Held? = Held()
+        let gone = held?.gone.stream
+        let first = await test.expire(payload) { [held] in
+            for await _ in never.stream {}
+            withExtendedLifetime(held) {}
+        }
+        held = nil
+        if let gone { for await _ in gone {} }
+        #expect(first.summary == "modified: deadline=ok")
+        #expect(await test.run(payload).body == "30000000000")
     }
 
     @Test("A budget ends when the clock is moved that far, and not before", .timeLimit(.minutes(1)))
