@@ -23,6 +23,7 @@ struct LotteryStage: ImmediateStage {
     }
 
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        guard !numbers(in: content).isEmpty else { return .skipped }
         content.body = "Today's numbers are out."
         return .expired
     }

@@ -40,6 +40,14 @@ struct LotteryTests {
         #expect(result.body == "Today's numbers are out.")
     }
 
+    @Test("What is no draw stays as it came also when time is up")
+    func lateOther() async {
+        let payload = #"{"aps":{"alert":"Hello","mutable-content":1}}"#
+        let result = await test.expire(payload, recipient: "anna")
+        #expect(result.summary == "best-attempt: lottery=skipped")
+        #expect(result.payload == payload)
+    }
+
     @Test("The sample is a whole configuration")
     func sample() async throws {
         let test = try await StageTest(configurationFile: "../../Sample/lottery.yaml", stages: [LotteryStage.entry])
