@@ -9,7 +9,10 @@ extension EndToEnd {
             let first = try ServiceProcess(["demo", "--for", "1h", "--quiet"])
             let second = try ServiceProcess(
                 ["demo", "--events", "40", "--rate", "10"],
-                environment: ["PUSHMILL_KAFKA_BOOTSTRAP_SERVERS=127.0.0.1:1", "PUSHMILL_TOPICS_INPUT=others"])
+                environment: [
+                    "PUSHMILL_KAFKA_BOOTSTRAP_SERVERS=127.0.0.1:1", "PUSHMILL_TOPICS_INPUT=others",
+                    "PUSHMILL_STAGES_ATTACHMENT_STORE=/nowhere", "PUSHMILL_STAGES_DECRYPT_KEYS=/nowhere",
+                ])
             try await second.expectEnd(.exited(0))
             #expect(second.lines.count { $0.hasPrefix("    +  ") || $0.hasPrefix("    =  ") } == 40)
             #expect(second.lines.contains { $0.contains("Zoë Martin") })

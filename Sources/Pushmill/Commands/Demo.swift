@@ -81,9 +81,9 @@ extension Invocation {
             \(DemoFiles.stages)  - preview
 
             """
-        // What is set for a service in the same shell is no matter of the demo's own broker, topics and state.
+        // What is set for a service in the same shell is no matter of the demo's own broker, topics, state and stages.
         let environment = surroundings.environment.filter { variable in
-            !["KAFKA", "TOPICS", "STATE"].contains { variable.key.hasPrefix("PUSHMILL_\($0)_") }
+            !["KAFKA", "TOPICS", "STATE", "STAGES"].contains { variable.key.hasPrefix("PUSHMILL_\($0)_") }
         }
         let source = ConfigurationSource(
             registry: StageRegistry(adding: [DemoPreview.entry]), environment: environment)
