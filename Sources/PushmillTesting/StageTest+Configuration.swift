@@ -53,6 +53,8 @@ private final class TestContacts: ContactBook {
     func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
         guard let name = names[Self.text(owner)]?[Self.text(id)] else { return false }
         let bytes = ContactName.clean(name.utf8Span.span.bytes)
+        // A name of which nothing is left to see is none.
+        guard !bytes.isEmpty else { return false }
         body(bytes.span, TextDirection(of: bytes.span))
         return true
     }

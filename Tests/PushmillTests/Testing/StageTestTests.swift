@@ -165,6 +165,18 @@ struct StageTestTests {
         #expect(await test.run(payload, recipient: "anna").badge == 7)
     }
 
+    @Test("A contact without a name that can be seen is nobody's, as in a store")
+    func namelessContact() async throws {
+        let test = try await StageTest(
+            configuration: "stages: [contact: { source: state }]",
+            contacts: ["anna": ["c1": " ", "c2": "\u{1}"], "*": ["c1": "Zoë"]])
+        let shared = await test.run(payload.replacing("?", with: "{contact:c1}"), recipient: "anna")
+        #expect(shared.body == "Zoë")
+        let unknown = await test.run(payload.replacing("?", with: "{contact:c2}"), recipient: "anna")
+        #expect(unknown.summary == "modified: contact=miss")
+        #expect(unknown.body == "Someone")
+    }
+
     @Test("The sample's configuration runs from its file")
     func configurationFile() async throws {
         let test = try await StageTest(configurationFile: "../../../deploy/sample/pushmill.yaml")
