@@ -10,7 +10,8 @@ package struct ConfigurationSource {
     package init(registry: StageRegistry, environment: [String: String]) {
         self.registry = registry
         overrides = SettingOverrides(
-            prefix: "PUSHMILL", variables: environment.filter { !Self.isForeign($0.key, $0.value) })
+            prefix: "PUSHMILL", variables: environment,
+            foreign: Set(environment.filter { Self.isForeign($0.key, $0.value) }.keys))
     }
 
     package func read(file path: String) throws(ProgramError) -> Configuration {

@@ -86,12 +86,15 @@ extension Place: Comparable {
 public struct SettingOverrides: Sendable {
     let prefix: String
     private let variables: [String: String]
+    /// Somebody else's, unless a reader asks for them.
+    private let foreign: Set<String>
     private var asked: Set<String> = []
 
     /// No overrides at all without a prefix.
-    public init(prefix: String = "", variables: [String: String] = [:]) {
+    public init(prefix: String = "", variables: [String: String] = [:], foreign: Set<String> = []) {
         self.prefix = prefix
         self.variables = prefix.isEmpty ? [:] : variables.filter { $0.key.hasPrefix("\(prefix)_") }
+        self.foreign = foreign
     }
 
     /// An empty variable is as good as none: it gives the default.
@@ -102,7 +105,7 @@ public struct SettingOverrides: Sendable {
 
     /// What nobody has asked for yet below a name: `A_B_C` below `A_B`, as `C`, sorted.
     func unasked(below name: String) -> [String] {
-        variables.keys.filter { $0.hasPrefix("\(name)_") && !asked.contains($0) }
+        variables.keys.filter { $0.hasPrefix("\(name)_") && !asked.contains($0) && !foreign.contains($0) }
             .map { String($0.dropFirst(name.utf8.count + 1)) }
             .sorted()
     }

@@ -1,6 +1,7 @@
 import PushmillEngine
 import PushmillKafka
 import PushmillPayload
+import PushmillStages
 import PushmillTestSupport
 import Testing
 
@@ -107,6 +108,25 @@ struct EnvironmentTests {
     func unknown(name: String, question: String) {
         let problems = Reading("", environment: [name: "x"]).problems
         #expect(problems == ["\(name): no setting goes by this name\(question)"])
+    }
+
+    @Test("A stage's own setting may have a name that Kubernetes' variables have too")
+    func ownNames() throws {
+        let relay = StageEntry("relay") { settings in
+            _ = settings.value("service-host", .name, default: "a")
+            _ = settings.value("service-port", .integer(1...65_535), default: 1)
+            return { _ in BadgeStage(mode: .increment) }
+        }
+        let reading = Reading(
+            "stages: [relay]",
+            environment: [
+                "PUSHMILL_STAGES_RELAY_SERVICE_HOST": "b", "PUSHMILL_STAGES_RELAY_SERVICE_PORT": "2",
+                "PUSHMILL_STAGES_RELAY_PORT": "tcp://10.0.0.1:9464",
+            ], registry: StageRegistry(adding: [relay]))
+        #expect(reading.problems == [])
+        let shown = YAMLText.render(try #require(reading.configuration).effective)
+        #expect(shown.contains("service-host: b\n"))
+        #expect(shown.contains("service-port: 2\n"))
     }
 
     @Test(
