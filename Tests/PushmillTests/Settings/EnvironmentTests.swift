@@ -52,7 +52,7 @@ struct EnvironmentTests {
     func secretFiles() throws {
         let folder = try TemporaryFolder()
         let password = try folder.write("geheim \n", to: "password")
-        let secret = try folder.write("client\r\n", to: "client")
+        let secret = try folder.write("\u{FEFF}client\r\n", to: "client")
         let key = try folder.write("-----BEGIN\nKEY\n", to: "key.pem")
         let reading = Reading(
             "kafka: { sasl.password-file: \(password), producer: { ssl.key.pem-file: \(key), ssl.key.password: x } }",
