@@ -219,6 +219,17 @@ struct ReplayRunTests {
         #expect(try await scene.replay(events, against: golden).summary.isSame)
     }
 
+    @Test("A deadline comes again for a record with a header that is no text, too")
+    func latenessBesideBytes() async throws {
+        var event = RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1}}"#)
+        event.headers = [RecordEnvelope.Header(name: Array("blob".utf8), value: [0xFF])]
+        var golden = try await Scene().outputs([event])
+        golden[0].setHeader("pushmill-outcome", to: "best-attempt")
+        var scene = Scene()
+        scene.lateness = LateStages()
+        #expect(try await scene.replay([event], against: golden).summary.isSame)
+    }
+
     @Test("A record that is no longer published is missing, one that was not is new")
     func missingAndNew() async throws {
         let payload = #"{"aps":{"alert":"x"}}"#
