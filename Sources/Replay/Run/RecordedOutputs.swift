@@ -20,13 +20,22 @@ package final class RecordedOutputs: Sendable {
     }
 
     /// A recipient's badge count before the first record, as the baseline lets it be known: what it shows for the record,
-    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none.
-    func count(before record: InputRecord) -> Int32? {
-        guard let shown = output(of: record.source).flatMap({ NotificationContent($0)?.badge }),
-            let badge = Self.badge(of: record), badge > 0
+    /// less what the record adds, which is nothing where it was counted before. Nil where it shows none. `stage` is the
+    /// one that counts.
+    func count(before record: InputRecord, by stage: String?) -> Int32? {
+        guard let recorded = output(of: record.source), Self.isCounted(recorded, by: stage),
+            let shown = NotificationContent(recorded)?.badge, let badge = Self.badge(of: record), badge > 0
         else { return nil }
         let added = record.has(.counted) ? 0 : badge
         return shown < added ? 0 : Int32(clamping: shown - added)
+    }
+
+    /// In a dead letter, which has no stages, and where the stage did nothing or failed, the badge is the event's.
+    private static func isCounted(_ output: RecordEnvelope, by stage: String?) -> Bool {
+        guard let stages = output.text("pushmill-stages")?.split(separator: ",") else { return false }
+        guard let stage, let entry = stages.first(where: { $0.hasPrefix("\(stage)=") }) else { return true }
+        let result = entry.dropFirst(stage.count + 1)
+        return result != "skipped" && !result.hasPrefix("failed")
     }
 
     private static func badge(of record: InputRecord) -> Int? {

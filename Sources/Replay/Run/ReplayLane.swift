@@ -35,7 +35,9 @@ final class ReplayLane: Sendable {
         self.comparison = comparison
         self.filter = filter
         self.keepsLines = keepsLines
-        rehearsal = Rehearsal(candidate.chain, counts: candidate.counts ?? BadgeCounts(start: candidate.recorded.count))
+        let (recorded, stage) = (candidate.recorded, candidate.chain.countingStage)
+        let counts = candidate.counts ?? BadgeCounts { recorded.count(before: $0, by: stage) }
+        rehearsal = Rehearsal(candidate.chain, counts: counts)
     }
 
     @concurrent func run(_ items: [Item]) async throws(ReplayError) -> [Replayed] {

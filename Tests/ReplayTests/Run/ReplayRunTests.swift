@@ -179,6 +179,32 @@ struct ReplayRunTests {
         }
     }
 
+    @Test("A badge that the baseline has as it came is no count to begin with")
+    func uncounted() async throws {
+        let events = (0..<2).map {
+            RecordEnvelope(#"{"aps":{"alert":"x","mutable-content":1,"badge":1}}"#, offset: $0)
+        }
+        var scene = Scene()
+        scene.counts = try BadgeCounts(lines: Array(#"{"recipient":"anna","count":7}"#.utf8))
+        let counted = try await scene.outputs(events)
+        #expect(counted.map { NotificationContent($0)?.badge } == [8, 9])
+        // A dead letter has no stages.
+        let reports: [StaticString?] = [
+            nil, "localize=skipped,badge=skipped", "localize=skipped,badge=failed:no-recipient",
+        ]
+        for report in reports {
+            var golden = counted
+            golden[0].payload = events[0].payload
+            if let report {
+                golden[0].setHeader("pushmill-stages", to: report)
+            } else {
+                golden[0].headers.removeAll { $0.isNamed("pushmill-stages") }
+            }
+            let found = try await Scene().replay(events, against: golden)
+            #expect(found.changes.map(\.source) == [events[0].place])
+        }
+    }
+
     @Test("Each record's own timestamp is the clock")
     func clock() async throws {
         let payload = #"{"aps":{"alert":"x","mutable-content":1}}"#
