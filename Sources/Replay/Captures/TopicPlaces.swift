@@ -11,7 +11,7 @@ struct TopicPlaces {
     /// Nil for the brokers' own.
     let timeIndex: TimeIndex?
 
-    /// The offsets to read, those of the log's own ends where the range reaches beyond.
+    /// The offsets to read, those of the log's own ends where the range reaches or begins beyond.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
         let marks = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
             try reader.watermarks(of: partition, milliseconds: Self.patience)
@@ -24,7 +24,7 @@ struct TopicPlaces {
         }
         let from = try range.from.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
         let to = try range.to.map { bound throws(ReplayError) in try offset(of: bound, in: partition, log) }
-        let first = max(from ?? log.lowerBound, log.lowerBound)
+        let first = min(max(from ?? log.lowerBound, log.lowerBound), log.upperBound)
         let last = min(to ?? log.upperBound, log.upperBound)
         return first..<max(first, last)
     }

@@ -9,6 +9,8 @@ package final class TopicRecords: RecordSource {
     package let span: Int64
     /// Where to go on when what there was has been read.
     package let ends: [Position]
+    /// Where the range begins, which may be beyond those ends.
+    private let lowest: Int64
     private let reader: PartitionReader
     private var parts: [(partition: TopicPartition, offsets: Range<Int64>)]
     private var reading: PartitionReading?
@@ -23,6 +25,7 @@ package final class TopicRecords: RecordSource {
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TopicPlaces.TimeIndex?
     ) throws(ReplayError) {
         name = "topic \(range.topic)"
+        lowest = if case .offset(let offset) = range.from { offset } else { 0 }
         var properties = properties
         // What retention takes away meanwhile is told, not passed over.
         properties["auto.offset.reset"] = "error"
@@ -89,10 +92,15 @@ package final class TopicRecords: RecordSource {
         }
         let batch = reader.poll(milliseconds: milliseconds)
         defer { for record in batch.records { record.destroy() } }
+        // Nothing more would come of its partition, whatever comes of others.
+        if let error = batch.errors.first(where: \.isOffsetOutOfLog) {
+            throw .kafka(doing: "reading the \(name), whose records were deleted meanwhile", error)
+        }
         if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.isTimeOut }) {
             throw .kafka(doing: "reading the \(name)", error)
         }
-        return batch.records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
+        let records = batch.records.filter { $0.offset >= lowest }
+        return records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
     }
 
     private var isFollowing = false

@@ -120,6 +120,31 @@ struct TopicRecordsTests {
         #expect(late.map(\.offset) == [10])
     }
 
+    @Test("Following from an offset that a partition has not reached begins when it has")
+    func followingFromBeyond() async throws {
+        let source = try TopicRecords(range { $0.from = .offset(11) }, broker.properties)
+        #expect(try source.next(1000).isEmpty)
+        #expect(try source.follow(milliseconds: 100).isEmpty)
+        try broker.publish((10..<12).map { RecordEnvelope("\($0)", partition: 1) }, to: "events")
+        var late: [RecordEnvelope] = []
+        while late.isEmpty { late = try source.follow(milliseconds: 100) }
+        #expect(late.map(\.payloadText) == ["11"])
+        #expect(late.map(\.offset) == [11])
+    }
+
+    @Test("Records that are deleted before they are followed are an error, also where others come")
+    func deletedBeforeFollowing() async throws {
+        let source = try TopicRecords(range(), broker.properties)
+        while try !source.next(1000).isEmpty {}
+        let large = String(repeating: "x", count: 200_000)
+        for _ in 0..<40 { try broker.publish([RecordEnvelope(large)], to: "events") }
+        try broker.publish([RecordEnvelope("late", partition: 1)], to: "events")
+        let error = #expect(throws: ReplayError.self) {
+            while true { _ = try source.follow(milliseconds: 100) }
+        }
+        #expect(error?.description.contains("whose records were deleted meanwhile") == true)
+    }
+
     @Test("A capture stops at its limit, and when it is told to")
     func limits() async throws {
         func captured(_ limit: Int, isOver: @escaping (Int) -> Bool = { _ in false }) async throws -> [String] {
