@@ -80,9 +80,21 @@ package struct Redaction: Sendable {
             guard Self.isPersonal(names, isEvent: isEvent) else { return }
             let end = document.end(of: node)
             let start = end - (document.withSpelling(of: node) { $0.count } ?? 0)
-            edits.append(Edit(range: start..<end, json: standIn(for: node, document)))
+            let isEncoded = isEvent && names == ["data_base64"]
+            let json = isEncoded ? encodedStandIn(for: node, document) : standIn(for: node, document)
+            edits.append(Edit(range: start..<end, json: json))
         case .true, .false, .null: break
         }
+    }
+
+    /// For the data of an event in base64: a payload again.
+    private func encodedStandIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {
+        guard let data = document.bytes(of: node, isEncoded: true) else { return standIn(for: node, document) }
+        var text: [UInt8] = []
+        payload(data, isEvent: false).withUnsafeBytes { Base64.encode($0, into: &text) }
+        var json: [UInt8] = []
+        json.append(quoted: String(decoding: text, as: UTF8.self))
+        return json
     }
 
     private func standIn(for node: JSONNode, _ document: JSONDocument) -> [UInt8] {

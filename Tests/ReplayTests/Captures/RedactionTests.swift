@@ -55,6 +55,21 @@ struct RedactionTests {
         for word in ["com.example.push", "application/json"] { #expect(!plain.contains(word)) }
     }
 
+    @Test("The data of a CloudEvent in base64 stay a payload, of the same shape")
+    func encodedData() {
+        var data: [UInt8] = []
+        let payload = #"{"aps":{"alert":{"body":"secret words"},"badge":3}}"#
+        Array(payload.utf8).withUnsafeBytes { Base64.encode($0, into: &data) }
+        let event = RecordEnvelope(
+            #"{"data_base64":"\#(String(decoding: data, as: UTF8.self))"}"#,
+            headers: [("content-type", "application/cloudevents+json")])
+        let redacted = Redaction().redacted(event)
+        #expect(redacted.payload?.count == event.payload?.count)
+        let side = RecordSide(redacted)
+        #expect(side.badge == "3" && side.body?.utf8.count == 12)
+        for word in ["secret", "words"] { #expect(side.body?.contains(word) == false) }
+    }
+
     @Test(
         "Nothing is left of what programs do not read",
         arguments: [
