@@ -1,0 +1,115 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Counts on the disk of a shard")
+struct ShardDiskTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+
+    @Test("What the changelog has is on the disk after ten seconds, or when the partition is given back")
+    func writtenBehind() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        for _ in 0..<2 {
+            shard.count()
+            shard.turn()
+            shard.acceptCommit()
+            shard.turn()
+        }
+        let before = disk.rows.count
+        shard.turn(after: .seconds(9))
+        #expect(disk.rows.count == before)
+        shard.turn(after: .seconds(1))
+        #expect(disk.rows.values.map { $0 } == [CountState(count: 2, incarnation: 0, offset: 1)])
+        shard.count(["bert"], at: 8)
+        shard.ports.events = [.revoked([place])]
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        #expect(disk.rows.count == 2)
+        #expect(disk.position?.offset == 8)
+    }
+
+    @Test("A disk that cannot be read is told, and counts are restored anew")
+    func diskFails() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        disk.isFailing = true
+        shard.deliver()
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == [.diskFailed(place)])
+        #expect(shard.ports.released == [0])
+        #expect(shard.figures.inFlight == 0)
+        disk.isFailing = false
+        #expect(shard.callsOfTurn(after: .milliseconds(999)) == [])
+        #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+    }
+
+    @Test("What was done before a disk has failed stays done: nothing older is committed when the partition goes")
+    func drainedAfterFailure() throws {
+        let shard = Shard.counting()
+        shard.begin(0..<2)
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        // All is to be committed once more, five seconds later.
+        shard.acceptCommit(.retry(.unanswered))
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(50))?.map(\.offset) == [1])
+        disk.isFailing = true
+        shard.deliver(to: "bert")
+        #expect(shard.callsOfTurn().told == [.diskFailed(place)])
+        disk.isFailing = false
+        shard.acceptCommit()
+        shard.suspend([0], for: .seconds(9))
+        shard.deliver(of: 1, to: "carl")
+        shard.turn()
+        shard.ports.events = [.revoked([place, Shard.place(1)])]
+        shard.turn()
+        var offsets: [Int64] = []
+        for _ in 0..<6 {
+            let positions = shard.committed(after: .milliseconds(990)) ?? []
+            offsets += positions.filter { $0.partition == place }.map(\.offset)
+        }
+        #expect(offsets == [1])
+    }
+
+    @Test("A disk that cannot be written is told, and written later")
+    func diskFull() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        disk.isFailing = true
+        #expect(
+            shard.callsOfTurn(after: .seconds(10)).told
+                == [.commitFailed(reason: "the group does not answer"), .diskFailed(place)])
+        disk.isFailing = false
+        shard.turn(after: .seconds(10))
+        #expect(disk.rows.count == 1)
+    }
+
+    @Test("A disk that another owner has taken is told, and opened anew")
+    func diskTaken() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        shard.acceptCommit()
+        disk.isTaken = true
+        #expect(shard.callsOfTurn(after: .seconds(10)).told == [.diskFailed(place)])
+        shard.ports.disks[place] = nil
+        #expect(shard.callsOfTurn(after: .seconds(1)) == [.askCommitted([place])])
+        shard.ports.events = [.committed([Shard.commit(1)])]
+        shard.turn()
+        #expect(shard.ports.disks[place] != nil)
+    }
+}

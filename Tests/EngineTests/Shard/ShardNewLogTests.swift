@@ -1,0 +1,145 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Counts, and logs that are made anew")
+struct ShardNewLogTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+
+    @Test("A changelog that was made anew is told by the time of the last record that was written to it")
+    func otherChangelog() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count(at: 8)
+        shard.ports.events = [.revoked([place])]
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        #expect(disk.position == RecordPosition(partition: 0, offset: 8, timestamp: shard.ports.wallClock))
+        shard.assign(at: 1)
+        shard.ports.replica = [Shard.record(8, "bert", "2 0"), Shard.end(9)]
+        #expect(shard.callsOfTurn().told.contains(.changelogAnew(partition: 0)))
+    }
+
+    @Test("The counts of a log that seems to be made anew are asked for once more before that is believed")
+    func newLog() {
+        let shard = Shard.counting { $0.reset = .earliest }
+        // The log ends just before what was counted last.
+        let highest = Shard.record(0, "anna", "5 10")
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        for isBelieved in [false, true] {
+            shard.ports.events = [.committed([Shard.position(Position.none)])]
+            #expect(shard.callsOfTurn().contains(.askRange(place)))
+            shard.ports.events = [.range(place, 0..<10)]
+            shard.ports.replica = [highest, Shard.end(1)]
+            let calls = shard.callsOfTurn()
+            if isBelieved {
+                #expect(calls.contains(.read([Shard.position(0)])))
+                #expect(calls.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
+            } else {
+                #expect(calls.contains(.askCommitted([place])))
+            }
+        }
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
+    }
+
+    @Test("A log that is made anew where the changelog can name no later one keeps the number of the last")
+    func lastLog() {
+        let shard = Shard.counting { $0.reset = .earliest }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        var calls: [ScriptedPorts.Call] = []
+        for _ in 0..<2 {
+            shard.ports.events = [.committed([Shard.position(Position.none)])]
+            shard.turn()
+            shard.ports.events = [.range(place, 0..<10)]
+            shard.ports.replica = [Shard.record(0, "anna", "5 10 4095"), Shard.end(1)]
+            calls = shard.callsOfTurn()
+        }
+        #expect(calls.contains(.publishChange(key: "", value: "0 0 4095", timestamp: shard.ports.wallClock)))
+        // What every reader would refuse is never written.
+        shard.deliver(12)
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        #expect(shard.ports.takeSentChanges().map(\.value) == ["0 0 4095", "6 11 4095"])
+    }
+
+    @Test("Counts that end where the log does are of that log")
+    func sameLog() {
+        let shard = Shard.counting { $0.reset = .earliest }
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<10)]
+        shard.ports.replica = [Shard.record(0, "anna", "5 9"), Shard.end(1)]
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.read([Shard.position(0)])))
+        #expect(!calls.contains { if case .publishChange = $0 { true } else { false } })
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
+    }
+
+    @Test("Who was away does not ask by a partition of which the changelog is still to be told that its log is another")
+    func awayWithNewLog() {
+        let shard = Shard.counting()
+        shard.begin(0..<2, at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<3)]
+        shard.turn()
+        shard.confirm()
+        #expect(shard.callsOfTurn().told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        #expect(shard.committed(after: .seconds(23))?.map(\.partition) == [Shard.place(1)])
+    }
+
+    @Test("Where its only partition's log is another, the changelog is told before the group is asked")
+    func awayWithOnlyNewLog() {
+        let shard = Shard.counting()
+        shard.begin(at: 5)
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<3)]
+        shard.turn()
+        shard.confirm()
+        let calls = shard.callsOfTurn()
+        #expect(calls.told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        #expect(calls.contains { if case .publishChange = $0 { true } else { false } })
+        #expect(shard.committed(after: .seconds(23)) == nil)
+        shard.acknowledgeChanges()
+        shard.turn()
+        #expect(shard.committed(after: .milliseconds(1500))?.map(\.offset) == [0])
+    }
+
+    @Test("One that goes as its disk fails is not committed in a log of which the changelog was still to be told")
+    func goneWithNewLog() throws {
+        let shard = Shard.counting()
+        shard.begin()
+        let disk = try #require(shard.ports.disks[place])
+        shard.count()
+        shard.turn()
+        shard.acceptCommit()
+        shard.turn()
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<0)]
+        shard.turn()
+        shard.confirm()
+        #expect(shard.callsOfTurn().told == [.confirmed, .logMadeAnew(place, offset: 0)])
+        disk.isTaken = true
+        shard.ports.events = [.revoked([place])]
+        let calls = shard.callsOfTurn(after: .seconds(10)) + (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.told.contains(.diskFailed(place)))
+        #expect(calls.contains(.giveBack([place])))
+        #expect(!calls.contains { if case .commit = $0 { true } else { false } })
+    }
+}
