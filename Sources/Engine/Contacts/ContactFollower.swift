@@ -6,7 +6,7 @@ import Synchronization
 
 /// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
 /// of those that are followed where it is co-partitioned with the input. Everything but `stop` returns at once.
-package final class ContactFollower: PartitionContacts {
+package final class ContactFollower: Sendable {
     private let demand: ContactDemand
     private let thread: Thread
 
@@ -24,11 +24,13 @@ package final class ContactFollower: PartitionContacts {
         self.demand = demand
     }
 
+    /// Begins to bring the contacts that the partition's events need, where they are not there yet. For any thread.
     package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool { demand.isReady(partition, for: shard) }
 
-    /// What the store has of them stays, and is not found.
+    /// The shard has them no more; another one may. What the store has of them stays, and is not found.
     package func forget(_ partitions: [TopicPartition], for shard: Int) { demand.forget(partitions, for: shard) }
 
+    /// Why the contacts keep the instance from being ready; nil where they do not.
     package var reason: (word: String, sentence: String)? { demand.reason }
 
     /// Returns when the thread has ended. Once.

@@ -124,13 +124,12 @@ package struct EngineEnvironment: Sendable {
     /// The folder of counts; nil where no stage counts.
     package let counts: CountFolder?
     /// Follows the topic of contacts; nil where they do not come from one.
-    package let contacts: (any PartitionContacts)?
+    package let contacts: ContactFollower?
     package let metrics: ServiceMetrics
     package let log: Log
 
     package init(
-        chain: Chain, counts: CountFolder?, contacts: (any PartitionContacts)?, metrics: ServiceMetrics,
-        log: Log
+        chain: Chain, counts: CountFolder?, contacts: ContactFollower?, metrics: ServiceMetrics, log: Log
     ) {
         self.chain = chain
         self.counts = counts
@@ -149,14 +148,4 @@ package struct EngineEnvironment: Sendable {
             log.log(LogLevel(syslog: level), "librdkafka", [.component(facility), .error(text: message)])
         }
     }
-}
-
-/// Contacts that a partition's events need before it is read.
-package protocol PartitionContacts: Sendable {
-    /// Begins to bring them where they are not there yet. For any thread.
-    func isReady(_ partition: TopicPartition, for shard: Int) -> Bool
-    /// The shard has them no more; another one may.
-    func forget(_ partitions: [TopicPartition], for shard: Int)
-    /// Why the contacts keep the instance from being ready; nil where they do not.
-    var reason: (word: String, sentence: String)? { get }
 }

@@ -18,10 +18,8 @@ package final class ShardThreads: Sendable {
     /// How long threads have to end beyond the grace.
     private static let patience = Duration.seconds(3)
 
-    let contacts: (any PartitionContacts)?
-    let counts: Bool
-    private let log: Log
-    private let grace: Duration
+    private let settings: EngineSettings
+    private let environment: EngineEnvironment
     private let inboxes: [ShardInbox]
     private let threads: [Thread]
     private let boxes: [FigureBox]
@@ -31,10 +29,8 @@ package final class ShardThreads: Sendable {
 
     /// Joins the group and works until `terminate`.
     package init(_ settings: EngineSettings, _ environment: EngineEnvironment) throws {
-        contacts = environment.contacts
-        counts = settings.shard.counts
-        log = environment.log
-        grace = settings.shard.shutdownGrace
+        self.settings = settings
+        self.environment = environment
         let shares = settings.shared
         let inboxes = (0..<settings.cores).map { ShardInbox(shard: $0) }
         let boxes = inboxes.map { _ in FigureBox() }
@@ -52,7 +48,7 @@ package final class ShardThreads: Sendable {
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
     package func terminate() {
-        let bound = (isEnding ? .zero : grace) + Self.patience
+        let bound = (isEnding ? .zero : settings.shard.shutdownGrace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
         for inbox in inboxes { inbox.postTermination() }
         ended.signal.wake()
@@ -65,7 +61,8 @@ package final class ShardThreads: Sendable {
             let now = TimeSource.system.now
             let limit = Instant(nanoseconds: limit.load(ordering: .sequentiallyConsistent))
             guard now < limit else {
-                return log.warning("ending without threads that hang", [.count(threads.count - count)])
+                return environment.log.warning(
+                    "ending without threads that hang", [.count(threads.count - count)])
             }
             ended.signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
         }
@@ -104,7 +101,7 @@ package final class ShardThreads: Sendable {
     package var reasons: [(word: String, sentence: String)] {
         Self.reasons(
             isEnding: isEnding, isWithBrokers: longestTurn(withBrokers: true) > Self.answerPatience, figures,
-            contacts: contacts?.reason, counts: counts)
+            contacts: environment.contacts?.reason, counts: settings.shard.counts)
     }
 
     static func reasons(
