@@ -12,7 +12,7 @@ package struct EngineSettings: Sendable {
     package var deadLetters: String
     /// Where counts are kept; nil where nothing is counted.
     package var changelog: String?
-    package var shard: ShardSettings
+    package var shard = ShardSettings()
     package var cores = 1
 
     package init(
@@ -23,7 +23,6 @@ package struct EngineSettings: Sendable {
         self.input = input
         self.output = output
         self.deadLetters = deadLetters
-        shard = ShardSettings(input: input)
     }
 
     /// Members of a group that share a `client.id` and differ in their topics can send librdkafka's assignor into an
@@ -92,7 +91,6 @@ package struct ShardSettings: Sendable {
     /// Where a partition begins while nothing is committed of it.
     package enum Reset: Sendable { case earliest, latest, error }
 
-    package var input: [String]
     package var isTransactional = false
     /// A stage of the chain counts: counts are restored before a partition is read.
     package var counts = false
@@ -115,7 +113,7 @@ package struct ShardSettings: Sendable {
     /// In which commits and counts are written.
     package var formatVersion = FormatVersion.current
 
-    package init(input: [String]) { self.input = input }
+    package init() {}
 }
 
 /// What the shards of an engine share: none of it is changed while messages flow, or it is made for many threads.

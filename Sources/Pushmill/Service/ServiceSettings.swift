@@ -17,7 +17,6 @@ extension EngineSettings {
         let delivery = configuration.delivery
         cores = delivery.cores ?? Processors.usable
         shard = delivery.shard
-        shard.input = input
         // librdkafka takes its words in capitals too. In doubt nothing is passed over.
         shard.reset =
             switch consumer["auto.offset.reset"]?.lowercased() {

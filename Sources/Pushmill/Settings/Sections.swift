@@ -18,14 +18,14 @@ package struct DeliverySettings: Sendable {
     package let guarantee: Guarantee
     package let deadline: Duration
     package let expired: Expired
-    /// Of all shards together; they have no input yet.
+    /// Of all shards together.
     package let shard: ShardSettings
     /// Nil for as many as this process may use.
     package let cores: Int?
 
     init(from settings: inout SettingReader) {
         guarantee = settings.value("guarantee", .choice(Guarantee.self), default: .atLeastOnce)
-        var shard = ShardSettings(input: [])
+        var shard = ShardSettings()
         shard.isTransactional = guarantee == .exactlyOnce
         shard.ordering = settings.value("ordering", .choice(ShardSettings.Ordering.self), default: shard.ordering)
         deadline = settings.value("deadline", .duration(.milliseconds(1) ... .seconds(3600)), default: .seconds(30))

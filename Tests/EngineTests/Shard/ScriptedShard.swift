@@ -14,7 +14,7 @@ final class ScriptedShard {
     private var tail: [Int32: Int64] = [:]
 
     init(_ change: (inout ShardSettings) -> Void = { _ in }) {
-        var settings = ShardSettings(input: ["events"])
+        var settings = ShardSettings()
         settings.maxInFlight = 16
         change(&settings)
         shard = Shard(settings, ports: ports)

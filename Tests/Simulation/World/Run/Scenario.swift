@@ -73,7 +73,7 @@ package struct Scenario: Sendable {
         isStatic = dice.chance(500)
         // Counts of two topics would meet in one changelog: the configuration refuses it.
         topics = 1
-        settings = ShardSettings(input: Array(Place.names.prefix(topics)))
+        settings = ShardSettings()
         settings.isTransactional = isTransactional
         settings.counts = true
         settings.ordering = dice.chance(700) ? .key : .partition
