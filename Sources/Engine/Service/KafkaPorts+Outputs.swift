@@ -6,17 +6,8 @@ import Synchronization
 
 /// What an output's report adds to the metrics.
 struct OutputFacts: Sendable {
-    var outcome: UInt8 = 0
-    var reason: UInt8 = .max
+    var verdict: Verdict?
     var timestamp: Int64 = 0
-
-    init() {}
-
-    init(_ outcome: Outcome, _ reason: DeadLetterReason?, timestamp: Int64) {
-        self.outcome = UInt8(truncatingIfNeeded: outcome.rawValue)
-        self.reason = reason.map { UInt8(truncatingIfNeeded: $0.rawValue) } ?? .max
-        self.timestamp = timestamp
-    }
 }
 
 /// The topics that outputs go to, as the producer of the moment knows them.
@@ -34,9 +25,10 @@ struct OutputTopics {
 
 /// An output that waits.
 struct HeldOutput: Sendable {
-    let isLetter: Bool
     let record: OwnedRecord
     let facts: OutputFacts
+
+    var isLetter: Bool { facts.verdict?.destination == .deadLetters }
 }
 
 extension OwnedRecord {
@@ -106,7 +98,7 @@ extension KafkaPorts {
         counters.messageSeconds.observe(
             nanoseconds: Int64(clamping: now.nanoseconds(since: turn)),
             trace: current.record.traceparent.flatMap { TraceID(traceparent: $0) })
-        return OutputFacts(verdict.outcome, verdict.reason, timestamp: timestamp)
+        return OutputFacts(verdict: verdict, timestamp: timestamp)
     }
 
     private mutating func step(_ result: PublishResult, _ destination: Destinations) -> PublishStep {
@@ -151,14 +143,13 @@ extension KafkaPorts {
 
     mutating func holdCurrent() -> HeldOutput {
         let list = takeHeaders()
-        let isLetter = verdict?.destination == .deadLetters
         let timestamp = current.record.timestamp
         let record =
             isNameOnly
             ? OwnedRecord(naming: current.record.source, headers: list)
             : OwnedRecord(current, headers: list, timestamp: timestamp)
         let facts = verdict.map { note($0, timestamp) } ?? OutputFacts()
-        return HeldOutput(isLetter: isLetter, record: record, facts: facts)
+        return HeldOutput(record: record, facts: facts)
     }
 
     mutating func publish(_ output: HeldOutput, tag: UInt64) -> PublishStep {
@@ -214,7 +205,7 @@ extension KafkaPorts {
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock
-        producer.takeReports { [deadLetters = topics.deadLetters, facts] delivery in
+        producer.takeReports { [facts] delivery in
             guard let returned = delivery.returned, let failure = delivery.failure else {
                 reports.append(OutputReport(tag: delivery.tag, offset: delivery.offset))
                 return
@@ -224,16 +215,15 @@ extension KafkaPorts {
             reports.append(
                 OutputReport(
                     tag: delivery.tag, failure: OutputReport.Failure(failure),
-                    returned: held.map {
-                        HeldOutput(isLetter: delivery.topic == deadLetters, record: returned, facts: $0)
-                    }))
+                    returned: held.map { HeldOutput(record: returned, facts: $0) }))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
         if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }
         for report in reports where report.failure == nil && EntryTable.change(ofTag: report.tag) == nil {
             let facts = facts[Int(report.tag & Self.entryMask)]
-            if facts.reason != .max { counters.deadLetters[Int(facts.reason)].add() }
-            counters.published[Int(facts.outcome)].add()
+            guard let verdict = facts.verdict else { continue }
+            if let reason = verdict.reason { counters.deadLetters[reason.rawValue].add() }
+            counters.published[verdict.outcome.rawValue].add()
             guard facts.timestamp > 0 else { continue }
             // Any may stand there, some thousand years ahead as well.
             counters.endToEndSeconds.observe(nanoseconds: max(0, wallClock &- facts.timestamp) &* 1_000_000)

@@ -130,7 +130,8 @@ final class LetterReader: Sendable {
             delivery.record.source = place
             delivery.record.timestamp = timestamp
         }
-        _ = environment.chain.deadLetter(delivery, .publishFailed, message: question.reason, counted: true)
+        let verdict = environment.chain.deadLetter(
+            delivery, .publishFailed, message: question.reason, counted: true)
         var headers = record?.detachHeaders() ?? Headers()
         headers.change(by: delivery.output)
         let letter =
@@ -138,8 +139,8 @@ final class LetterReader: Sendable {
             ? OwnedRecord(naming: place, headers: headers)
             : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
-        let facts = OutputFacts(.deadLetter, .publishFailed, timestamp: timestamp)
-        inbox.postLetter(HeldOutput(isLetter: true, record: letter, facts: facts), tag: question.tag, by: number)
+        let facts = OutputFacts(verdict: verdict, timestamp: timestamp)
+        inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: question.tag, by: number)
     }
 
     /// nil where the log does not hold it any more.

@@ -118,10 +118,9 @@ package final class OutputProducer {
 
     private func delivery(_ message: UnsafePointer<rd_kafka_message_t>) -> OutputDelivery {
         let error = KafkaError(ifAny: message.pointee.err)
-        let topic = error.flatMap { _ in topics.firstIndex { $0.handle == message.pointee.rkt } }
         return OutputDelivery(
             tag: UInt64(UInt(bitPattern: message.pointee._private)), offset: message.pointee.offset,
-            returned: error.map { OwnedRecord(message, $0) }, topic: topic.map(OutputTopic.init))
+            returned: error.map { OwnedRecord(message, $0) })
     }
 
     /// Takes back what is not on its way yet; with `all` also what is, of which it is then not known whether it is
@@ -171,8 +170,6 @@ package struct OutputDelivery {
     package let offset: Int64
     /// With its bytes, where it is not known to be stored.
     package let returned: OwnedRecord?
-    /// Where it was to go; told where it is not known to be stored.
-    package let topic: OutputTopic?
 
     /// Why it is not known to be stored.
     package var error: KafkaError? { returned?.error }

@@ -152,8 +152,7 @@ struct ShardFiguresTests {
 struct ShardInboxTests {
     private func letter() -> HeldOutput {
         HeldOutput(
-            isLetter: true, record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0),
-            facts: OutputFacts())
+            record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0), facts: OutputFacts())
     }
 
     @Test("Everything is taken once, in whatever order the shard looks", arguments: 0..<3)
