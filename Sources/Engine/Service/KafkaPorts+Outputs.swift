@@ -62,30 +62,20 @@ extension Headers {
     }
 }
 
-/// Topics that the producer takes nothing for.
-struct Destinations: OptionSet {
-    let rawValue: UInt8
-
-    static let output = Destinations(rawValue: 1)
-    static let deadLetters = Destinations(rawValue: 2)
-    static let changelog = Destinations(rawValue: 4)
-}
-
 extension KafkaPorts {
     private static var entryMask: UInt64 { 0xFFFF_FFFF }
 
     mutating func publish(tag: UInt64) -> PublishStep {
         guard let verdict else { return .later }
         if isNameOnly { return publish(holdCurrent(), tag: tag) }
-        let isLetter = verdict.destination == .deadLetters
         var list = takeHeaders()
         let timestamp = current.record.timestamp
         let key = current.record.key
-        let topic = isLetter ? topics.deadLetters : topics.output
+        let topic = verdict.destination == .deadLetters ? topics.deadLetters : topics.output
         let result = current.output.withValue {
             producer.publish(to: topic, key: key, value: $0, headers: &list, timestamp: timestamp, tag: tag)
         }
-        let step = step(result, isLetter ? .deadLetters : .output)
+        let step = step(result, topic)
         if step == .queued {
             facts[Int(tag & Self.entryMask)] = note(verdict, timestamp)
         } else {
@@ -101,15 +91,16 @@ extension KafkaPorts {
         return OutputFacts(verdict: verdict, timestamp: timestamp)
     }
 
-    private mutating func step(_ result: PublishResult, _ destination: Destinations) -> PublishStep {
+    private mutating func step(_ result: PublishResult, _ topic: OutputTopic) -> PublishStep {
         switch result {
         case .queued:
-            turnedAway.remove(destination)
+            if !turnedAway.isEmpty { turnedAway.removeAll { $0 == topic } }
             return .queued
         case .full: return .later
         case .refused(let error) where error.isTooLarge: return .refused(reason: error.name)
         case .refused(let error):
-            if turnedAway.insert(destination).inserted {
+            if !turnedAway.contains(topic) {
+                turnedAway.append(topic)
                 environment.log.warning("outputs are not taken for now: they wait", [.error(error)])
             }
             // A transaction that has failed sends nothing more: what waits in it has to come back before it can be aborted.
@@ -162,7 +153,7 @@ extension KafkaPorts {
                     to: topic, key: key, value: value, headers: &list, timestamp: record.timestamp, tag: tag)
             }
         }
-        let step = step(result, output.isLetter ? .deadLetters : .output)
+        let step = step(result, topic)
         if step == .queued { facts[Int(tag & Self.entryMask)] = output.facts }
         return step
     }
@@ -174,7 +165,7 @@ extension KafkaPorts {
         var none = Headers()
         let result = producer.publish(
             to: topic, partition: partition, key: key, value: value, headers: &none, timestamp: timestamp, tag: tag)
-        return step(result, .changelog)
+        return step(result, topic)
     }
 
     mutating func refuseCurrent(reason: String) {
@@ -218,7 +209,7 @@ extension KafkaPorts {
                     returned: held.map { HeldOutput(record: returned, facts: $0) }))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
-        if isAnswered, !turnedAway.contains(.output) { lastAnswer = now }
+        if isAnswered, !turnedAway.contains(topics.output) { lastAnswer = now }
         for report in reports where report.failure == nil && EntryTable.change(ofTag: report.tag) == nil {
             let facts = facts[Int(report.tag & Self.entryMask)]
             guard let verdict = facts.verdict else { continue }

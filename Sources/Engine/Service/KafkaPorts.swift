@@ -32,8 +32,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var taken: [Int] = []
     private(set) var hasJoined = false
 
-    /// Their last one was not taken.
-    var turnedAway: Destinations = []
+    /// Topics that have not taken their last output.
+    var turnedAway: [OutputTopic] = []
     private var disks: [TopicPartition: CountFile] = [:]
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]
