@@ -64,12 +64,10 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// Of which each stage has ended well, and which no counter has yet.
     var okayMessages = 0
 
-    init(
-        _ settings: EngineSettings, shard: Int, _ environment: EngineEnvironment, inbox: ShardInbox
-    ) throws(KafkaError) {
+    init(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) throws(KafkaError) {
         let sink = environment.kafkaLog
-        let consumer = try GroupConsumer(settings.consumer(of: shard), signal: inbox.signal, log: sink)
-        let producer = try OutputProducer(settings.producer(of: shard), signal: inbox.signal, log: sink)
+        let consumer = try GroupConsumer(settings.consumer(of: inbox.shard), signal: inbox.signal, log: sink)
+        let producer = try OutputProducer(settings.producer(of: inbox.shard), signal: inbox.signal, log: sink)
         let topics = try OutputTopics(settings, producer)
         let reader = try settings.changelog.map { topic throws(KafkaError) in
             try ChangelogReader(topic, settings.reader, signal: inbox.signal, log: sink)

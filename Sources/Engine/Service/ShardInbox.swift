@@ -2,7 +2,7 @@ import PushmillKafka
 import PushmillStages
 import Synchronization
 
-/// What other threads leave for a shard, which is woken for it.
+/// What a shard's thread and others leave for each other. The shard is woken for what is left for it.
 final class ShardInbox: Sendable {
     private struct State {
         var results: [Int] = []
@@ -15,6 +15,8 @@ final class ShardInbox: Sendable {
     /// The number of the shard.
     let shard: Int
     let signal = WakeSignal()
+    /// What the shard shows of itself.
+    let shown = FigureBox()
     private let state = Mutex(State())
     /// Something is there: the shard looks each turn, and locks only then.
     private let hasNews = Atomic<Bool>(false)

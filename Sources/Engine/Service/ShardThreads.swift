@@ -22,7 +22,6 @@ package final class ShardThreads: Sendable {
     private let environment: EngineEnvironment
     private let inboxes: [ShardInbox]
     private let threads: [Thread]
-    private let boxes: [FigureBox]
     private let watch = Mutex(BacklogWatch())
     private let ended = EndSignal()
     private let limit = Atomic<UInt64>(.max)
@@ -32,18 +31,15 @@ package final class ShardThreads: Sendable {
         self.settings = settings
         self.environment = environment
         let shares = settings.shared
-        let inboxes = (0..<settings.cores).map { ShardInbox(shard: $0) }
-        let boxes = inboxes.map { _ in FigureBox() }
+        inboxes = (0..<settings.cores).map { ShardInbox(shard: $0) }
         let ended = ended
-        threads = try zip(inboxes, boxes).map { inbox, box in
+        threads = try inboxes.map { inbox in
             try Thread(named: "shard \(inbox.shard)") {
-                Self.run(shares, environment, inbox, box)
+                Self.run(shares, environment, inbox)
                 ended.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
                 ended.signal.wake()
             }
         }
-        self.inboxes = inboxes
-        self.boxes = boxes
     }
 
     /// Begins to end: finishes what is in flight within the grace. Again: at once.
@@ -71,10 +67,10 @@ package final class ShardThreads: Sendable {
 
     private var isEnding: Bool { inboxes.contains { $0.isEnding } }
 
-    package var figures: [ShardFigures] { boxes.map(\.figures).withoutLost }
+    package var figures: [ShardFigures] { inboxes.map(\.shown.figures).withoutLost }
 
     /// How long each shard has worked, not waited for news; what a transaction's steps wait for is in it.
-    package var busySeconds: [Double] { boxes.map(\.seconds) }
+    package var busySeconds: [Double] { inboxes.map(\.shown.seconds) }
 
     /// Of each partition.
     package var backlogs: [Backlog] {
@@ -91,10 +87,8 @@ package final class ShardThreads: Sendable {
 
     private func longestTurn(withBrokers: Bool) -> Duration {
         let now = TimeSource.system.now
-        let turns = zip(inboxes, boxes).filter { inbox, _ in
-            inbox.isWithBrokers.load(ordering: .relaxed) == withBrokers
-        }
-        return turns.map { _, box in box.busy(now) }.max() ?? .zero
+        let turning = inboxes.filter { $0.isWithBrokers.load(ordering: .relaxed) == withBrokers }
+        return turning.map { $0.shown.busy(now) }.max() ?? .zero
     }
 
     /// Why no traffic should be expected of this instance; empty when it is ready.
@@ -137,16 +131,14 @@ package final class ShardThreads: Sendable {
         return reasons
     }
 
-    private static func run(
-        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox
-    ) {
+    private static func run(_ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox) {
         var pause = restartPause
         while true {
             let begun = TimeSource.system.now
             // The figures of the shard before this one are void.
-            box.show(ShardFigures())
+            inbox.shown.show(ShardFigures())
             do throws(KafkaError) {
-                if try serve(settings, environment, inbox, box) { return }
+                if try serve(settings, environment, inbox) { return }
             } catch {
                 environment.log.error("a shard cannot be made, trying again", [.shard(inbox.shard), .error(error)])
             }
@@ -160,21 +152,21 @@ package final class ShardThreads: Sendable {
 
     /// False when its clients are of no use any more: another shard takes its place.
     private static func serve(
-        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ box: FigureBox
+        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox
     ) throws(KafkaError) -> Bool {
-        let ports = try KafkaPorts(settings, shard: inbox.shard, environment, inbox: inbox)
+        let ports = try KafkaPorts(settings, environment, inbox)
         var shard = Shard(settings.shard, ports: ports)
         var pressure = Pressure()
         while !shard.hasEnded {
-            box.begin(shard.ports.now)
+            inbox.shown.begin(shard.ports.now)
             let hadJoined = shard.ports.hasJoined
             let next = shard.turn()
             // Readiness does not wait for the next time to show anything.
-            if box.end(TimeSource.system.now) || hadJoined != shard.ports.hasJoined {
+            if inbox.shown.end(TimeSource.system.now) || hadJoined != shard.ports.hasJoined {
                 var figures = shard.figures
                 shard.ports.addClients(to: &figures)
                 pressure.tell(figures, shard.ports.now, environment.log)
-                box.show(figures)
+                inbox.shown.show(figures)
             }
             if let error = shard.ports.consumer.fatalError {
                 environment.log.error(

@@ -145,7 +145,7 @@ struct KafkaPortsTests {
 
     private func ports(of peer: Peer? = nil) throws -> KafkaPorts {
         let peer = peer ?? self.peer
-        var ports = try KafkaPorts(peer.settings, shard: 0, peer.environment, inbox: peer.inbox)
+        var ports = try KafkaPorts(peer.settings, peer.environment, peer.inbox)
         _ = ports.number(ofTopic: "events")
         return ports
     }
