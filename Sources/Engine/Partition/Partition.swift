@@ -231,11 +231,6 @@ struct PartitionTable<Ports: ShardPorts & ~Copyable>: ~Copyable {
         indices.first { slots[Int($0)].state != .gone && slots[Int($0)].place == place }
     }
 
-    func first(where condition: (borrowing Partition<Ports>) -> Bool) -> Int32? {
-        for index in indices where condition(slots[Int(index)]) { return index }
-        return nil
-    }
-
     private mutating func enter(_ index: Int32, _ topic: UInt32, _ partition: Int32) {
         while byTopic.count <= Int(topic) { byTopic.append([]) }
         while byTopic[Int(topic)].count <= Int(partition) { byTopic[Int(topic)].append(-1) }

@@ -258,9 +258,7 @@ extension KafkaPorts {
             // Looked at behind the metadata, which are of the same name then.
             guard !consumer.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
             result = producer.addOffsets(positions, of: group, milliseconds: 5000)
-        case .commit:
-            transactionSince = transactionSince ?? now
-            result = producer.commitTransaction(milliseconds: Self.stepPatience)
+        case .commit: result = producer.commitTransaction(milliseconds: Self.stepPatience)
         case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
         }
         tick()

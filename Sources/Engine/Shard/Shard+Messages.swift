@@ -128,11 +128,15 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {
         ports.tell(.windowFull(partitions[index].place, offset: message.offset))
-        if PlantedFault.isPlanted(.pauseForgotten) { return ports.release(message) }
-        partitions[index].state = .stalled(message.offset)
+        if !PlantedFault.isPlanted(.pauseForgotten) { stall(index, at: message.offset) }
+        ports.release(message)
+    }
+
+    /// Nothing more is taken of it for now.
+    mutating func stall(_ index: Int32, at offset: Int64) {
+        partitions[index].state = .stalled(offset)
         partitions[index].isStopped = true
         ports.stop(partitions[index].place)
-        ports.release(message)
     }
 
     /// Reads on when the window has moved, and has room to spare.

@@ -26,7 +26,8 @@ extension Shard where Ports: ~Copyable {
             case .restoring where !restore.contains(index): beginReading(index)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
-                stall(index)
+                // Its changelog does not answer: nothing more is counted of it for now.
+                stall(index, at: partitions[index].ledger.next)
             default: break
             }
         }
@@ -202,13 +203,6 @@ extension Shard where Ports: ~Copyable {
         if confirmation == nil { confirm(from: now) }
         partitions[index].isAsked = true
         return false
-    }
-
-    /// Its changelog does not answer: nothing more is counted of it for now.
-    private mutating func stall(_ index: Int32) {
-        partitions[index].state = .stalled(partitions[index].ledger.next)
-        partitions[index].isStopped = true
-        ports.stop(partitions[index].place)
     }
 
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that its

@@ -112,7 +112,7 @@ extension Shard where Ports: ~Copyable {
         isDirty = changesUnstored > 0
     }
 
-    var servesNothing: Bool { partitions.first { $0.state != .gone } == nil }
+    var servesNothing: Bool { partitions.indices.allSatisfy { partitions[$0].state == .gone } }
 
     /// Nothing of it counts here any more.
     private mutating func abandon(_ index: Int32) {

@@ -120,6 +120,5 @@ struct PartitionTests {
                 && table.index(topic: 0, partition: table[index].place.partition) == index
         }
         #expect(isKept)
-        #expect(table.first { $0.incarnation == 700 } == table.index(topic: 0, partition: 700))
     }
 }
