@@ -184,15 +184,9 @@ extension KafkaPorts {
             [.source("\(current.record.source)"), .error(text: reason)])
     }
 
-    mutating func askLetter(
-        of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
-    ) {
-        letterReader.ask(source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
-    }
+    mutating func ask(for letter: LetterRequest) { letterReader.ask(for: letter) }
 
-    mutating func takeLetters(into letters: inout [(tag: UInt64, output: HeldOutput)]) {
-        inbox.takeLetters(into: &letters)
-    }
+    mutating func takeLetters() -> [(tag: UInt64, output: HeldOutput)] { inbox.takeLetters() }
 
     mutating func takeReports(into reports: inout [OutputReport<HeldOutput>]) {
         let wallClock = wallClock

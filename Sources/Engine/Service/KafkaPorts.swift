@@ -111,10 +111,11 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         wallClock = SystemTime.milliseconds
     }
 
-    mutating func takeEvents(into events: inout [ConsumerEvent]) {
-        let first = events.count
+    mutating func takeEvents() -> [ConsumerEvent] {
+        var events: [ConsumerEvent] = []
         consumer.takeEvents(into: &events)
-        for event in events[first...] { note(event) }
+        for event in events { note(event) }
+        return events
     }
 
     private mutating func note(_ event: ConsumerEvent) {

@@ -8,18 +8,9 @@ import Synchronization
 /// Makes dead letters of messages whose outputs were refused and which are gone: reads them from their log again, on a
 /// thread of its own that lives while there is something to read.
 final class LetterReader: Sendable {
-    private struct Question: Sendable {
-        let source: Position
-        let timestamp: Int64
-        let tag: UInt64
-        let reason: String
-        let isNameOnly: Bool
-        /// In vain.
-        var tries = 0
-    }
-
     private struct State {
-        var questions: [Question] = []
+        /// Each with how often it was tried in vain.
+        var requests: [(letter: LetterRequest, tries: Int)] = []
         var isRunning = false
     }
 
@@ -53,11 +44,9 @@ final class LetterReader: Sendable {
     }
 
     /// Answered in the inbox.
-    func ask(_ source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool) {
-        let question = Question(
-            source: source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
+    func ask(for letter: LetterRequest) {
         let isFirst = state.withLock { state in
-            state.questions.append(question)
+            state.requests.append((letter, 0))
             defer { state.isRunning = true }
             return !state.isRunning
         }
@@ -81,46 +70,40 @@ final class LetterReader: Sendable {
     }
 
     private func answerAll(by reader: PartitionReader?) {
-        while let question = next() {
-            guard let reader, !question.isNameOnly else {
-                answer(question, nil)
+        while let (letter, tries) = next() {
+            guard let reader, !letter.isNameOnly else {
+                post(letter, of: nil)
                 continue
             }
             do throws(KafkaError) {
-                answer(question, try fetch(question.source, of: question.timestamp, by: reader))
+                post(letter, of: try fetch(letter.source, of: letter.timestamp, by: reader))
             } catch {
                 // The next owner does again what is left then.
                 if inbox.isEnding { return }
-                if question.tries < Self.tries {
-                    putBack(question)
+                if tries < Self.tries {
+                    usleep(100_000)
+                    state.withLock { $0.requests.append((letter, tries + 1)) }
                 } else {
                     environment.log.warning(
                         "the record of a refused output could not be read again", [.error(error)])
-                    answer(question, nil)
+                    post(letter, of: nil)
                 }
             }
         }
     }
 
-    private func putBack(_ question: Question) {
-        var question = question
-        question.tries += 1
-        usleep(100_000)
-        state.withLock { $0.questions.append(question) }
-    }
-
-    private func next() -> Question? {
+    private func next() -> (letter: LetterRequest, tries: Int)? {
         state.withLock { state in
-            guard !state.questions.isEmpty else {
+            guard !state.requests.isEmpty else {
                 state.isRunning = false
                 return nil
             }
-            return state.questions.removeFirst()
+            return state.requests.removeFirst()
         }
     }
 
-    private func answer(_ question: Question, _ record: Record?) {
-        let (source, timestamp) = (question.source, question.timestamp)
+    private func post(_ request: LetterRequest, of record: Record?) {
+        let (source, timestamp) = (request.source, request.timestamp)
         let delivery = Delivery()
         let place = Source(
             topic: SourceTopic(source.partition.topic), partition: source.partition.partition, offset: source.offset)
@@ -131,7 +114,7 @@ final class LetterReader: Sendable {
             delivery.record.timestamp = timestamp
         }
         let verdict = environment.chain.deadLetter(
-            delivery, .publishFailed, message: question.reason, counted: true)
+            delivery, .publishFailed, message: request.reason, counted: true)
         var headers = record?.detachHeaders() ?? Headers()
         headers.change(by: delivery.output)
         let letter =
@@ -140,7 +123,7 @@ final class LetterReader: Sendable {
             : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
         let facts = OutputFacts(verdict: verdict, timestamp: timestamp)
-        inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: question.tag, by: number)
+        inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: request.tag, by: number)
     }
 
     /// nil where the log does not hold it any more.

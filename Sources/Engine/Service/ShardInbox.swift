@@ -75,11 +75,11 @@ final class ShardInbox: Sendable {
         }
     }
 
-    func takeLetters(into letters: inout [(tag: UInt64, output: HeldOutput)]) {
-        guard !isEmpty else { return }
-        state.withLock { state in
-            letters.append(contentsOf: state.letters)
-            state.letters.removeAll()
+    func takeLetters() -> [(tag: UInt64, output: HeldOutput)] {
+        guard !isEmpty else { return [] }
+        return state.withLock { state in
+            defer { state.letters = [] }
+            return state.letters
         }
     }
 }

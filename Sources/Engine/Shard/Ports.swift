@@ -20,7 +20,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func wait(until time: Instant, records: Bool)
 
     /// The group's events, and answers to what was asked, in their order.
-    mutating func takeEvents(into events: inout [ConsumerEvent])
+    mutating func takeEvents() -> [ConsumerEvent]
 
     /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
     mutating func acceptAssignment()
@@ -116,10 +116,10 @@ package protocol ShardPorts: ~Copyable {
 
     /// The same where the message is gone: the original is read from the log again, or only named where it is not there.
     /// Answered in `takeLetters`.
-    mutating func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool)
+    mutating func ask(for letter: LetterRequest)
 
     /// Dead letters that were asked for.
-    mutating func takeLetters(into letters: inout [(tag: UInt64, output: Output)])
+    mutating func takeLetters() -> [(tag: UInt64, output: Output)]
 
     /// Reports of what was published since the last call.
     mutating func takeReports(into reports: inout [OutputReport<Output>])
@@ -207,6 +207,15 @@ package enum PublishStep: Sendable, Equatable {
     case later
     /// Never.
     case refused(reason: String)
+}
+
+/// A message that is gone, of which a dead letter is to be made.
+package struct LetterRequest: Sendable {
+    package let source: Position
+    package let timestamp: Int64
+    package let tag: UInt64
+    package let reason: String
+    package let isNameOnly: Bool
 }
 
 /// What became of one thing published.

@@ -128,9 +128,10 @@ extension Shard where Ports: ~Copyable {
         // A dead letter that is refused only names its message from then on.
         if entries[entry].destination == .deadLetters { entries[entry].isNameOnly = true }
         entries[entry].destination = .deadLetters
-        ports.askLetter(
-            of: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry), reason: reason,
-            isNameOnly: entries[entry].isNameOnly)
+        ports.ask(
+            for: LetterRequest(
+                source: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry),
+                reason: reason, isNameOnly: entries[entry].isNameOnly))
     }
 
     private mutating func refuseCurrent(_ entry: UInt32, _ reason: String) {

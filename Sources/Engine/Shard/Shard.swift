@@ -91,10 +91,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     private var asked = 0
 
     // Kept for their memory.
-    private var events: [ConsumerEvent] = []
     private var reports: [OutputReport<Ports.Output>] = []
     private var stageResults: [Int] = []
-    private var letters: [(tag: UInt64, output: Ports.Output)] = []
 
     package var figures: ShardFigures { ShardFigures(self) }
 
@@ -171,16 +169,12 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     }
 
     private mutating func takeEvents() {
-        ports.takeEvents(into: &events)
-        for event in events { handle(event) }
-        events.removeAll(keepingCapacity: true)
-        ports.takeLetters(into: &letters)
+        for event in ports.takeEvents() { handle(event) }
         // One that nobody waits for any more is passed over when its turn comes.
-        for (tag, letter) in letters {
+        for (tag, letter) in ports.takeLetters() {
             let isSuspect = entries.index(ofTag: tag).map { suspects.contains(refusedRecord($0)) } ?? false
             retries.letters.hold(letter, tag: tag, isSuspect: isSuspect, now: now)
         }
-        letters.removeAll(keepingCapacity: true)
     }
 
     private mutating func takeReports() {

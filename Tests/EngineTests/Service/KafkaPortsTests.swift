@@ -307,23 +307,31 @@ struct KafkaPortsTests {
         #expect(peer.lines.count { $0.hasPrefix("an output was refused for good") } == 6)
     }
 
+    /// For the dead letter of the input's record, which has that timestamp.
+    private func request(
+        timestamp: Int64 = 5, tag: UInt64 = KafkaPortsTests.tag, isNameOnly: Bool = false
+    ) -> LetterRequest {
+        LetterRequest(
+            source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: "bad",
+            isNameOnly: isNameOnly)
+    }
+
     @Test("While the leader of its partition is away a dead letter waits for its record")
     func leaderless() throws {
         let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
         peer.setLeader(of: "events", broker: -1)
-        let source = Position(TopicPartition("events", 0), offset: 0)
-        letters.ask(source, timestamp: 5, tag: Self.tag, reason: "bad", isNameOnly: false)
+        letters.ask(for: request())
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         // Several tries.
         for _ in 0..<4 {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            peer.inbox.takeLetters(into: &answers)
+            answers += peer.inbox.takeLetters()
         }
         try #require(answers.isEmpty)
         peer.setLeader(of: "events", broker: 1)
         for _ in 0..<120 where answers.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            peer.inbox.takeLetters(into: &answers)
+            answers += peer.inbox.takeLetters()
         }
         #expect(try #require(answers.first).output.record.value == Array(Peer.value.utf8))
     }
@@ -333,11 +341,10 @@ struct KafkaPortsTests {
         let letters = LetterReader(
             peer.settings, peer.environment, peer.inbox,
             start: { (_, _) throws(TelemetryError) in throw TelemetryError.noThread(11) })
-        let source = Position(TopicPartition("events", 0), offset: 0)
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         for tag: UInt64 in 7...8 {
-            letters.ask(source, timestamp: 5, tag: tag, reason: "bad", isNameOnly: false)
-            peer.inbox.takeLetters(into: &answers)
+            letters.ask(for: request(tag: tag))
+            answers += peer.inbox.takeLetters()
         }
         #expect(answers.map(\.tag) == [7, 8])
         for answer in answers {
@@ -352,12 +359,11 @@ struct KafkaPortsTests {
         arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
     func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
         let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
-        let source = Position(TopicPartition("events", 0), offset: 0)
-        letters.ask(source, timestamp: timestamp, tag: Self.tag, reason: "bad", isNameOnly: isNameOnly)
+        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly))
         var answers: [(tag: UInt64, output: HeldOutput)] = []
         for _ in 0..<60 where answers.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            peer.inbox.takeLetters(into: &answers)
+            answers += peer.inbox.takeLetters()
         }
         let answer = try #require(answers.first)
         #expect(answer.tag == Self.tag && answer.output.isLetter)

@@ -111,9 +111,9 @@ final class ScriptedPorts: ShardPorts {
 
     func wait(until time: Instant, records: Bool) {}
 
-    func takeEvents(into events: inout [ConsumerEvent]) {
-        events += self.events
-        self.events = []
+    func takeEvents() -> [ConsumerEvent] {
+        defer { events = [] }
+        return events
     }
 
     func acceptAssignment() { calls.append(.acceptAssignment) }
@@ -246,14 +246,14 @@ final class ScriptedPorts: ShardPorts {
         current?.isLetter = true
     }
 
-    func askLetter(of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool) {
-        calls.append(.askLetter(source, reason: reason, isNameOnly: isNameOnly))
-        askedLetters.append(tag)
+    func ask(for letter: LetterRequest) {
+        calls.append(.askLetter(letter.source, reason: letter.reason, isNameOnly: letter.isNameOnly))
+        askedLetters.append(letter.tag)
     }
 
-    func takeLetters(into letters: inout [(tag: UInt64, output: Output)]) {
-        letters += self.letters
-        self.letters = []
+    func takeLetters() -> [(tag: UInt64, output: Output)] {
+        defer { letters = [] }
+        return letters
     }
 
     func takeReports(into reports: inout [OutputReport<Output>]) {

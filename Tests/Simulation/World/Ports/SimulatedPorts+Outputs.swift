@@ -69,39 +69,34 @@ extension SimulatedPorts {
 
     package func refuseCurrent(reason: String) { current?.refuse() }
 
-    package func askLetter(
-        of source: Position, timestamp: Int64, tag: UInt64, reason: String, isNameOnly: Bool
-    ) {
+    package func ask(for request: LetterRequest) {
+        let source = request.source
         guard let log = cluster.log(source.partition) else { return }
         fetching.request(patience: .milliseconds(300)) { _ -> PartitionLog.Entry?? in
             log.isLeaderAway ? nil : .some(log.entry(at: source.offset))
         } _: { [weak self] (answer: PartitionLog.Entry??) in
             guard let self else { return }
             guard let answer else {
-                node.after(.milliseconds(50)) { [weak self] in
-                    self?.askLetter(
-                        of: source, timestamp: timestamp, tag: tag, reason: reason, isNameOnly: isNameOnly)
-                }
-                return
+                return node.after(.milliseconds(50)) { [weak self] in self?.ask(for: request) }
             }
             var letter = SimulatedOutput(
                 value: OutputValue(
                     event: -1, recipient: 0, topic: log.topic, partition: log.partition, offset: source.offset,
                     isLetter: true),
-                isNameOnly: isNameOnly)
+                isNameOnly: request.isNameOnly)
             if case .event(let event) = answer?.content {
                 letter.value.event = event
                 letter.value.recipient = events[Int(event)].recipient
                 letter.letterRefuser = events[Int(event)].letterRefuser
             }
-            letters.append((tag, letter))
+            letters.append((request.tag, letter))
             hasNews()
         }
     }
 
-    package func takeLetters(into letters: inout [(tag: UInt64, output: SimulatedOutput)]) {
-        letters.append(contentsOf: self.letters)
-        self.letters.removeAll()
+    package func takeLetters() -> [(tag: UInt64, output: SimulatedOutput)] {
+        defer { letters = [] }
+        return letters
     }
 
     package func takeReports(into reports: inout [OutputReport<SimulatedOutput>]) {

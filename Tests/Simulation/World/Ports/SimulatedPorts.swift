@@ -133,9 +133,9 @@ package final class SimulatedPorts: ShardPorts {
         hasNews()
     }
 
-    package func takeEvents(into events: inout [ConsumerEvent]) {
-        events.append(contentsOf: groupEvents)
-        groupEvents.removeAll(keepingCapacity: true)
+    package func takeEvents() -> [ConsumerEvent] {
+        defer { groupEvents = [] }
+        return groupEvents
     }
 
     package func acceptAssignment() {
