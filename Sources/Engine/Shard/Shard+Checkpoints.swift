@@ -109,6 +109,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func ended(_ outcome: CommitAnswer) {
         guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
+        if outcome != .accepted { isDirty = true }
         switch outcome {
         case .accepted:
             doneInMarks = 0
@@ -116,16 +117,10 @@ extension Shard where Ports: ~Copyable {
         case .partly(let refused):
             doneInMarks = 0
             accept { !refused.contains($0) }
-            isDirty = true
             ports.tell(.commitFailed(reason: "some partitions were refused"))
-        case .denied(let error):
-            isDirty = true
-            ports.tell(.commitFailed(reason: error.name))
-        case .retry:
-            isDirty = true
-            nextRecommit = now + Self.recommitDelay
+        case .denied(let error): ports.tell(.commitFailed(reason: error.name))
+        case .retry: nextRecommit = now + Self.recommitDelay
         case .refused:
-            isDirty = true
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
             // It may have given this member's partitions to others, and will say so.
             confirm(from: now + .milliseconds(200))

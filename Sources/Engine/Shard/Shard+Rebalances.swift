@@ -126,9 +126,11 @@ extension Shard where Ports: ~Copyable {
         if settings.counts { shareBudget() }
     }
 
-    mutating func forgetRefusals(of places: [TopicPartition]) {
-        poisonRecords = poisonRecords.filter { !places.contains($0.key.position.partition) }
-        suspects = suspects.filter { !places.contains($0.position.partition) }
+    mutating func forgetRefusals(of places: [TopicPartition]) { forgetRefusals { places.contains($0.partition) } }
+
+    mutating func forgetRefusals(where isPast: (Position) -> Bool) {
+        poisonRecords = poisonRecords.filter { !isPast($0.key.position) }
+        suspects = suspects.filter { !isPast($0.position) }
     }
 
     mutating func advanceRevocation() {

@@ -21,7 +21,7 @@ extension Shard where Ports: ~Copyable {
                 partitions[index].counts?.value.commitChanges()
                 partitions[index].transactionStart = nil
             }
-            forgetRefusals()
+            forgetCommittedRefusals()
         case (.initialize, .done): ports.tell(.transactionsTakenOver)
         case (.abort, .done):
             ports.tell(.transactionAborted(reason: abortReason ?? "not all of its outputs are stored"))
@@ -34,15 +34,11 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// What was refused of records that are committed says nothing any more.
-    private mutating func forgetRefusals() {
+    private mutating func forgetCommittedRefusals() {
         guard !poisonRecords.isEmpty || !suspects.isEmpty else { return }
         for index in partitions.indices where partitions[index].state != .gone {
-            let (place, position) = (partitions[index].place, partitions[index].committed.offset)
-            let isOpen = { (record: RefusedRecord) in
-                record.position.partition != place || record.position.offset >= position
-            }
-            poisonRecords = poisonRecords.filter { isOpen($0.key) }
-            suspects = suspects.filter(isOpen)
+            let (place, offset) = (partitions[index].place, partitions[index].committed.offset)
+            forgetRefusals { $0.partition == place && $0.offset < offset }
         }
     }
 
