@@ -12,17 +12,12 @@ struct Checkpoint {
         case committing(until: Instant)
 
         // Transactions.
-        case starting(from: Instant)
-        case beginning(from: Instant)
+        /// A step is due from that time on, or another producer in the place of one that has failed.
+        case step(Action, from: Instant)
         /// Outputs are published into it.
         case open
         /// No output more; what was published is awaited, and changes of counts.
         case closing
-        case addingOffsets
-        case ending(from: Instant)
-        case aborting(from: Instant)
-        /// The producer has failed: another one takes its place.
-        case replacing(from: Instant)
     }
 
     enum Action: Equatable {
@@ -85,7 +80,7 @@ struct Checkpoint {
         self.isTransactional = isTransactional
         self.interval = interval
         self.number = number
-        state = isTransactional ? .starting(from: .past) : .idle
+        state = isTransactional ? .step(.initialize, from: .past) : .idle
     }
 
     /// Outputs may be published: there is a transaction for them, or none is needed.
@@ -104,7 +99,7 @@ struct Checkpoint {
     /// The producer's name in the cluster is ours.
     var isInitialized: Bool {
         switch state {
-        case .starting, .replacing: false
+        case .step(.initialize, _), .step(.replaceProducer, _): false
         default: true
         }
     }
@@ -112,7 +107,7 @@ struct Checkpoint {
     /// Marks have been made, and it has not ended.
     var isUnderWay: Bool {
         switch state {
-        case .committing, .addingOffsets, .ending: true
+        case .committing, .step(.addOffsets, _), .step(.endTransaction, _): true
         default: false
         }
     }
@@ -139,8 +134,7 @@ struct Checkpoint {
             due = now
             failsSince = failsSince ?? begun
             return .giveUpCommit
-        case .starting(let from): return now < from ? .none : .initialize
-        case .beginning(let from): return now < from ? .none : .begin
+        case .step(let action, let from): return now < from ? .none : action
         case .open:
             guard !hasFailed else { return beginAbort(now) }
             guard isDirty else { return endWithNothing() }
@@ -151,12 +145,8 @@ struct Checkpoint {
             guard !hasFailed else { return beginAbort(now) }
             guard unanswered == 0 else { return .none }
             number &+= 1
-            state = .addingOffsets
+            state = .step(.addOffsets, from: .past)
             return .mark
-        case .addingOffsets: return .addOffsets
-        case .ending(let from): return now < from ? .none : .endTransaction
-        case .aborting(let from): return now < from ? .none : .abort
-        case .replacing(let from): return now < from ? .none : .replaceProducer
         }
     }
 
@@ -175,10 +165,9 @@ struct Checkpoint {
         switch state {
         case .idle, .open: hasFailed ? .past : isDirty ? (isWanted ? .past : due) : .never
         case .committing(let until): until
-        case .starting(let from), .beginning(let from), .ending(let from), .aborting(let from): from
         // The shard has times of its own for that.
-        case .replacing, .closing: .never
-        case .addingOffsets: .past
+        case .step(.replaceProducer, _), .closing: .never
+        case .step(_, let from): from
         }
     }
 
@@ -210,60 +199,53 @@ struct Checkpoint {
         let soon = now + Self.retryDelay
         switch (step, outcome) {
         case (_, .failed): return producerFailed(now: now)
-        case (.initialize, .done): state = .beginning(from: now)
-        case (.initialize, .retry): state = .starting(from: soon)
+        case (.initialize, .done): state = .step(.begin, from: now)
         case (.begin, .done):
             hasFailed = false
             state = .open
             due = now + interval
-        case (.begin, .retry): state = .beginning(from: soon)
-        case (.addOffsets, .done): state = .ending(from: now)
+        case (.addOffsets, .done): state = .step(.endTransaction, from: now)
         // The offsets may be part of the transaction or not: what is not known is not asked twice.
         case (.addOffsets, .retry): return abort(from: soon)
+        case (_, .retry): if case .step(let action, _) = state { state = .step(action, from: soon) }
         case (.commit, .done):
             aborts = 0
             ended = number
-            state = .beginning(from: now)
-        case (.commit, .retry): state = .ending(from: soon)
+            state = .step(.begin, from: now)
         case (.addOffsets, .abort), (.commit, .abort): return abort(from: now)
         case (.addOffsets, .notAMember), (.commit, .notAMember): return abort(from: now + Self.refusalDelay)
         case (.abort, .done):
-            state = .beginning(from: now)
+            state = .step(.begin, from: now)
             return .rewind
-        case (.abort, .retry): state = .aborting(from: soon)
         case (.initialize, _), (.begin, _), (.abort, _): return producerFailed(now: now)
         }
         return .none
     }
 
     private mutating func abort(from time: Instant) -> Action {
-        state = .aborting(from: time)
+        state = .step(.abort, from: time)
         return .dropMarks
     }
 
     private mutating func beginAbort(_ now: Instant) -> Action {
         aborts = min(aborts + 1, 6)
         // What has failed twice is likely to fail again: 0, 40, 80, ... 640 ms.
-        state = .aborting(from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
+        state = .step(.abort, from: aborts == 1 ? now : now + .milliseconds(10 << aborts))
         return .none
     }
 
     /// The producer will take nothing any more: another is made. A commit does without it.
     mutating func producerFailed(now: Instant) -> Action {
         guard isTransactional else { return .none }
-        if case .replacing = state { return .none }
+        if case .step(.replaceProducer, _) = state { return .none }
         let wasUnderWay = isUnderWay
-        state = .replacing(from: now)
+        state = .step(.replaceProducer, from: now)
         return wasUnderWay ? .dropMarks : .none
     }
 
     /// With transactions everything since the last commit has come to nothing, or is committed: the group is asked.
     mutating func replaced(_ works: Bool, now: Instant) {
         guard isTransactional else { return }
-        guard works else {
-            state = .replacing(from: now + .milliseconds(500))
-            return
-        }
-        state = .starting(from: now)
+        state = works ? .step(.initialize, from: now) : .step(.replaceProducer, from: now + .milliseconds(500))
     }
 }
