@@ -73,13 +73,6 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             try ChangelogReader(topic, settings.reader, signal: inbox.signal, log: sink)
         }
         try consumer.subscribe(to: settings.input)
-        self.init(settings, environment, inbox, consumer, producer, topics, reader)
-    }
-
-    private init(
-        _ settings: EngineSettings, _ environment: EngineEnvironment, _ inbox: ShardInbox, _ consumer: GroupConsumer,
-        _ producer: OutputProducer, _ topics: OutputTopics, _ reader: ChangelogReader?
-    ) {
         self.settings = settings
         self.environment = environment
         self.inbox = inbox
