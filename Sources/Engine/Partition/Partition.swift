@@ -131,17 +131,10 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     /// Back to the last commit.
     mutating func rewind() {
+        let metadata = try? OffsetMetadata(decoding: committed.metadata, committedAt: committed.offset)
+        ledger = OffsetLedger(startingAt: committed.offset, completed: metadata?.completed ?? [])
         gap = nil
-        ledger = committed.ledger
         transactionStart = nil
-    }
-}
-
-extension OffsetLedger.Snapshot {
-    /// A ledger as it was when this was committed.
-    var ledger: OffsetLedger {
-        let completed = (try? OffsetMetadata(decoding: metadata, committedAt: offset))?.completed ?? []
-        return OffsetLedger(startingAt: offset, completed: completed)
     }
 }
 

@@ -29,7 +29,7 @@ package struct EngineSettings: Sendable {
     /// endless loop (its issue 4783): each has its own.
     package func consumer(of shard: Int) -> ClientProperties {
         var properties = consumer
-        properties["client.id"] = name(properties["client.id"], shard)
+        properties["client.id"] = "\(properties["client.id"] ?? "pushmill")-\(shard)"
         properties["group.instance.id"] = properties["group.instance.id"].map { "\($0)-\(shard)" }
         properties["auto.offset.reset"] = nil
         return properties
@@ -37,7 +37,7 @@ package struct EngineSettings: Sendable {
 
     package func producer(of shard: Int) -> ClientProperties {
         var properties = producer
-        properties["client.id"] = name(properties["client.id"], shard)
+        properties["client.id"] = "\(properties["client.id"] ?? "pushmill")-\(shard)"
         properties["transactional.id"] = properties["transactional.id"].map { "\($0)-\(shard)" }
         return properties
     }
@@ -78,8 +78,6 @@ package struct EngineSettings: Sendable {
         properties["statistics.interval.ms"] = nil
         return properties
     }
-
-    private func name(_ name: String?, _ shard: Int) -> String { "\(name ?? "pushmill")-\(shard)" }
 }
 
 /// What a shard is to do, and within which bounds. The bounds are its own: a process gives each of its shards a part.

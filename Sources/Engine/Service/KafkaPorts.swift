@@ -1,5 +1,4 @@
 import CPushmillMemory
-import Glibc
 import PushmillKafka
 import PushmillPayload
 import PushmillStages
@@ -292,9 +291,5 @@ extension Record: LentMessage {
 
 enum SystemTime {
     /// Milliseconds since 1970.
-    static var milliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    static var milliseconds: Int64 { WallClock.system.now() / 1_000_000 }
 }
