@@ -129,7 +129,6 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return counts?.value.writeBehind(at: end) ?? true
     }
 
-    /// Back to the last commit.
     mutating func rewind() {
         let metadata = try? OffsetMetadata(decoding: committed.metadata, committedAt: committed.offset)
         ledger = OffsetLedger(startingAt: committed.offset, completed: metadata?.completed ?? [])

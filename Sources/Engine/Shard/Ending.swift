@@ -112,10 +112,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func giveUpUnpublished() {
-        var count = 0
-        for entry in 1...UInt32(entries.capacity) where entries[entry].state != .free && !entries[entry].isUnanswered {
-            count += 1
-        }
+        let all = 1...UInt32(entries.capacity)
+        let count = all.count { entries[$0].state != .free && !entries[$0].isUnanswered }
         ports.tell(.leftUnfinished(count))
         for index in partitions.indices where partitions[index].state != .gone { dropUnpublished(of: index) }
     }

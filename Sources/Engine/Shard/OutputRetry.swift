@@ -81,7 +81,7 @@ struct OutputRetry<Output: Sendable> {
 
     /// All that was sent is answered: what came back goes first, in the order in which it had been sent.
     mutating func collected(now: Instant) {
-        guard state == .collecting, outstanding == 0 else { return }
+        guard isCollected else { return }
         returned.sort { $0.sequence < $1.sequence }
         held = returned.map(\.held) + held[first...]
         first = 0

@@ -31,7 +31,6 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// Everything is committed once more.
     mutating func recommit() {
         for index in partitions.indices where partitions[index].isServed { partitions[index].mustCommit = true }
         isDirty = true

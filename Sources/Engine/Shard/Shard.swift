@@ -64,7 +64,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var doneSinceMarks = 0
     /// Messages that were done before, and are not committed.
     var doneInMarks = 0
-    /// The marks of the checkpoint that is under way.
     var marks: [Checkpoint.Mark] = []
     /// When what is stored is written to the disks of counts.
     var nextWriting = Instant.never
@@ -140,7 +139,6 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return hasEnded ? .never : nextTurn
     }
 
-    /// Whether the thread should be woken for records.
     package var wantsRecords: Bool { canRun && batchNext == batch.count && hasRoom && ending.isRunning }
 
     /// The group is sure of this member, and its producer works.

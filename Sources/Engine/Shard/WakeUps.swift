@@ -4,7 +4,6 @@ import PushmillStages
 struct WakeUps: ~Copyable {
     private var heap: [UInt32] = []
 
-    var isEmpty: Bool { heap.isEmpty }
     var count: Int { heap.count }
 
     func earliest(_ entries: borrowing EntryTable) -> Instant { heap.first.map { entries[$0].wakeUp } ?? .never }
