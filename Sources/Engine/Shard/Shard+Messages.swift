@@ -173,7 +173,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func waits(_ entry: UInt32) -> Bool {
-        guard !order.isEmpty, settings.ordering != .none else { return false }
+        guard !order.isEmpty else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
         // Else the whole fetched batch would be kept as long as this message waits.
@@ -186,7 +186,7 @@ extension Shard where Ports: ~Copyable {
 
     /// It stays 0 where nothing orders the message: that waits for none, and none for it.
     private mutating func setKey(of entry: UInt32) {
-        guard entries[entry].key == 0 else { return }
+        guard entries[entry].key == 0, settings.ordering != .none else { return }
         let salt = UInt64(UInt32(bitPattern: entries[entry].partition)) &+ 1
         if settings.ordering == .partition {
             entries[entry].key = salt
@@ -211,7 +211,7 @@ extension Shard where Ports: ~Copyable {
             message, entry: Int(entry), taken: entries[entry].taken, now: now, count: count,
             isCounted: entries[entry].isCounted)
         if case .suspended = step {
-            if settings.ordering != .none { setKey(of: entry) }
+            setKey(of: entry)
             messages[Int(entry)] = nil
             // Instead of what it took while it waited.
             let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
@@ -236,7 +236,7 @@ extension Shard where Ports: ~Copyable {
             entries[entry].state = .suspended
             entries[entry].wakeUp = wakeUp
             wakeUps.insert(entry, &entries)
-            if settings.ordering != .none { order.hold(entry, &entries) }
+            order.hold(entry, &entries)
         }
     }
 
@@ -252,7 +252,9 @@ extension Shard where Ports: ~Copyable {
         }
         publishCurrent(entry)
         if settings.isTransactional, entries[entry].state == .held {
-            holdKey(of: entry)
+            // Later messages of its key wait until it is published, and has counted.
+            setKey(of: entry)
+            order.hold(entry, &entries)
         } else {
             letGo(of: entry)
         }
@@ -267,13 +269,6 @@ extension Shard where Ports: ~Copyable {
         guard entries[entry].holdsKey else { return }
         let next = order.release(entry, &entries)
         if next != 0 { released.append(next) }
-    }
-
-    /// Later messages of its key wait until it is published, and has counted.
-    private mutating func holdKey(of entry: UInt32) {
-        guard settings.ordering != .none, !entries[entry].holdsKey else { return }
-        setKey(of: entry)
-        order.hold(entry, &entries)
     }
 
     /// False when the disk cannot be read.
