@@ -98,12 +98,11 @@ struct OutputRetry<Output: Sendable> {
 
     /// When the next may be sent; nil where that takes an answer first.
     var resendsAt: Instant? {
-        guard case .resending(let from) = state, first < held.count, !waitsForAnswers else { return nil }
+        // A suspect is sent when nothing else is on its way.
+        guard case .resending(let from) = state, first < held.count, !held[first].isSuspect || outstanding == 0
+        else { return nil }
         return from
     }
-
-    /// A suspect is sent when nothing else is on its way.
-    private var waitsForAnswers: Bool { held[first].isSuspect && outstanding > 0 }
 
     /// The next was sent.
     mutating func sent() {

@@ -85,15 +85,14 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func commit() {
         makeMarks()
-        guard !marks.isEmpty else { return ended(.accepted) }
-        guard !ports.isJoining else { return ended(.retry(.unanswered)) }
+        guard !marks.isEmpty else { return ended(checkpoint.number, .accepted) }
+        guard !ports.isJoining else { return ended(checkpoint.number, .retry(.unanswered)) }
         ports.commit(marks.map(\.position), number: checkpoint.number)
     }
 
     mutating func handleCommit(_ number: UInt32, _ outcome: CommitAnswer) {
         if number == confirmation { return confirmed(outcome) }
-        guard number == checkpoint.number else { return }
-        ended(outcome)
+        ended(number, outcome)
     }
 
     private mutating func confirmed(_ outcome: CommitAnswer) {
@@ -106,8 +105,8 @@ extension Shard where Ports: ~Copyable {
         ports.tell(.confirmed)
     }
 
-    private mutating func ended(_ outcome: CommitAnswer) {
-        guard checkpoint.committed(checkpoint.number, outcome, now: now) else { return }
+    private mutating func ended(_ number: UInt32, _ outcome: CommitAnswer) {
+        guard checkpoint.committed(number, outcome, now: now) else { return }
         if outcome != .accepted { isDirty = true }
         switch outcome {
         case .accepted:

@@ -54,8 +54,7 @@ extension Shard where Ports: ~Copyable {
         }
         for index in partitions.indices { removeCounted(of: index) }
         changesDue = now
-        isDirty = changesUnstored > 0
-        for index in partitions.indices where partitions[index].needsCommit { isDirty = true }
+        isDirty = changesUnstored > 0 || partitions.indices.contains { partitions[$0].needsCommit }
     }
 
     /// It comes to pass, or to nothing, with the whole transaction.
