@@ -124,9 +124,7 @@ package struct EngineEnvironment: Sendable {
     package let metrics: ServiceMetrics
     package let log: Log
 
-    package init(
-        chain: Chain, counts: CountFolder?, contacts: ContactFollower?, metrics: ServiceMetrics, log: Log
-    ) {
+    package init(chain: Chain, counts: CountFolder?, contacts: ContactFollower?, metrics: ServiceMetrics, log: Log) {
         self.chain = chain
         self.counts = counts
         self.contacts = contacts

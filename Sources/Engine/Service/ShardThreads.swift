@@ -57,8 +57,7 @@ package final class ShardThreads: Sendable {
             let now = TimeSource.system.now
             let limit = Instant(nanoseconds: limit.load(ordering: .sequentiallyConsistent))
             guard now < limit else {
-                return environment.log.warning(
-                    "ending without threads that hang", [.count(threads.count - count)])
+                return environment.log.warning("ending without threads that hang", [.count(threads.count - count)])
             }
             ended.signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
         }

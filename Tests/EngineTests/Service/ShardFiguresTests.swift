@@ -151,8 +151,7 @@ struct ShardFiguresTests {
 @Suite("What other threads leave for a shard")
 struct ShardInboxTests {
     private func letter() -> HeldOutput {
-        HeldOutput(
-            record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0), facts: OutputFacts())
+        HeldOutput(record: OwnedRecord(key: nil, value: nil, headers: Headers(), timestamp: 0), facts: OutputFacts())
     }
 
     @Test("Everything is taken once, in whatever order the shard looks", arguments: 0..<3)
