@@ -157,15 +157,15 @@ extension Shard where Ports: ~Copyable {
         withChanges(of: index) { $0.removeAll() }
         partitions[index].lastStored = nil
         partitions[index].counts = nil
+        partitions[index].gap = nil
+        // At least once what is done stays done: the group may have taken a commit of it, whose answer finds another
+        // epoch.
         if settings.isTransactional {
             partitions[index].rewind()
-        } else {
-            // What is done stays done: the group may have taken a commit of it, whose answer finds another epoch.
-            partitions[index].gap = nil
+            // A transaction whose end is not known may have committed more than where it begins. Where it has not, the
+            // next owner begins there again.
+            if settings.reset == .earliest { partitions[index].mustCommit = false }
         }
-        // A transaction whose end is not known may have committed more than where it begins. Where it has not, the next
-        // owner begins there again.
-        if settings.isTransactional, settings.reset == .earliest { partitions[index].mustCommit = false }
         guard partitions[index].state != .draining else { return }
         partitions[index].state = .asking(again: now + delay)
         partitions[index].beganAt = now

@@ -106,10 +106,8 @@ extension Shard where Ports: ~Copyable {
         partitions[index].isRestored = true
         // What is not committed at all, and ends before what was counted, is a log that was made anew: unless another
         // process has read on, and counted, since both were asked for.
-        if let end = partitions[index].range?.upperBound, let highest = partitions[index].counts?.value.highest,
-            highest.offset >= end
-        {
-            partitions[index].range = nil
+        let end = partitions[index].range.take()?.upperBound
+        if let end, let highest = partitions[index].counts?.value.highest, highest.offset >= end {
             guard partitions[index].suspected == highest else {
                 partitions[index].suspected = highest
                 partitions[index].state = .asking(again: now)
@@ -121,7 +119,6 @@ extension Shard where Ports: ~Copyable {
             beginIncarnation(index)
             return beginReading(index)
         }
-        partitions[index].range = nil
         partitions[index].incarnation = partitions[index].counts?.value.highest?.incarnation ?? 0
         beginReading(index)
     }
