@@ -87,11 +87,7 @@ struct Checkpoint {
     var takesOutputs: Bool { !isTransactional || state == .open }
 
     /// The group has taken no commit for so long that no message is to wait for one.
-    func isLate(_ now: Instant) -> Bool {
-        var since = failsSince
-        if since == nil, case .committing = state { since = begun }
-        return since.map { now > $0 + Self.failurePatience } ?? false
-    }
+    func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
 
     /// Changes of counts may be published.
     var takesChanges: Bool { takesOutputs || state == .closing }
@@ -126,13 +122,13 @@ struct Checkpoint {
             guard now >= due || isWanted else { return .none }
             number &+= 1
             begun = now
+            failsSince = failsSince ?? now
             state = .committing(until: now + Self.answerPatience)
             return .commit
         case .committing(let until):
             guard now >= until else { return .none }
             state = .idle
             due = now
-            failsSince = failsSince ?? begun
             return .giveUpCommit
         case .step(let action, let from): return now < from ? .none : action
         case .open:
@@ -175,7 +171,6 @@ struct Checkpoint {
     mutating func committed(_ number: UInt32, _ outcome: CommitAnswer, now: Instant) -> Bool {
         guard case .committing = state, number == self.number else { return false }
         state = .idle
-        failsSince = failsSince ?? begun
         switch outcome {
         case .accepted, .partly:
             failsSince = nil
