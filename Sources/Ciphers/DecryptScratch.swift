@@ -55,22 +55,11 @@ package struct DecryptScratch: ~Copyable {
     /// Clears every trace of a message.
     @usableFromInline
     mutating func clear() {
-        if documentCount > 0 { overwriteDocument() }
+        if documentCount > 0 { document.wipe(upTo: documentCount) }
+        documentCount = 0
         buffer.clear()
         inflated.clear()
         secrets.clear()
-    }
-
-    /// A document reads into the memory of the one before.
-    private mutating func overwriteDocument() {
-        let blank = max(2, documentCount)
-        buffer.reserve(blank)
-        let text = buffer[0..<blank]
-        text.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: " "))
-        text[0] = UInt8(ascii: "0")
-        // A number and blanks are sound JSON.
-        try? document.read(UnsafeRawBufferPointer(text))
-        documentCount = 0
     }
 }
 

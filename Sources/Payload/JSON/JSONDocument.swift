@@ -50,9 +50,10 @@ public struct JSONDocument: Sendable {
     }
 
     /// Overwrites the text read, for secrets; nothing can be asked of it from then on. Copies keep theirs.
-    package mutating func wipe() {
+    /// A `count` is what was read since the last time, where that is known.
+    package mutating func wipe(upTo count: Int = .max) {
         unshare()
-        storage.bytes.wipe()
+        storage.bytes.wipe(upTo: count)
     }
 
     mutating func unshare() {

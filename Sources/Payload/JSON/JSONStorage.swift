@@ -112,8 +112,8 @@ struct Region<Element: BitwiseCopyable>: ~Copyable {
     /// What was written behind the last element, in memory reserved before, belongs to them.
     mutating func take(_ more: Int) { count += more }
 
-    /// Overwrites all of the memory, which may have held secrets.
-    func wipe() { explicit_bzero(base, capacity * MemoryLayout<Element>.stride) }
+    /// Overwrites the memory, which may have held secrets, or so many elements of it.
+    func wipe(upTo count: Int = .max) { explicit_bzero(base, min(count, capacity) * MemoryLayout<Element>.stride) }
 
     /// The elements behind the first `count` go; where there are fewer, nothing.
     mutating func cut(to count: Int) { self.count = min(self.count, count) }
