@@ -1,3 +1,5 @@
+import PushmillPayload
+
 /// How binary is written as text.
 package enum BinaryEncoding: String, CaseIterable, Sendable {
     /// Hex, base64 or base64url, which can be told apart.
@@ -204,29 +206,12 @@ private func three(_ text: UnsafeRawBufferPointer, _ index: Int, _ quads: Unsafe
         | quads[2 * 256 + Int(text[index &+ 2])] | quads[3 * 256 + Int(text[index &+ 3])]
 }
 
-private func table(_ value: (UInt8) -> UInt8) -> InlineArray<256, UInt8> {
-    InlineArray { value(UInt8(truncatingIfNeeded: $0)) }
+private func table(_ value: (UInt8) -> UInt32?) -> InlineArray<256, UInt8> {
+    InlineArray { value(UInt8(truncatingIfNeeded: $0)).map { UInt8(truncatingIfNeeded: $0) } ?? none }
 }
 
-private let sextets = table { byte in
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-    case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-    default: none
-    }
-}
-
-private let hexDigits = table { byte in
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: none
-    }
-}
+private let sextets = table { Base64.sextet($0) }
+private let hexDigits = table { JSONText.hexadecimalValue($0) }
 
 private let z85Digits = {
     let alphabet: StaticString =

@@ -56,7 +56,8 @@ package enum Base64 {
         return held < 6 && bits & (1 << held - 1) == 0 && (padding == 0 || padding == Int(held) / 2)
     }
 
-    private static func sextet(_ character: UInt8) -> UInt32? {
+    /// What a character stands for in either alphabet.
+    package static func sextet(_ character: UInt8) -> UInt32? {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a") + 26)
