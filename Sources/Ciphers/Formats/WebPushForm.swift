@@ -49,7 +49,7 @@ package struct WebPushForm {
         // A push message is one record.
         guard data.count - Self.recordAt <= recordSize else { throw .unsupported }
         let salt = Array(data[..<Self.saltCount])
-        try WebPushAgreement(pair, with: point, isReceiver: true).derive(key.secret, salt, isDraft: false, &scratch)
+        try WebPushAgreement.derive(pair, with: point, isReceiver: true, key.secret, salt, isDraft: false, &scratch)
         let text = try openRecord(UnsafeMutableRawBufferPointer(rebasing: data[Self.recordAt...]), &scratch)
         // The text, a 2 because the record is the last, zeros.
         guard let end = text.lastIndex(where: { $0 != 0 }), text[end] == 2 else { throw .authentication }
@@ -59,8 +59,8 @@ package struct WebPushForm {
     private func openDraft(
         _ record: UnsafeMutableRawBufferPointer, _ draft: Draft, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> UnsafeMutableRawBufferPointer {
-        try WebPushAgreement(pair, with: draft.point, isReceiver: true)
-            .derive(key.secret, draft.salt, isDraft: true, &scratch)
+        try WebPushAgreement.derive(
+            pair, with: draft.point, isReceiver: true, key.secret, draft.salt, isDraft: true, &scratch)
         let text = try openRecord(record, &scratch)
         // The padding's length, so many zeros, the text.
         guard text.count >= 2 else { throw .authentication }
@@ -83,23 +83,13 @@ package struct WebPushForm {
 }
 
 /// What sender and receiver both compute for a message.
-struct WebPushAgreement {
-    private let pair: EllipticKey
-    private let peer: [UInt8]
-    private let receiver: [UInt8]
-    private let sender: [UInt8]
-
-    /// Of this side's pair and the other's public key.
-    init(_ pair: EllipticKey, with peer: [UInt8], isReceiver: Bool) {
-        self.pair = pair
-        self.peer = peer
-        (receiver, sender) = isReceiver ? (pair.point, peer) : (peer, pair.point)
-    }
-
-    /// Leaves content key and nonce in the scratch's cells.
-    func derive(
-        _ auth: SecretBytes, _ salt: [UInt8], isDraft: Bool, _ scratch: inout DecryptScratch
+enum WebPushAgreement {
+    /// Takes this side's pair and the other's public key; leaves content key and nonce in the scratch's cells.
+    static func derive(
+        _ pair: EllipticKey, with peer: [UInt8], isReceiver: Bool, _ auth: SecretBytes, _ salt: [UInt8],
+        isDraft: Bool, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) {
+        let (receiver, sender) = isReceiver ? (pair.point, peer) : (peer, pair.point)
         let context = isDraft ? "P-256\0".utf8 + [0, 65] + receiver + [0, 65] + sender : []
         let hmac = scratch.digests.hmac256
         let shared = scratch.secrets[.shared]
@@ -122,7 +112,7 @@ struct WebPushAgreement {
     }
 
     /// HKDF's second half, for one hash's length or the beginning of it.
-    private func expand(
+    private static func expand(
         _ secret: UnsafeMutableRawPointer, _ information: [UInt8], into output: UnsafeMutableRawPointer,
         _ hmac: KeyedDigest
     ) throws(DecryptFailure) {

@@ -84,8 +84,8 @@ package struct Sealer {
         guard let receiver = key.pair else { throw .noKey }
         let pair = try EllipticKey.generate().key
         let salt = try context.random(WebPushForm.saltCount)
-        try WebPushAgreement(pair, with: receiver.point, isReceiver: false)
-            .derive(key.secret, salt, isDraft: isDraft, &context.scratch)
+        try WebPushAgreement.derive(
+            pair, with: receiver.point, isReceiver: false, key.secret, salt, isDraft: isDraft, &context.scratch)
         let contentKey = UnsafeRawBufferPointer(start: context.scratch.secrets[.contentKey], count: 16)
         let nonce = UnsafeRawBufferPointer(start: context.scratch.secrets[.nonce], count: Cipher.nonceCount)
         let (content, tag) = try context.seal(

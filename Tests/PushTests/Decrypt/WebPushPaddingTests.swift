@@ -17,8 +17,9 @@ struct WebPushPaddingTests {
         let context = try SealingContext()
         let pair = try EllipticKey.generate().key
         let salt = try context.random(WebPushForm.saltCount)
-        try WebPushAgreement(pair, with: try #require(key.pair).point, isReceiver: false)
-            .derive(key.secret, salt, isDraft: isDraft, &context.scratch)
+        try WebPushAgreement.derive(
+            pair, with: try #require(key.pair).point, isReceiver: false, key.secret, salt, isDraft: isDraft,
+            &context.scratch)
         let contentKey = Array(UnsafeRawBufferPointer(start: context.scratch.secrets[.contentKey], count: 16))
         let nonce = Array(UnsafeRawBufferPointer(start: context.scratch.secrets[.nonce], count: Cipher.nonceCount))
         let sealed = try context.seal(.aes128GCM, key: contentKey, nonce: nonce, record)
