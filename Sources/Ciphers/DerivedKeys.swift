@@ -27,17 +27,15 @@ final class DerivedKeys: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let turn = next.wrappingAdd(1, ordering: .relaxed).oldValue & Int.max
                 queues[turn % queues.count].async {
-                    continuation.resume(with: Result { try self.compute(derivation, isCancelled) })
+                    guard !isCancelled.value.load(ordering: .relaxed) else {
+                        return continuation.resume(throwing: CancellationError())
+                    }
+                    continuation.resume(with: Result { try self.compute(derivation) })
                 }
             }
         } onCancel: {
             isCancelled.value.store(true, ordering: .relaxed)
         }
-    }
-
-    private func compute(_ derivation: Derivation, _ isCancelled: Flag) throws -> SecretBytes {
-        if isCancelled.value.load(ordering: .relaxed) { throw CancellationError() }
-        return try compute(derivation)
     }
 
     /// On the caller's thread.
@@ -55,23 +53,16 @@ final class DerivedKeys: Sendable {
     /// The latest so many keys.
     private struct Known {
         let capacity: Int
-        private var keys: [Derivation.Identity: SecretBytes] = [:]
-        private var order: [Derivation.Identity] = []
-        private var oldest = 0
-
-        init(capacity: Int) { self.capacity = capacity }
+        var keys: [Derivation.Identity: SecretBytes] = [:]
+        /// From the oldest on.
+        var order: [Derivation.Identity] = []
 
         subscript(identity: Derivation.Identity) -> SecretBytes? { keys[identity] }
 
         mutating func insert(_ key: SecretBytes, for identity: Derivation.Identity) {
             guard keys.updateValue(key, forKey: identity) == nil else { return }
-            if order.count < capacity {
-                order.append(identity)
-            } else {
-                keys[order[oldest]] = nil
-                order[oldest] = identity
-                oldest = (oldest + 1) % capacity
-            }
+            order.append(identity)
+            if order.count > capacity { keys[order.removeFirst()] = nil }
         }
     }
 }
