@@ -55,7 +55,8 @@ final class JWEHeader {
     let isDeflated: Bool
     let keyName: KeyName?
     let agreement: Agreement?
-    let wrapping: Wrapping?
+    /// What `A256GCMKW` keeps in the header.
+    let wrapping: (nonce: [UInt8], tag: [UInt8])?
 
     /// What `ECDH-ES` hashes beside the secret.
     struct Agreement {
@@ -63,12 +64,6 @@ final class JWEHeader {
         let point: [UInt8]
         let partyU: [UInt8]
         let partyV: [UInt8]
-    }
-
-    /// What `A256GCMKW` keeps in the header.
-    struct Wrapping {
-        let nonce: [UInt8]
-        let tag: [UInt8]
     }
 
     /// True where other messages have the very same header.
@@ -160,10 +155,10 @@ struct JWEHeaderMembers {
             point: [4] + x + y, partyU: try bytes("apu") ?? [], partyV: try bytes("apv") ?? [])
     }
 
-    func wrapping() throws(DecryptFailure) -> JWEHeader.Wrapping {
+    func wrapping() throws(DecryptFailure) -> (nonce: [UInt8], tag: [UInt8]) {
         guard let nonce = try bytes("iv", count: Cipher.nonceCount), let tag = try bytes("tag", count: Cipher.tagCount)
         else { throw .malformed }
-        return JWEHeader.Wrapping(nonce: nonce, tag: tag)
+        return (nonce, tag)
     }
 
     private func bytes(_ name: StaticString, count: Int? = nil) throws(DecryptFailure) -> [UInt8]? {

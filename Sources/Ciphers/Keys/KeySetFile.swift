@@ -92,17 +92,14 @@ package struct KeySetReader {
         guard let list = document.member("keys", of: document.root), document.kind(of: list) == .array else {
             throw .notAKeySet("there is no array `keys`")
         }
+        let nodes = document.children(of: list).enumerated()
         // A key may stand before what revokes it.
-        var position = 0
-        try document.forEachChild(of: list) { (node) throws(KeySetError) in
-            position += 1
-            let members = KeyMembers(document: document, node: node, position: position)
+        for (index, node) in nodes {
+            let members = KeyMembers(document: document, node: node, position: index + 1)
             if try members.isTrue("revoked") { revoked.append(try revokedKey(members)) }
         }
-        position = 0
-        try document.forEachChild(of: list) { (node) throws(KeySetError) in
-            position += 1
-            try read(KeyMembers(document: document, node: node, position: position))
+        for (index, node) in nodes {
+            try read(KeyMembers(document: document, node: node, position: index + 1))
         }
         guard !keys.isEmpty || !revoked.isEmpty else {
             let why = passedOver.isEmpty ? "it is empty" : passedOver.joined(separator: "; ")
