@@ -29,8 +29,6 @@ struct JSONRecord: BitwiseCopyable {
         static let decrypted = Flags(rawValue: 32)
         /// Put together from the app's own words, by a key.
         static let localized = Flags(rawValue: 64)
-        /// With any of these, a child is not rendered as it came.
-        static let edited: Flags = [.inserted, .removed, .changed]
     }
 
     var start: UInt32

@@ -98,32 +98,28 @@ extension JSONDocument {
             let record = records + Int(child)
             let flags = record.pointee.flags
             let childEnd = Int(record.pointee.end)
-            if flags.isDisjoint(with: .edited), record.pointee.replacement == 0 {
+            if flags.isDisjoint(with: [.inserted, .removed]) {
                 if isEmpty {
                     runs.append(start, opened)
                     reached = Int(record.pointee.placeStart)
                 }
-                runs.append(reached, childEnd)
+                if flags.contains(.changed) || record.pointee.replacement != 0 {
+                    runs.append(reached, Int(record.pointee.start))
+                    renderValue(of: JSONNode(index: child), &runs)
+                } else {
+                    runs.append(reached, childEnd)
+                }
                 reached = childEnd
                 isEmpty = false
             } else if flags.contains(.removed) {
                 if !flags.contains(.inserted) { reached = childEnd }
-            } else if flags.contains(.inserted) {
+            } else {
                 let comma = storage.sourceCount &+ Self.padding
                 if isEmpty { runs.append(start, opened) } else { runs.append(comma, comma &+ 1) }
                 if record.pointee.nameStart != 0 {
                     runs.append(Int(record.pointee.placeStart), Int(record.pointee.nameEnd) &+ 2)
                 }
                 renderValue(of: JSONNode(index: child), &runs)
-                isEmpty = false
-            } else {
-                if isEmpty {
-                    runs.append(start, opened)
-                    reached = Int(record.pointee.placeStart)
-                }
-                runs.append(reached, Int(record.pointee.start))
-                renderValue(of: JSONNode(index: child), &runs)
-                reached = childEnd
                 isEmpty = false
             }
             child = record.pointee.next
