@@ -55,15 +55,6 @@ package final class NumberSymbols: Sendable {
 }
 
 extension NumberSymbols {
-    /// A number in ASCII digits, and how many of them there have to be.
-    private struct Digits {
-        let whole: UnsafeBufferPointer<UInt8>
-        var fraction = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-        let isNegative: Bool
-        let least: Int
-        let fillsWithZeros: Bool
-    }
-
     func append(_ magnitude: UInt64, isNegative: Bool, _ layout: FormatLayout, to output: inout FormatOutput) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { ascii in
             var start = ascii.count
@@ -73,10 +64,9 @@ extension NumberSymbols {
                 ascii[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
             } while rest > 0
-            let digits = Digits(
-                whole: UnsafeBufferPointer(rebasing: ascii[start...]), isNegative: isNegative,
-                least: Int(layout.precision ?? 1), fillsWithZeros: layout.fillsWithZeros && layout.precision == nil)
-            append(digits, layout, to: &output)
+            append(
+                UnsafeBufferPointer(rebasing: ascii[start...]), fraction: UnsafeBufferPointer(start: nil, count: 0),
+                isNegative, least: layout.precision.map { Int($0) }, layout, to: &output)
         }
     }
 
@@ -89,39 +79,42 @@ extension NumberSymbols {
             text.withMemoryRebound(to: UInt8.self) { text in
                 let ascii = text[..<Int(count)]
                 let point = ascii.firstIndex(of: UInt8(ascii: ".")) ?? ascii.endIndex
-                let digits = Digits(
-                    whole: UnsafeBufferPointer(rebasing: ascii[..<point]),
-                    fraction: UnsafeBufferPointer(rebasing: ascii[point...].dropFirst()), isNegative: value < 0,
-                    least: 1, fillsWithZeros: layout.fillsWithZeros)
-                append(digits, layout, to: &output)
+                append(
+                    UnsafeBufferPointer(rebasing: ascii[..<point]),
+                    fraction: UnsafeBufferPointer(rebasing: ascii[point...].dropFirst()), value < 0, least: nil,
+                    layout, to: &output)
             }
         }
     }
 
-    private func append(_ digits: Digits, _ layout: FormatLayout, to output: inout FormatOutput) {
-        let sign = sign(digits.isNegative, layout)
-        let suffix = digits.isNegative ? negativeSuffix : Symbol()
-        var count = max(digits.whole.count, digits.least)
+    /// Takes ASCII digits, and how many of them there have to be before the separator: one, if that is nil.
+    private func append(
+        _ whole: UnsafeBufferPointer<UInt8>, fraction: UnsafeBufferPointer<UInt8>, _ isNegative: Bool, least: Int?,
+        _ layout: FormatLayout, to output: inout FormatOutput
+    ) {
+        let sign = sign(isNegative, layout)
+        let suffix = isNegative ? negativeSuffix : Symbol()
+        let fillsWithZeros = layout.fillsWithZeros && least == nil
+        let least = least ?? 1
+        var count = max(whole.count, least)
         // What is filled up with zeros is a code rather than a count: groups would tear it apart.
-        let isGrouped = !digits.fillsWithZeros && digits.least <= 1 && primaryGroup > 0 && count > primaryGroup
+        let isGrouped = !fillsWithZeros && least <= 1 && primaryGroup > 0 && count > primaryGroup
         let groups = isGrouped ? 1 + (count - primaryGroup - 1) / secondaryGroup : 0
-        let decimals = digits.fraction.isEmpty ? 0 : decimalSeparator.characters + digits.fraction.count
+        let decimals = fraction.isEmpty ? 0 : decimalSeparator.characters + fraction.count
         let width = sign.characters + count + groups * groupSeparator.characters + decimals + suffix.characters
         let missing = max(0, Int(layout.width) - width)
-        if digits.fillsWithZeros { count += missing }
-        let padding = digits.fillsWithZeros ? 0 : missing
+        if fillsWithZeros { count += missing }
+        let padding = fillsWithZeros ? 0 : missing
 
         if !layout.isLeft { output.appendSpaces(padding) }
         output.append(sign.bytes)
         for remaining in stride(from: count, to: 0, by: -1) {
-            append(
-                remaining > digits.whole.count ? UInt8(ascii: "0") : digits.whole[digits.whole.count - remaining],
-                to: &output)
+            append(remaining > whole.count ? UInt8(ascii: "0") : whole[whole.count - remaining], to: &output)
             if isGrouped, isGroupEnd(remaining - 1) { output.append(groupSeparator.bytes) }
         }
-        if !digits.fraction.isEmpty {
+        if !fraction.isEmpty {
             output.append(decimalSeparator.bytes)
-            for digit in digits.fraction { append(digit, to: &output) }
+            for digit in fraction { append(digit, to: &output) }
         }
         output.append(suffix.bytes)
         if layout.isLeft { output.appendSpaces(padding) }
