@@ -189,12 +189,8 @@ extension JSONDocument {
     }
 
     mutating func removeMembers(_ name: MemberName, of node: JSONNode) {
-        var child = firstMember(of: node)
-        while child != 0 {
-            let record = records + Int(child)
-            if record.pointee.name == name, !record.pointee.flags.contains(.removed) { remove(JSONNode(index: child)) }
-            child = records[Int(child)].next
-        }
+        let name = name.text
+        removeMembers(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), of: node)
     }
 
     /// Marks the value, as an edit that can be undone.
