@@ -21,12 +21,8 @@ package struct LocaleMatcher: Sendable {
     /// Brazil's Portuguese is for a reader of Portugal's only when nothing else in the list is there.
     private static let lastResort = 100
 
-    package struct Match {
-        /// Of the locales.
-        package let index: Int
-        /// The wish that it serves.
-        package let wish: LocaleName
-    }
+    /// Which of the locales, and the wish that it serves.
+    package typealias Match = (index: Int, wish: LocaleName)
 
     /// What serves a BCP 47 tag or an Accept-Language list; nil if nothing does.
     package func bestMatch(for list: UnsafeBufferPointer<UInt8>) -> Match? {
@@ -34,7 +30,7 @@ package struct LocaleMatcher: Sendable {
         var spare: Match?
         for wish in wishes {
             guard let (index, distance) = nearest(to: wish) else { continue }
-            let match = Match(index: index, wish: wish)
+            let match = (index: index, wish: wish)
             guard distance >= Self.lastResort else {
                 return distance > 0 ? exactSibling(of: match, wishes) ?? match : match
             }
@@ -72,7 +68,7 @@ package struct LocaleMatcher: Sendable {
         guard !found.region.isEmpty, found.language != "zh" else { return nil }
         for wish in wishes.reversed() where wish.language == found.language {
             let index = candidates.firstIndex { $0.name.baseName == wish.baseName }
-            if let index { return Match(index: index, wish: wish) }
+            if let index { return (index, wish) }
         }
         return nil
     }
