@@ -26,7 +26,7 @@ package enum KeyGenerator {
         for secret in secrets {
             text.begin(secret.name)
             text.append("\"")
-            withExtendedLifetime(secret.value) { Base64.encodeURL(secret.value.bytes, into: &text) }
+            withExtendedLifetime(secret.value) { Base64.encode(secret.value.bytes, forURL: true, into: &text) }
             text.append("\"")
         }
         text.append("}")
@@ -57,7 +57,7 @@ package enum KeyGenerator {
             let bytes = try SecretBytes.random(24)
             var text = room(for: 32)
             defer { text.wipe() }
-            withExtendedLifetime(bytes) { Base64.encodeURL(bytes.bytes, into: &text) }
+            withExtendedLifetime(bytes) { Base64.encode(bytes.bytes, forURL: true, into: &text) }
             return SecretBytes(text)
         }
         guard let count = count ?? (counts.contains(32) ? 32 : counts.first), counts.contains(count) else {

@@ -4,23 +4,14 @@ package enum Base64 {
     private static let standard: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     private static let url: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-    package static func encode(_ bytes: UnsafeRawBufferPointer, into text: inout [UInt8]) {
-        encode(bytes, in: standard, isPadded: true, into: &text)
-    }
-
     package static func urlText(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        bytes.withUnsafeBytes { encodeURL($0, into: &text) }
+        bytes.withUnsafeBytes { encode($0, forURL: true, into: &text) }
         return String(decoding: text, as: UTF8.self)
     }
 
-    package static func encodeURL(_ bytes: UnsafeRawBufferPointer, into text: inout [UInt8]) {
-        encode(bytes, in: url, isPadded: false, into: &text)
-    }
-
-    private static func encode(
-        _ bytes: UnsafeRawBufferPointer, in alphabet: StaticString, isPadded: Bool, into text: inout [UInt8]
-    ) {
+    package static func encode(_ bytes: UnsafeRawBufferPointer, forURL: Bool = false, into text: inout [UInt8]) {
+        let alphabet = forURL ? url : standard
         var start = 0
         while start < bytes.count {
             let count = min(3, bytes.count - start)
@@ -30,7 +21,7 @@ package enum Base64 {
                 let sextet = Int(bits >> (18 - 6 * UInt32(position)) & 63)
                 if position <= count {
                     text.append(alphabet.utf8Start[sextet])
-                } else if isPadded {
+                } else if !forURL {
                     text.append(UInt8(ascii: "="))
                 }
             }
