@@ -119,27 +119,54 @@ public enum AlertText: Sendable, CaseIterable {
     /// The member of the alert that holds the text itself.
     public var member: StaticString { name.text }
 
-    var name: MemberName {
+    var name: MemberName { names.text }
+    var keyName: MemberName { names.key }
+    var argumentsName: MemberName { names.arguments }
+
+    private var names: (text: MemberName, key: MemberName, arguments: MemberName) {
         switch self {
-        case .title: .title
-        case .subtitle: .subtitle
-        case .body: .body
+        case .title: (.title, .titleKey, .titleArguments)
+        case .subtitle: (.subtitle, .subtitleKey, .subtitleArguments)
+        case .body: (.body, .bodyKey, .bodyArguments)
         }
     }
+}
 
-    var keyName: MemberName {
-        switch self {
-        case .title: .titleKey
-        case .subtitle: .subtitleKey
-        case .body: .bodyKey
-        }
+/// The members of an alert that its texts are made of. Of those with the same name the last one put in counts.
+package struct AlertMembers {
+    private var nodes = InlineArray<9, JSONNode?>(repeating: nil)
+
+    package init() {}
+
+    package var isEmpty: Bool {
+        for place in nodes.indices where nodes[place] != nil { return false }
+        return true
     }
 
-    var argumentsName: MemberName {
-        switch self {
-        case .title: .titleArguments
-        case .subtitle: .subtitleArguments
-        case .body: .bodyArguments
-        }
+    /// Takes a member of an alert if it is one of these.
+    package mutating func insert(_ node: JSONNode, of document: JSONDocument) {
+        let name = document.records[document.place(of: node)].name
+        if name.isOfText { self[name] = node }
+    }
+
+    /// Takes an alert that is a string.
+    package mutating func insert(body alert: JSONNode) { self[.body] = alert }
+
+    package func text(_ text: AlertText) -> JSONNode? { self[text.name] }
+    package func key(of text: AlertText) -> JSONNode? { self[text.keyName] }
+    package func arguments(of text: AlertText) -> JSONNode? { self[text.argumentsName] }
+
+    private subscript(name: MemberName) -> JSONNode? {
+        get { nodes[Int(name.rawValue - MemberName.title.rawValue)] }
+        set { nodes[Int(name.rawValue - MemberName.title.rawValue)] = newValue }
+    }
+}
+
+extension NotificationContent {
+    package var alertMembers: AlertMembers {
+        var members = AlertMembers()
+        guard let alert else { return members }
+        document.forEachChild(of: alert) { members.insert($0, of: document) }
+        return members
     }
 }
