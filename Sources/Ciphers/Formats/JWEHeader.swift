@@ -127,11 +127,7 @@ struct JWEHeaderMembers {
     private let document: JSONDocument
     private let object: JSONNode
 
-    init(_ document: JSONDocument) throws(DecryptFailure) {
-        try self.init(document, document.root)
-    }
-
-    private init(_ document: JSONDocument, _ object: JSONNode) throws(DecryptFailure) {
+    init(_ document: JSONDocument, _ object: JSONNode) throws(DecryptFailure) {
         guard document.kind(of: object) == .object else { throw .malformed }
         self.document = document
         self.object = object
@@ -187,7 +183,7 @@ struct JWEHeaders {
         let count = try BinaryText.decodeBare(text, into: buffer)
         let json = UnsafeRawBufferPointer(start: buffer, count: count)
         guard (try? document.read(json)) != nil else { throw .malformed }
-        let header = try JWEHeader(JWEHeaderMembers(document))
+        let header = try JWEHeader(JWEHeaderMembers(document, document.root))
         if header.isRepeated, text.count <= Self.longest { known[text] = header }
         return header
     }

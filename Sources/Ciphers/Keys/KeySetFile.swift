@@ -71,14 +71,9 @@ package struct KeySetReader {
     package private(set) var passedOver: [String] = []
     /// Keys that are not to open anything any more.
     private(set) var revoked: [RevokedKey] = []
-    private var named: Set<NamedUse> = []
+    /// By their bytes, as keys are looked up.
+    private var names: [KeyUse: Set<[UInt8]>] = [:]
     private let refusesSamples: Bool
-
-    /// By the name's bytes, as keys are looked up.
-    private struct NamedUse: Hashable {
-        let use: KeyUse
-        let name: [UInt8]
-    }
 
     package init(_ json: [UInt8], refusesSamples: Bool = false) throws(KeySetError) {
         self.refusesSamples = refusesSamples
@@ -121,7 +116,7 @@ package struct KeySetReader {
             _ = passOver(members, "it is revoked")
             return
         }
-        if let name = key.nameBytes, !named.insert(NamedUse(use: key.use, name: name)).inserted {
+        if let name = key.nameBytes, !names[key.use, default: []].insert(name).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         if refusesSamples, SampleKeys.contains(key) { throw .sample("key \(key.name ?? "\(members.position)")") }
