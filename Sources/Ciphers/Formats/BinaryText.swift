@@ -26,7 +26,9 @@ package enum BinaryText {
         case .base64url: guard !text.contains(where: { "+/".utf8.contains($0) }) else { throw .malformed }
         case .z85: return try decodeZ85(text, into: output)
         }
-        return try decodeBase64(text, into: output)
+        let (count, rest) = try decodePart(text, into: output, isBare: false)
+        guard rest.isEmpty else { throw .malformed }
+        return count
     }
 
     /// Reads a part of a JWE: base64url without padding and line breaks.
@@ -95,32 +97,38 @@ package enum BinaryText {
         return count
     }
 
-    /// Reads base64url without padding as far as it goes; gives the number of bytes and what follows. `output` has room
-    /// for `text.count` bytes.
+    /// Reads base64 as far as it goes; gives the number of bytes and what follows. What is bare has neither padding nor
+    /// line breaks. `output` has room for `text.count` bytes.
     @inline(__always)
     static func decodePart(
-        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
+        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer, isBare: Bool = true
     ) throws(DecryptFailure) -> (count: Int, rest: UnsafeRawBufferPointer) {
         let quads = quads
         var (index, count) = decodeQuads(text, into: output, quads)
-        let start = index
+        // What is left is short, padded, broken into lines, or none of base64.
         var bits: UInt32 = 0
+        var held: UInt32 = 0
+        var padding: UInt32 = 0
         while index < text.count {
-            let last = quads[3 * 256 + Int(text[index])]
-            guard last & invalid == 0 else { break }
-            bits = bits << 6 | last >> 16
+            let byte = text[index]
+            let last = quads[3 * 256 + Int(byte)]
+            if last & invalid == 0, padding == 0 {
+                bits = bits << 6 | last >> 16
+                held &+= 6
+                if held >= 8 {
+                    held &-= 8
+                    output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> held), toByteOffset: count, as: UInt8.self)
+                    count &+= 1
+                }
+            } else if !isBare, byte == UInt8(ascii: "="), padding < 2 {
+                padding &+= 1
+            } else if isBare || byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\r") {
+                break
+            }
             index &+= 1
         }
-        switch index &- start {
-        case 0: break
-        case 2 where bits & 0xf == 0:
-            output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> 4), toByteOffset: count, as: UInt8.self)
-            count &+= 1
-        case 3 where bits & 3 == 0:
-            output.storeBytes(of: UInt16(truncatingIfNeeded: bits >> 2).bigEndian, toByteOffset: count, as: UInt16.self)
-            count &+= 2
-        default: throw .malformed
-        }
+        let rest = bits & (1 << held - 1)
+        guard held < 6, rest == 0, padding == 0 || padding == held / 2 else { throw .malformed }
         return (count, UnsafeRawBufferPointer(rebasing: text[index...]))
     }
 
@@ -150,36 +158,6 @@ package enum BinaryText {
         }
         return (index, count)
     }
-
-    private static func decodeBase64(
-        _ text: UnsafeRawBufferPointer, into output: UnsafeMutableRawPointer
-    ) throws(DecryptFailure) -> Int {
-        var (index, count) = decodeQuads(text, into: output, quads)
-        // What is left is short, padded, broken into lines, or wrong.
-        var bits: UInt32 = 0
-        var held: UInt32 = 0
-        var padding: UInt32 = 0
-        while index < text.count {
-            let byte = text[index]
-            let sextet = sextets[Int(byte)]
-            index += 1
-            switch byte {
-            case _ where sextet != none && padding == 0:
-                bits = bits << 6 | UInt32(sextet)
-                held += 6
-                guard held >= 8 else { continue }
-                held -= 8
-                output.storeBytes(of: UInt8(truncatingIfNeeded: bits >> held), toByteOffset: count, as: UInt8.self)
-                count += 1
-            case UInt8(ascii: "=") where padding < 2: padding += 1
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): continue
-            default: throw .malformed
-            }
-        }
-        let rest = bits & (1 << held - 1)
-        guard held < 6, rest == 0, padding == 0 || padding == held / 2 else { throw .malformed }
-        return count
-    }
 }
 
 private let none: UInt8 = 0xff
@@ -193,8 +171,8 @@ private let invalid: UInt32 = 1 << 31
 nonisolated(unsafe) private let quads = {
     let quads = UnsafeMutablePointer<UInt32>.allocate(capacity: 4 * 256)
     for index in 0..<4 * 256 {
-        let sextet = sextets[index % 256]
-        quads[index] = sextet == none ? invalid : (UInt32(sextet) << UInt32(26 - 6 * (index / 256))).byteSwapped
+        let sextet = Base64.sextet(UInt8(index % 256))
+        quads[index] = sextet.map { ($0 << UInt32(26 - 6 * (index / 256))).byteSwapped } ?? invalid
     }
     return UnsafePointer(quads)
 }()
@@ -206,12 +184,9 @@ private func three(_ text: UnsafeRawBufferPointer, _ index: Int, _ quads: Unsafe
         | quads[2 * 256 + Int(text[index &+ 2])] | quads[3 * 256 + Int(text[index &+ 3])]
 }
 
-private func table(_ value: (UInt8) -> UInt32?) -> InlineArray<256, UInt8> {
-    InlineArray { value(UInt8(truncatingIfNeeded: $0)).map { UInt8(truncatingIfNeeded: $0) } ?? none }
+private let hexDigits = InlineArray<256, UInt8> { byte in
+    JSONText.hexadecimalValue(UInt8(truncatingIfNeeded: byte)).map { UInt8(truncatingIfNeeded: $0) } ?? none
 }
-
-private let sextets = table { Base64.sextet($0) }
-private let hexDigits = table { JSONText.hexadecimalValue($0) }
 
 private let z85Digits = {
     let alphabet: StaticString =
