@@ -119,7 +119,10 @@ package struct KeySetReader {
         if let name = key.nameBytes, !names[key.use, default: []].insert(name).inserted {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
-        if refusesSamples, SampleKeys.contains(key) { throw .sample("key \(key.name ?? "\(members.position)")") }
+        if refusesSamples, SampleKeys.contains(key) {
+            let which = "key \(key.name ?? "\(members.position)") is an example's, known to everybody"
+            throw KeySetError(description: "\(which): make one of your own with 'pushmill keys generate'")
+        }
         keys.append(key)
     }
 
@@ -213,7 +216,7 @@ private struct KeyMembers {
         return "key \(position) (\(name))"
     }
 
-    func error(_ why: String) -> KeySetError { .key(label, why) }
+    func error(_ why: String) -> KeySetError { KeySetError(description: "\(label): \(why)") }
 
     func text(_ name: StaticString) throws(KeySetError) -> String? {
         guard let member = find(name) else { return nil }
@@ -244,21 +247,11 @@ private struct KeyMembers {
     private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
 }
 
-/// Why a key set cannot be used. Says which key and why, never what it is.
-package enum KeySetError: Error, CustomStringConvertible {
-    case notAKeySet(String)
-    /// `key` says which one: its position, and its name if it has one.
-    case key(String, String)
-    case sample(String)
+/// Why a key set cannot be used. Says which key (its position, and its name if it has one) and why, never what it is.
+package struct KeySetError: Error, CustomStringConvertible {
+    package let description: String
 
-    package var description: String {
-        switch self {
-        case .notAKeySet(let why): "not a JWK Set: \(why)"
-        case .key(let key, let why): "\(key): \(why)"
-        case .sample(let key):
-            "\(key) is an example's, known to everybody: make one of your own with 'pushmill keys generate'"
-        }
-    }
+    static func notAKeySet(_ why: String) -> Self { Self(description: "not a JWK Set: \(why)") }
 }
 
 /// The keys of examples, which everybody knows.
