@@ -35,26 +35,11 @@ package struct RecordEnvelope: Sendable, Equatable {
 }
 
 /// Why a line is not an envelope.
-package enum EnvelopeError: Error, Equatable {
-    case notJSON(PayloadError)
-    case notAnObject
-    case withoutPayload
-    case malformed(String)
-    /// A newer release wrote it.
-    case version(Int)
-}
+package struct EnvelopeError: Error, Equatable, CustomStringConvertible {
+    package let description: String
 
-extension EnvelopeError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .notJSON(let error): "\(error)"
-        case .notAnObject: "not a record envelope: not a JSON object"
-        case .withoutPayload: "not a record envelope: it has neither `payload` nor `payload_b64`"
-        case .version(let version):
-            "a record of version \(version), which a newer release wrote: this one reads up to \(RecordEnvelope.newest)"
-        case .malformed(let member): "not a record envelope: cannot read its `\(member)`"
-        }
-    }
+    static func notAnEnvelope(_ why: String) -> Self { Self(description: "not a record envelope: \(why)") }
+    static func malformed(_ member: StaticString) -> Self { notAnEnvelope("cannot read its `\(member)`") }
 }
 
 extension RecordEnvelope {
@@ -68,11 +53,14 @@ extension RecordEnvelope {
         do throws(PayloadError) {
             try reader.read(line)
         } catch {
-            throw .notJSON(error)
+            throw EnvelopeError(description: "\(error)")
         }
-        guard reader.isObject else { throw .notAnObject }
+        guard reader.isObject else { throw .notAnEnvelope("not a JSON object") }
         let version: Int = try reader.integer("version") ?? 1
-        guard (1...Self.newest).contains(version) else { throw .version(version) }
+        guard (1...Self.newest).contains(version) else {
+            let which = "a record of version \(version), which a newer release wrote"
+            throw EnvelopeError(description: "\(which): this one reads up to \(Self.newest)")
+        }
         if let text = try reader.bytes("topic", "topic_b64") { topic = String(decoding: text, as: UTF8.self) }
         if let text = try reader.bytes("tstype", "tstype_b64") { timestampType = String(decoding: text, as: UTF8.self) }
         partition = try reader.integer("partition") ?? partition
@@ -80,7 +68,9 @@ extension RecordEnvelope {
         timestamp = try reader.integer("ts") ?? timestamp
         key = try reader.bytes("key", "key_b64")
         headers = try reader.headers()
-        guard reader.has("payload") || reader.member("payload_b64") != nil else { throw .withoutPayload }
+        guard reader.has("payload") || reader.member("payload_b64") != nil else {
+            throw .notAnEnvelope("it has neither `payload` nor `payload_b64`")
+        }
         payload = try reader.bytes("payload", "payload_b64")
     }
 }
@@ -108,14 +98,14 @@ private struct EnvelopeReader {
     func bytes(_ name: StaticString, _ encodedName: StaticString) throws(EnvelopeError) -> [UInt8]? {
         let encoded = member(encodedName)
         guard let node = encoded ?? member(name) else { return nil }
-        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed("\(name)") }
+        guard let bytes = bytes(of: node, isEncoded: encoded != nil) else { throw .malformed(name) }
         return bytes
     }
 
     func integer<Number: FixedWidthInteger>(_ name: StaticString) throws(EnvelopeError) -> Number? {
         guard let node = member(name) else { return nil }
         guard let number = document.integer(of: node).flatMap(Number.init(exactly:)) else {
-            throw .malformed("\(name)")
+            throw .malformed(name)
         }
         return number
     }
