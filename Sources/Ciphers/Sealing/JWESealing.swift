@@ -58,19 +58,14 @@ struct JWESealing {
 
     private func sealContent(_ text: [UInt8], _ key: [UInt8], _ header: [UInt8]) throws(DecryptFailure) -> Content {
         switch encryption {
-        case .gcm128: try sealContent(text, .aes128GCM, key, header)
-        case .gcm256: try sealContent(text, .aes256GCM, key, header)
-        case .cbc128: try sealBlocks(text, .aes128CBC, context.scratch.digests.hmac256, key, header)
-        case .cbc256: try sealBlocks(text, .aes256CBC, context.scratch.digests.hmac512, key, header)
+        case .gcm128, .gcm256:
+            let cipher = encryption == .gcm128 ? Cipher.aes128GCM : .aes256GCM
+            let nonce = try context.random(Cipher.nonceCount)
+            let sealed = try context.seal(cipher, key: key, nonce: nonce, additional: header, text)
+            return (nonce, sealed.text, sealed.tag)
+        case .cbc128: return try sealBlocks(text, .aes128CBC, context.scratch.digests.hmac256, key, header)
+        case .cbc256: return try sealBlocks(text, .aes256CBC, context.scratch.digests.hmac512, key, header)
         }
-    }
-
-    private func sealContent(
-        _ text: [UInt8], _ cipher: Cipher, _ key: [UInt8], _ header: [UInt8]
-    ) throws(DecryptFailure) -> Content {
-        let nonce = try context.random(Cipher.nonceCount)
-        let sealed = try context.seal(cipher, key: key, nonce: nonce, additional: header, text)
-        return (nonce, sealed.text, sealed.tag)
     }
 
     private func sealBlocks(
