@@ -85,21 +85,15 @@ enum FormatNumber {
         let signs = text.first == UInt8(ascii: "-") || text.first == UInt8(ascii: "+") ? 1 : 0
         if let magnitude = DecimalText.read(text[signs...]) {
             self = .integer(magnitude: magnitude, isNegative: text[0] == UInt8(ascii: "-") && magnitude > 0)
-        } else if let value = Self.fraction(text) {
-            self = value
-        } else {
-            return nil
+            return
         }
-    }
-
-    /// Whole ones as integers, as far as a double is exact.
-    private static func fraction(_ text: UnsafeBufferPointer<UInt8>) -> FormatNumber? {
         // `Double` would read `inf`, `nan` and hexadecimal as well.
         guard text.count < 400, text.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
             let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
         else { return nil }
-        guard value == value.rounded(), abs(value) < 0x1p53 else { return .fraction(value) }
-        return .integer(magnitude: UInt64(abs(value)), isNegative: value < 0)
+        // Whole ones are integers, as far as a double is exact.
+        let isWhole = value == value.rounded() && abs(value) < 0x1p53
+        self = isWhole ? .integer(magnitude: UInt64(abs(value)), isNegative: value < 0) : .fraction(value)
     }
 
     var value: Double {
