@@ -1,5 +1,5 @@
 package import PushmillEngine
-package import PushmillKafka
+import PushmillKafka
 
 extension SimulatedPorts {
     package typealias Output = SimulatedOutput
