@@ -30,13 +30,11 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var found: [Row] = []
     private var undo: [Undo] = []
 
-    /// Acknowledged and not on the disk yet; an account's later state is behind its earlier one.
+    /// Acknowledged and not on the disk yet, of accounts in memory; an account's later state is behind its earlier one.
     private var rows: [Row] = []
     private var rowsToSettle = smallestSettling
     /// So many a disk that is full has not taken while they were restored.
     private var rowsRefused = 0
-    /// Some of `rows` are of accounts that are not in memory.
-    private var hasStrays = false
     /// More than are written at once, unless the disk fails.
     private static var smallestSettling: Int { 131_072 }
     private static var keptCapacity: Int { 16_384 }
@@ -121,13 +119,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private mutating func readMissing() -> Bool {
         found.removeAll(keepingCapacity: true)
         let asked = filter == nil ? missing : missing.filter { filter?.contains($0) ?? true }
-        guard asked.isEmpty || disk.read(asked, { found.append((account: $0, state: $1)) }) else { return false }
-        if hasStrays {
-            settle()
-            for account in missing { if let row = row(of: account) { found.append(row) } }
-        }
-        found.settle()
-        return true
+        return asked.isEmpty || disk.read(asked, { found.append((account: $0, state: $1)) })
     }
 
     /// The live state; nil where the account is not in memory.
@@ -163,13 +155,17 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// The changelog has acknowledged this state: it is to be written behind. Of several the latest.
     package mutating func stored(_ account: AccountHash, _ state: CountState) {
         note(state)
+        let cell = table.find(account)
         // The changelog was told this state once more, and the account has gone on since.
-        if let cell = table.find(account), state < table[cell].state, !table[cell].flags.contains(.changed) { return }
+        if let cell, state < table[cell].state, !table[cell].flags.contains(.changed) { return }
         rows.append((account: account, state: state))
         if rows.count >= rowsToSettle { settle() }
-        guard let cell = table.find(account) else {
-            hasStrays = true
-            return
+        guard let cell else {
+            // It was evicted since it was read, or was never asked for.
+            var stray = CountCell(account, state)
+            stray.flags.insert(.pending)
+            if table.isCrowded { table.resize(to: table.capacity / 4 * 5) }
+            return table.insert(stray)
         }
         var stored = table[cell]
         stored.flags.insert(.pending)
@@ -199,24 +195,16 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         rows.removeAll(keepingCapacity: rows.capacity <= Self.keptCapacity)
         rowsToSettle = Self.smallestSettling
         rowsRefused = 0
-        hasStrays = false
         return true
     }
 
-    /// Sorts the rows, and keeps an account's latest: there are never more than twice as many as accounts.
+    /// Sorts the rows, and keeps an account's latest, the last of equal ones: there are never more than twice as many as
+    /// accounts.
     private mutating func settle() {
-        rows.settle()
+        // A stable sort, as the library's is.
+        rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
+        rows.removeRepeated { $0.account == $1.account }
         rowsToSettle = max(Self.smallestSettling, rows.count * 2)
-    }
-
-    /// While rows are settled.
-    private func row(of account: AccountHash) -> Row? {
-        var (low, high) = (0, rows.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if rows[middle].account < account { low = middle + 1 } else { high = middle }
-        }
-        return low < rows.count && rows[low].account == account ? rows[low] : nil
     }
 
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
@@ -301,7 +289,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     package mutating func restart() -> Bool {
         guard disk.clear() else { return false }
         table = CountTable()
-        (wanted, rows, undo, hasStrays) = ([], [], [], false)
+        (wanted, rows, undo) = ([], [], [])
         (highest, restored, staleAccounts) = (nil, nil, [])
         rowsRefused = 0
         filter = nil
@@ -339,15 +327,6 @@ extension Array {
             kept += 1
         }
         removeSubrange(kept...)
-    }
-}
-
-extension [(account: AccountHash, state: CountState)] {
-    /// Sorts by account and keeps the highest state of each, the last of equal ones.
-    mutating func settle() {
-        // A stable sort, as the library's is.
-        sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
-        removeRepeated { $0.account == $1.account }
     }
 }
 

@@ -12,7 +12,8 @@ package protocol CountDisk: AnyObject {
     /// Another owner has opened or made the file since: this one keeps nothing any more.
     var isTaken: Bool { get }
 
-    /// Calls the body for each of the accounts that is there, all in one transaction. False when the file cannot be read.
+    /// Calls the body for each of the accounts that is there, in their order, all in one transaction. False when the file
+    /// cannot be read.
     func read(_ accounts: [AccountHash], _ body: (AccountHash, CountState) -> Void) -> Bool
 
     /// Keeps counts and position together or not at all. The accounts are sorted, each is there once. A nil position keeps
