@@ -85,40 +85,40 @@ package enum ChangelogRecord {
 
     /// What is beyond the limits of `CountState` is malformed, as is a second way to write the same.
     package static func state(_ value: UnsafeRawBufferPointer?) throws(Malformed) -> CountState {
-        guard var value else { return CountState(count: 0) }
-        if value.first == mark { value = try content(of: value) }
-        var at = 0
-        guard let count = number(value, &at, through: UInt64(Int32.max)) else { throw .notACount }
+        guard let value else { return CountState(count: 0) }
+        var rest = try value.first == mark ? content(of: value) : value[...]
+        guard let count = number(&rest, through: UInt64(Int32.max)) else { throw .notACount }
         var state = CountState(count: Int32(truncatingIfNeeded: count))
-        if at == value.count { return state }
-        guard isPart(value, &at) else { throw .notACount }
-        if value[at...].starts(with: "-1 ".utf8) {
-            at += 2
-        } else if let offset = number(value, &at, through: UInt64(CountState.highestOffset)) {
+        if rest.isEmpty { return state }
+        guard rest.popFirst() == space else { throw .notACount }
+        if rest.starts(with: "-1 ".utf8) {
+            rest = rest.dropFirst(2)
+        } else if let offset = number(&rest, through: UInt64(CountState.highestOffset)) {
             state.offset = Int64(offset)
         } else {
             throw .notAnOffset
         }
-        if at == value.count { return state }
-        guard isPart(value, &at) else { throw .notAnOffset }
-        guard let incarnation = number(value, &at, through: UInt64(CountState.highestIncarnation)), incarnation > 0,
-            at == value.count
+        if rest.isEmpty { return state }
+        guard rest.popFirst() == space else { throw .notAnOffset }
+        guard let incarnation = number(&rest, through: UInt64(CountState.highestIncarnation)), incarnation > 0,
+            rest.isEmpty
         else { throw .notAnIncarnation }
         state.incarnation = UInt32(incarnation)
         return state
     }
 
     /// The bytes between the mark and the first named part.
-    private static func content(of value: UnsafeRawBufferPointer) throws(Malformed) -> UnsafeRawBufferPointer {
-        var at = 1
-        guard let version = number(value, &at, through: UInt64(Int32.max)), version > FormatVersion.current.rawValue
+    private static func content(
+        of value: UnsafeRawBufferPointer
+    ) throws(Malformed) -> Slice<UnsafeRawBufferPointer> {
+        var parts = value.dropFirst()
+        guard let version = number(&parts, through: UInt64(Int32.max)), version > FormatVersion.current.rawValue
         else { throw .notACount }
         guard version <= FormatVersion.next.rawValue else { throw .version(Int(version)) }
-        guard isPart(value, &at) else { throw .notACount }
-        let parts = value[at...]
-        guard let name = parts.firstIndex(of: UInt8(ascii: "=")) else { return UnsafeRawBufferPointer(rebasing: parts) }
+        guard parts.popFirst() == space else { throw .notACount }
+        guard let name = parts.firstIndex(of: UInt8(ascii: "=")) else { return parts }
         guard let end = parts[..<name].lastIndex(of: space) else { throw .notACount }
-        return UnsafeRawBufferPointer(rebasing: parts[..<end])
+        return parts[..<end]
     }
 
     private static var space: UInt8 { UInt8(ascii: " ") }
@@ -129,24 +129,13 @@ package enum ChangelogRecord {
         bytes.append(zero + UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// Nil where no number begins here, or a greater one, or one with zeros before it.
-    private static func number(_ value: UnsafeRawBufferPointer, _ at: inout Int, through most: UInt64) -> UInt64? {
-        let first = at
-        var number: UInt64 = 0
-        while at < value.count, case let digit = value[at] &- zero, digit <= 9 {
-            // It stays far from overflowing: the greatest number that is allowed has 46 bits.
-            number = number * 10 + UInt64(digit)
-            guard number <= most else { return nil }
-            at += 1
-        }
-        guard at > first, at == first + 1 || value[first] != zero else { return nil }
+    /// Takes a number off the beginning. Nil where none is there, or a greater one, or one with zeros before it.
+    private static func number(_ rest: inout Slice<UnsafeRawBufferPointer>, through most: UInt64) -> UInt64? {
+        let digits = rest.prefix { $0 &- zero <= 9 }
+        guard let number = DecimalText.read(digits), number <= most, digits.count == 1 || digits.first != zero
+        else { return nil }
+        rest = rest[digits.endIndex...]
         return number
-    }
-
-    private static func isPart(_ value: UnsafeRawBufferPointer, _ at: inout Int) -> Bool {
-        guard at < value.count, value[at] == space else { return false }
-        at += 1
-        return true
     }
 }
 
