@@ -168,24 +168,14 @@ package struct CountFolder: Sendable {
             identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)")
     }
 
-    /// Other bytes than those of which Kafka lets topics be named are escaped, and a long name is cut and told apart by its
-    /// hash: a file's name may have 255 bytes with all that SQLite adds.
+    /// Kafka lets topics be named of letters, digits and `._-` alone. A name of other bytes, and a long one, is cut and told
+    /// apart by its hash: a file's name may have 255 bytes with all that SQLite adds.
     static func fileName(_ topic: String, _ partition: Int32) -> String {
-        var name = ""
-        for byte in topic.utf8 {
-            let character = Character(UnicodeScalar(byte))
-            let isPlain = byte < 0x80 && (character.isLetter || character.isNumber || "._-".contains(character))
-            name += isPlain ? String(character) : "%" + hexadecimal(UInt64(byte), digits: 2)
-        }
-        if name.utf8.count > 180 {
-            let hash = Array(topic.utf8).withUnsafeBytes { AccountSecret(0, 0).hash($0) }
-            name = "\(name.prefix(160))%\(hexadecimal(hash.high, digits: 16))"
-        }
-        return "\(name)-\(partition).sqlite"
-    }
-
-    private static func hexadecimal(_ number: UInt64, digits: Int) -> String {
-        let text = String(number, radix: 16)
-        return String(repeating: "0", count: digits - text.count) + text
+        let plain = topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+        if plain.utf8.count == topic.utf8.count, plain.utf8.count <= 180 { return "\(topic)-\(partition).sqlite" }
+        let hash = Array(topic.utf8).withUnsafeBytes { AccountSecret(0, 0).hash($0) }
+        let digits = String(hash.high, radix: 16)
+        let zeros = String(repeating: "0", count: 16 - digits.count)
+        return "\(plain.prefix(160))%\(zeros)\(digits)-\(partition).sqlite"
     }
 }
