@@ -195,10 +195,10 @@ struct ContactReading {
     }
 
     private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
-        let records = records.filter { followed.contains($0.partition) }.map { record in
-            TopicRecord(
-                RecordPosition(partition: record.partition, offset: record.offset, timestamp: record.timestamp),
-                key: record.key, value: record.value)
+        let records = records.filter { followed.contains($0.partition) }.map { record -> TopicRecord in
+            let position = RecordPosition(
+                partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+            return (position, record.key, record.value)
         }
         guard !records.isEmpty else { return }
         for record in records { try compare(record.position) }

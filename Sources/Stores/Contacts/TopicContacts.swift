@@ -220,17 +220,9 @@ extension TopicContacts {
 }
 
 /// A record of a compacted topic that is kept as a copy here, in memory that somebody else holds.
-package struct TopicRecord {
-    package let position: RecordPosition
-    let key: UnsafeRawBufferPointer?
-    let value: UnsafeRawBufferPointer?
-
-    package init(_ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
-        self.position = position
-        self.key = key
-        self.value = value
-    }
-}
+package typealias TopicRecord = (
+    position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+)
 
 /// A record that does not say what records of its topic say, and why.
 package struct RefusedRecord: Sendable, Equatable {

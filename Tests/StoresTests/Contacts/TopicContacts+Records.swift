@@ -13,10 +13,9 @@ extension TopicContacts {
             held.append(bytes)
             return UnsafeRawBufferPointer(bytes)
         }
-        let records = records.enumerated().map { index, record in
-            TopicRecord(
-                RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index)),
-                key: record.key.map(hold), value: record.value.map(hold))
+        let records = records.enumerated().map { index, record -> TopicRecord in
+            let position = RecordPosition(partition: partition, offset: Int64(10 + index), timestamp: Int64(index))
+            return (position, record.key.map(hold), record.value.map(hold))
         }
         return try apply(records, now: now)
     }
