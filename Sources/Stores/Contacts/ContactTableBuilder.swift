@@ -12,6 +12,9 @@ struct ContactTableBuilder: ~Copyable {
         var buckets: Int { ContactBlock.bucketCount(of: contacts) }
     }
 
+    /// A contact's bucket, among those of all owners, and where its entry is.
+    private typealias Place = (bucket: UInt32, entry: UInt32)
+
     /// Each contact: its owner's number in 32 bits, and its entry.
     private var contacts: [UInt8] = []
     private var names: [UInt8] = []
@@ -58,61 +61,49 @@ struct ContactTableBuilder: ~Copyable {
             owners[number].firstBucket = bucketCount
             bucketCount += owners[number].buckets
         }
-        let (order, starts) = sorted(bucketCount)
+        let order = sorted()
         return Array(unsafeUninitializedCapacity: size) { memory, count in
             let memory = UnsafeMutableRawBufferPointer(memory)
             memory.adviseHugePages()
             guard let base = memory.baseAddress else { return }
             contacts.withUnsafeBytes { contacts in
                 names.withUnsafeBytes { names in
+                    var rest = order[...]
                     for owner in owners {
                         let name = Self.name(of: owner, in: names)
                         index.insert(KeyIndex.hash(name.bytes), count)
-                        count += Self.write(owner, name, contacts, order, starts, at: base + count)
+                        count += Self.write(owner, name, contacts, &rest, at: base + count)
                     }
                 }
             }
         }
     }
 
-    /// Where the contacts are, by bucket and in each the last first; and where the buckets begin among them.
-    private func sorted(_ bucketCount: Int) -> (order: [UInt32], starts: [UInt32]) {
-        // Where each bucket ends, until all of it is there.
-        var starts = [UInt32](repeating: 0, count: bucketCount + 1)
-        var total: UInt32 = 0
-        forEachContact { _, bucket in starts[bucket] += 1 }
-        for bucket in starts.indices {
-            total += starts[bucket]
-            starts[bucket] = total
-        }
-        var order = [UInt32](repeating: 0, count: Int(total))
-        forEachContact { place, bucket in
-            starts[bucket] -= 1
-            order[Int(starts[bucket])] = UInt32(truncatingIfNeeded: place)
-        }
-        return (order, starts)
-    }
-
-    private func forEachContact(_ body: (_ place: Int, _ bucket: Int) -> Void) {
+    /// By bucket, and in each the last contact first.
+    private func sorted() -> [Place] {
+        var order: [Place] = []
+        order.reserveCapacity(owners.reduce(0) { $0 + $1.contacts })
         contacts.withUnsafeBytes { contacts in
             guard let base = contacts.baseAddress else { return }
             var at = 0
             while at < contacts.count {
                 let owner = owners[Int(contacts.loadUnaligned(fromByteOffset: at, as: UInt32.self))]
-                let place = at + MemoryLayout<UInt32>.size
-                let entry = ContactEntry(base + place)
+                at += MemoryLayout<UInt32>.size
+                let entry = ContactEntry(base + at)
                 let id = entry.id
-                let bucket = ContactBlock.bucket(KeyIndex.hash(id.bytes), of: owner.buckets)
-                body(place, owner.firstBucket + bucket)
-                at = place + entry.bytes.count
+                let bucket = owner.firstBucket + ContactBlock.bucket(KeyIndex.hash(id.bytes), of: owner.buckets)
+                order.append((UInt32(truncatingIfNeeded: bucket), UInt32(truncatingIfNeeded: at)))
+                at += entry.bytes.count
             }
         }
+        order.sort { $0.bucket != $1.bucket ? $0.bucket < $1.bucket : $0.entry > $1.entry }
+        return order
     }
 
     /// Writes an owner's block; gives its length.
     private static func write(
-        _ owner: Owner, _ name: UnsafeRawBufferPointer, _ contacts: UnsafeRawBufferPointer, _ order: [UInt32],
-        _ starts: [UInt32], at block: UnsafeMutableRawPointer
+        _ owner: Owner, _ name: UnsafeRawBufferPointer, _ contacts: UnsafeRawBufferPointer,
+        _ order: inout ArraySlice<Place>, at block: UnsafeMutableRawPointer
     ) -> Int {
         guard let base = contacts.baseAddress else { return 0 }
         ContactBlock.write(owner: name, buckets: owner.buckets, at: block)
@@ -120,9 +111,9 @@ struct ContactTableBuilder: ~Copyable {
         var end = entries
         for bucket in 0..<owner.buckets {
             let start = end
-            let number = owner.firstBucket + bucket
-            for place in order[Int(starts[number])..<Int(starts[number + 1])] {
-                let entry = ContactEntry(base + Int(place))
+            while let place = order.first, Int(place.bucket) == owner.firstBucket + bucket {
+                order.removeFirst()
+                let entry = ContactEntry(base + Int(place.entry))
                 let id = entry.id
                 // The last one counts.
                 if ContactEntry.find(id.bytes, KeyIndex.hash(id.bytes), from: start, to: end) != nil { continue }
