@@ -17,8 +17,7 @@ package final class ContactFollower: Sendable {
     ) throws(TelemetryError) {
         let demand = ContactDemand(topic: topic, isCoPartitioned: isCoPartitioned)
         thread = try Thread(named: "contacts") {
-            var reading = ContactReading(
-                properties, topic, of: cluster, isCoPartitioned: isCoPartitioned, state, demand, log)
+            var reading = ContactReading(properties, of: cluster, state, demand, log)
             reading.serve()
         }
         self.demand = demand
@@ -61,8 +60,8 @@ final class ContactDemand: Sendable {
         var total = 0
     }
 
-    private let topic: String
-    private let isCoPartitioned: Bool
+    let topic: String
+    let isCoPartitioned: Bool
     private let signal = WakeSignal()
     private let state = Mutex(State())
 
@@ -136,5 +135,39 @@ final class ContactDemand: Sendable {
         let (read, total) = records
         let sentence = "contacts are read from the topic \(topic): \(read) of at most \(total) records"
         return ("contacts-not-restored", sentence)
+    }
+}
+
+/// The partitions of a topic of contacts that are read here.
+struct FollowedPartitions {
+    private(set) var all: Set<Int32> = []
+    /// They were read to their ends since they are followed.
+    private(set) var served: Set<Int32> = []
+    /// And need not be read from their beginning again, while what is there stays in service.
+    private(set) var whole: Set<Int32> = []
+    /// What each must still hold, or something newer, if it is the one that was read before.
+    var expected: [Int32: RecordPosition] = [:]
+
+    var areServed: Bool { served == all }
+    var areWhole: Bool { whole == all }
+
+    /// What is known of those that stay is kept.
+    mutating func become(_ partitions: Set<Int32>) {
+        all = partitions
+        served.formIntersection(partitions)
+        whole.formIntersection(partitions)
+        expected = expected.filter { partitions.contains($0.key) }
+    }
+
+    /// They have been read to their ends.
+    mutating func complete(_ partitions: Set<Int32>) {
+        served.formUnion(partitions.intersection(all))
+        whole.formUnion(partitions.intersection(all))
+    }
+
+    /// They are read from their beginning. True if any of them is followed.
+    mutating func forget(_ partitions: Set<Int32>) -> Bool {
+        whole.subtract(partitions)
+        return !all.isDisjoint(with: partitions)
     }
 }

@@ -21,10 +21,7 @@ struct ContactReading {
     }
 
     private let properties: ClientProperties
-    private let topic: String
     private let cluster: String
-    /// Only the partitions that are asked for are followed.
-    private let isCoPartitioned: Bool
     private let state: StateFile
     private let demand: ContactDemand
     private let log: Log
@@ -43,21 +40,20 @@ struct ContactReading {
     private var nextLook = Instant.never
     private var nextAsking = Instant.never
 
-    init(
-        _ properties: ClientProperties, _ topic: String, of cluster: String, isCoPartitioned: Bool, _ state: StateFile,
-        _ demand: ContactDemand, _ log: Log
-    ) {
+    private var topic: String { demand.topic }
+    /// Only the partitions that are asked for are followed.
+    private var isCoPartitioned: Bool { demand.isCoPartitioned }
+
+    init(_ properties: ClientProperties, of cluster: String, _ state: StateFile, _ demand: ContactDemand, _ log: Log) {
         var properties = properties
         // Nothing is skipped unnoticed.
         properties["auto.offset.reset"] = "error"
         // Contacts trickle in; what has piled up is written more slowly than it is fetched.
         properties["queued.max.messages.kbytes"] = "8192"
         // Events wait for the end of a partition, which is known when a fetch has waited in vain.
-        if isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
+        if demand.isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
         self.properties = properties
-        self.topic = topic
         self.cluster = cluster
-        self.isCoPartitioned = isCoPartitioned
         self.state = state
         self.demand = demand
         self.log = log
@@ -107,7 +103,7 @@ struct ContactReading {
     }
 
     /// There is nothing to follow.
-    private var isIdle: Bool { isCoPartitioned && followed.isEmpty }
+    private var isIdle: Bool { isCoPartitioned && followed.all.isEmpty }
 
     private func tellServed() { demand.serve(followed.served, areAll: followed.areServed) }
 
@@ -146,7 +142,7 @@ struct ContactReading {
             let last = known[place.partition]
             if let last, !range.contains(last.offset) { others.formUnion(affected(by: place.partition)) }
             total += max(0, range.upperBound - (last?.offset ?? range.lowerBound))
-            followed.expect(last, in: place.partition)
+            followed.expected[place.partition] = last
             // The last record is read again, to see whether it is the same.
             positions.append(Position(place, offset: last?.offset ?? Position.beginning))
         }
@@ -195,7 +191,7 @@ struct ContactReading {
     }
 
     private mutating func apply(_ records: [Record], _ contacts: inout TopicContacts) throws {
-        let records = records.filter { followed.contains($0.partition) }.map { record -> TopicRecord in
+        let records = records.filter { followed.all.contains($0.partition) }.map { record -> TopicRecord in
             let position = RecordPosition(
                 partition: record.partition, offset: record.offset, timestamp: record.timestamp)
             return (position, record.key, record.value)
@@ -214,8 +210,7 @@ struct ContactReading {
     }
 
     private mutating func compare(_ position: RecordPosition) throws {
-        guard let last = followed.expected(in: position.partition) else { return }
-        followed.expect(nil, in: position.partition)
+        guard let last = followed.expected.removeValue(forKey: position.partition) else { return }
         // Compaction may have put a later one in its place.
         guard position.offset == last.offset, position.timestamp != last.timestamp else { return }
         throw TopicMadeAnew(partitions: affected(by: position.partition))
@@ -226,7 +221,7 @@ struct ContactReading {
 
     private mutating func reach(_ ends: [PartitionEnd], _ contacts: inout TopicContacts) throws {
         for end in ends {
-            guard let last = followed.expected(in: end.partition), end.offset <= last.offset else { continue }
+            guard let last = followed.expected[end.partition], end.offset <= last.offset else { continue }
             throw TopicMadeAnew(partitions: affected(by: end.partition))
         }
         let before = followed.whole
