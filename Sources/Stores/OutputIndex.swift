@@ -16,8 +16,7 @@ package struct OutputIndex: ~Copyable {
 
     private let insertOutput: Statement
     private let insertPlace: Statement
-    private let find: Statement
-    private let mark: Statement
+    private let takeOutput: Statement
     private let database: Database
     /// Topics are few: their positions stand for their names in the file.
     package private(set) var topics: [String] = []
@@ -36,14 +35,12 @@ package struct OutputIndex: ~Copyable {
     /// The output at this place, which counts as taken from now on.
     package mutating func take(_ place: Place) throws(StoreError) -> [UInt8]? {
         guard let number = topics.firstIndex(of: place.topic) else { return nil }
-        try find.bind(1, Int64(number))
-        try find.bind(2, Int64(place.partition))
-        try find.bind(3, place.offset)
-        guard try find.step() else { return nil }
-        let bytes = Array(find.bytes(0))
-        find.reset()
-        try mark.run(Int64(number), Int64(place.partition), place.offset)
-        return bytes
+        try takeOutput.bind(1, Int64(number))
+        try takeOutput.bind(2, Int64(place.partition))
+        try takeOutput.bind(3, place.offset)
+        guard try takeOutput.step() else { return nil }
+        defer { takeOutput.reset() }
+        return Array(takeOutput.bytes(0))
     }
 
     /// What nobody has taken, by topic, partition and offset. Nothing is to be put or taken meanwhile.
@@ -87,12 +84,10 @@ extension OutputIndex {
             insertOutput: try database.prepare("INSERT INTO output(id, bytes) VALUES(?1, ?2)"),
             insertPlace: try database.prepare(
                 "INSERT OR REPLACE INTO place(topic, partition, offset, output) VALUES(?1, ?2, ?3, ?4)"),
-            find: try database.prepare(
+            takeOutput: try database.prepare(
                 """
-                SELECT bytes FROM place JOIN output ON output.id=place.output
-                WHERE topic=?1 AND partition=?2 AND offset=?3
-                """),
-            mark: try database.prepare("UPDATE place SET taken=1 WHERE topic=?1 AND partition=?2 AND offset=?3"),
-            database: database)
+                UPDATE place SET taken=1 WHERE topic=? AND partition=? AND offset=?
+                RETURNING (SELECT bytes FROM output WHERE id=place.output)
+                """), database: database)
     }
 }
