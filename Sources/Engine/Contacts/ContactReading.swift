@@ -262,16 +262,8 @@ struct ContactReading {
         let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
         failed = []
         try contacts.see(seen, now: SystemTime.milliseconds)
-        let current = try reader.partitionCount(of: topic, milliseconds: Self.patience)
-        guard current == count else { throw PartitionsChanged(from: count, to: current) }
+        if try reader.partitionCount(of: topic, milliseconds: Self.patience) != count { isChanged = true }
     }
-}
-
-private struct PartitionsChanged: Error, CustomStringConvertible {
-    let from: Int
-    let to: Int
-
-    var description: String { "the topic has \(to) partitions now, it had \(from)" }
 }
 
 extension LogField {
