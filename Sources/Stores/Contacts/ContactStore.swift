@@ -76,31 +76,25 @@ extension ContactStore {
         }
     }
 
-    /// Gives all contacts, or one owner's, by owner and identifier, as of one moment. Also those of partitions that are not
-    /// served now: they are here, and an operator who lists them is to be told.
-    package func forEach(
-        owner: RawSpan? = nil, _ body: (_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    /// Gives all contacts, or one owner's, by owner and identifier, as of one moment: as lines that can be imported, many at
+    /// once. Also those of partitions that are not served now: they are here, and an operator who lists them is to be told.
+    /// Returns their number.
+    package func exportLines(owner: RawSpan? = nil, _ body: ([UInt8]) -> Void) throws(StoreError) -> Int {
         try database.snapshot { () throws(StoreError) in
             let rows = try database.prepare(
                 "SELECT owner, id, name, min(partition) FROM contact"
                     + (owner == nil ? "" : " WHERE owner=?") + " GROUP BY owner, id ORDER BY owner, id")
             if let owner { try rows.bind(1, owner) }
-            while try rows.step() { try body(rows.bytes(0).bytes, rows.bytes(1).bytes, rows.bytes(2).bytes) }
-        }
-    }
-
-    /// Gives the same as lines that can be imported, many at once. Returns their number.
-    package func exportLines(owner: RawSpan? = nil, _ body: ([UInt8]) -> Void) throws(StoreError) -> Int {
-        var lines = LineBatch()
-        try forEach(owner: owner) { owner, id, name in
-            lines.add(handOver: body) { line in
-                owner.withUnsafeBytes { line.append($0, as: "owner") }
-                id.withUnsafeBytes { line.append($0, as: "id") }
-                name.withUnsafeBytes { line.append($0, as: "name") }
+            var lines = LineBatch()
+            while try rows.step() {
+                lines.add(handOver: body) { line in
+                    line.append(rows.bytes(0), as: "owner")
+                    line.append(rows.bytes(1), as: "id")
+                    line.append(rows.bytes(2), as: "name")
+                }
             }
+            return lines.finish(handOver: body)
         }
-        return lines.finish(handOver: body)
     }
 
     /// Deletes all contacts of one owner and returns their number.

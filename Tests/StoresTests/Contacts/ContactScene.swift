@@ -14,16 +14,19 @@ final class ContactScene {
         store = try ContactStore(state)
     }
 
+    /// As they are exported.
     func list(_ owner: String? = nil) throws -> [String] {
-        var texts: [String] = []
-        func add(_ owner: RawSpan, _ id: RawSpan, _ name: RawSpan) {
-            texts.append("\(owner.text)/\(id.text)=\(name.text)")
+        var bytes: [UInt8] = []
+        if let owner {
+            _ = try owner.withBytes { (owner) throws(StoreError) in
+                try store.exportLines(owner: owner) { bytes += $0 }
+            }
+        } else {
+            _ = try store.exportLines { bytes += $0 }
         }
-        guard let owner else {
-            try store.forEach(add)
-            return texts
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { line in
+            String(line.dropFirst(#"{"owner":""#.count).dropLast(#""}"#.count))
+                .replacing(#"","id":""#, with: "/").replacing(#"","name":""#, with: "=")
         }
-        try owner.withBytes { (owner) throws(StoreError) in try store.forEach(owner: owner, add) }
-        return texts
     }
 }
