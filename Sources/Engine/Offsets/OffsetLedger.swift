@@ -7,11 +7,9 @@ package struct OffsetLedger: Sendable {
         case taken
         /// Known from the commit's metadata to be done: skip it.
         case completed
-        /// Not above the last one taken, and in flight: delivered twice. A log that was made anew is told otherwise
+        /// Not above the last one taken: delivered twice. A log that was made anew is told otherwise
         /// (`ConsumerEvent.outOfLog`).
         case duplicate
-        /// Not above the last one taken, and not in flight: the same.
-        case rewound
         /// Would stretch the window past its limit while something hangs. The record is not entered: pause, and take
         /// it again when the position has moved.
         case full
@@ -73,7 +71,7 @@ package struct OffsetLedger: Sendable {
 
     /// Enters the next record. Offsets passed over are those that the log does not hold: they are done.
     package mutating func take(_ offset: Int64) -> Taking {
-        guard offset >= end else { return isInFlight(offset) ? .duplicate : .rewound }
+        guard offset >= end else { return .duplicate }
         guard offset <= Self.highest else { return .full }
         if inFlight == 0, offset >= seededEnd {
             moveOn(to: offset)

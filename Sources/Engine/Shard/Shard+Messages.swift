@@ -58,11 +58,11 @@ extension Shard where Ports: ~Copyable {
         switch partitions[index].ledger.take(message.offset) {
         case .taken: break
         case .full: return false
-        case .rewound where PlantedFault.isPlanted(.duplicateTakenForNewLog):
+        case .duplicate where PlantedFault.isPlanted(.duplicateTakenForNewLog):
             beginAnew(index, at: message.offset)
             ports.release(message)
             return true
-        case .completed, .duplicate, .rewound:
+        case .completed, .duplicate:
             // Done before, or delivered twice: a log that was made anew is told by `outOfLog`.
             if partitions[index].ledger.isDirty { isDirty = true }
             ports.release(message)

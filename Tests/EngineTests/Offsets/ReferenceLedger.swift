@@ -21,7 +21,7 @@ struct ReferenceLedger {
     var known: Int64 { max(end, seededEnd) }
 
     mutating func take(_ offset: Int64) -> OffsetLedger.Taking {
-        guard offset >= end else { return inFlight.contains(offset) ? .duplicate : .rewound }
+        guard offset >= end else { return .duplicate }
         let isFarAway = offset - position / 64 * 64 >= limit
         if isFarAway, !inFlight.isEmpty || offset < seededEnd { return .full }
         for gap in end..<offset { done.insert(gap) }
