@@ -58,28 +58,29 @@ package struct TopicContacts: ~Copyable {
     /// These partitions are to be read from their beginning; where their contacts cannot be told apart, all. What is there
     /// stays until `complete`.
     package mutating func startOver(_ partitions: Set<Int32>) throws(StoreError) {
-        let condition = isCoPartitioned ? " WHERE partition=?" : ""
+        let places = places(of: partitions)
         let note = try store.database.prepare(
-            "INSERT OR IGNORE INTO contact_unseen SELECT partition, owner, id FROM contact" + condition)
-        let removePosition = try store.database.prepare("DELETE FROM contact_position" + condition)
+            "INSERT OR IGNORE INTO contact_unseen SELECT partition, owner, id FROM contact WHERE partition=?")
+        let removePosition = try store.database.prepare("DELETE FROM contact_position WHERE ? IN (partition, -1)")
         try store.database.transaction { () throws(StoreError) in
-            guard isCoPartitioned else {
-                try note.run()
-                return try removePosition.run()
-            }
-            for partition in partitions {
-                try note.run(Int64(partition))
-                try removePosition.run(Int64(partition))
+            for place in places {
+                try note.run(place)
+                try removePosition.run(place)
             }
         }
         hasUnseen = true
+    }
+
+    /// Under which numbers the store has their contacts: one for all where these cannot be told apart.
+    private func places(of partitions: some Collection<Int32>) -> [Int64] {
+        isCoPartitioned ? partitions.map { Int64($0) } : [Int64(ContactStore.noPartition)]
     }
 
     /// These partitions have been read to their ends; without partitions of their own, all have. What no record has named
     /// since `startOver` is gone.
     package mutating func complete(_ partitions: some Collection<Int32>) throws(StoreError) {
         guard hasUnseen, !partitions.isEmpty else { return }
-        let places = isCoPartitioned ? Array(partitions) : [ContactStore.noPartition]
+        let places = places(of: partitions)
         let remove = try store.database.prepare(
             """
             DELETE FROM contact WHERE partition=?1
@@ -88,8 +89,8 @@ package struct TopicContacts: ~Copyable {
         let forget = try store.database.prepare("DELETE FROM contact_unseen WHERE partition=?")
         try store.change { () throws(StoreError) in
             for place in places {
-                try remove.run(Int64(place))
-                try forget.run(Int64(place))
+                try remove.run(place)
+                try forget.run(place)
             }
         }
         hasUnseen = try store.database.integer("SELECT 1 FROM contact_unseen") != nil
