@@ -132,18 +132,13 @@ extension OffsetMetadata {
         let bytes = reader.rest()
         guard let last = bytes.last, last != 0, base <= Int64.max - 1 - Int64(bytes.count) * 8 else { return nil }
         var runs: [Range<Int64>] = []
-        var start: Int64?
         for (index, byte) in bytes.enumerated() {
-            for bit in 0..<8 {
+            for bit in 0..<8 where byte >> UInt8(bit) & 1 == 1 {
                 let offset = base + 1 + Int64(index * 8 + bit)
-                let isDone = byte >> UInt8(bit) & 1 == 1
-                if isDone, start == nil { start = offset }
-                guard !isDone, let from = start else { continue }
-                runs.append(from..<offset)
-                start = nil
+                let start = runs.last?.upperBound == offset ? runs.removeLast().lowerBound : offset
+                runs.append(start..<offset + 1)
             }
         }
-        if let start { runs.append(start..<base + 1 + Int64(bytes.count) * 8) }
         return runs
     }
 
