@@ -5,43 +5,9 @@ package import PushmillTelemetry
 import Synchronization
 
 /// Keeps the contacts of the embedded store those of a compacted topic, on a thread of its own: of all its partitions, or
-/// of those that are followed where it is co-partitioned with the input. Everything but `stop` returns at once.
+/// of those that are asked for where it is co-partitioned with the input. Any thread asks which are there; the follower's
+/// own takes what it is to read, and says what it has. Everything but `stop` returns at once.
 package final class ContactFollower: Sendable {
-    private let demand: ContactDemand
-    private let thread: Thread
-
-    /// `properties` are a consumer's. Nothing else may change these contacts.
-    package init(
-        _ properties: ClientProperties, topic: String, of cluster: String, isCoPartitioned: Bool = false,
-        into state: StateFile, log: Log
-    ) throws(TelemetryError) {
-        let demand = ContactDemand(topic: topic, isCoPartitioned: isCoPartitioned)
-        thread = try Thread(named: "contacts") {
-            var reading = ContactReading(properties, of: cluster, state, demand, log)
-            reading.serve()
-        }
-        self.demand = demand
-    }
-
-    /// Begins to bring the contacts that the partition's events need, where they are not there yet. For any thread.
-    package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool { demand.isReady(partition, for: shard) }
-
-    /// The shard has them no more; another one may. What the store has of them stays, and is not found.
-    package func forget(_ partitions: [TopicPartition], for shard: Int) { demand.forget(partitions, for: shard) }
-
-    /// Why the contacts keep the instance from being ready; nil where they do not.
-    package var reason: (word: String, sentence: String)? { demand.reason }
-
-    /// Returns when the thread has ended. Once.
-    package func stop() {
-        demand.end()
-        thread.join()
-    }
-}
-
-/// Which contacts are needed, and how many of them are there. Any thread asks; the follower's thread takes what it is to
-/// follow, and says what it has.
-final class ContactDemand: Sendable {
     /// An input partition, and the shard that has it: another may have it before the one that has lost it is told.
     private struct User: Hashable {
         let place: TopicPartition
@@ -64,14 +30,28 @@ final class ContactDemand: Sendable {
     let isCoPartitioned: Bool
     private let signal = WakeSignal()
     private let state = Mutex(State())
+    private let thread = Mutex<Thread?>(nil)
 
     init(topic: String, isCoPartitioned: Bool) {
         self.topic = topic
         self.isCoPartitioned = isCoPartitioned
     }
 
-    /// The partition's contacts are needed from now on.
-    func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
+    /// `properties` are a consumer's. Nothing else may change these contacts.
+    package convenience init(
+        _ properties: ClientProperties, topic: String, of cluster: String, isCoPartitioned: Bool = false,
+        into store: StateFile, log: Log
+    ) throws(TelemetryError) {
+        self.init(topic: topic, isCoPartitioned: isCoPartitioned)
+        let started = try Thread(named: "contacts") { [self] in
+            var reading = ContactReading(properties, of: cluster, store, self, log)
+            reading.serve()
+        }
+        thread.withLock { $0 = started }
+    }
+
+    /// Begins to bring the contacts that the partition's events need where they are not there yet.
+    package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
         guard isCoPartitioned else { return isRestored }
         let number = partition.partition
         let (isNew, isServed) = state.withLock { state in
@@ -83,8 +63,9 @@ final class ContactDemand: Sendable {
         return isServed
     }
 
-    /// Who needs one again later waits until the follower has said once more that it is served: it may be letting go of it.
-    func forget(_ partitions: [TopicPartition], for shard: Int) {
+    /// The shard needs them no more; another one may. What the store has of them stays, and is not found. Who needs one again
+    /// later waits until the thread has said once more that it is served: it may be letting go of it.
+    package func forget(_ partitions: [TopicPartition], for shard: Int) {
         state.withLock { state in
             for partition in partitions {
                 state.users[partition.partition]?.remove(User(place: partition, shard: shard))
@@ -96,12 +77,18 @@ final class ContactDemand: Sendable {
         signal.wake()
     }
 
+    /// Returns when the thread has ended.
+    package func stop() {
+        end()
+        thread.withLock { $0.take() }?.join()
+    }
+
     func end() {
         state.withLock { $0.isEnding = true }
         signal.wake()
     }
 
-    /// The partitions to follow; nil when the follower is to end. Waits for news until that time.
+    /// The partitions to follow; nil when the thread is to end. Waits for news until that time.
     func wanted(until limit: Instant) -> Set<Int32>? {
         let left = limit.nanoseconds(since: TimeSource.system.now)
         signal.wait(nanoseconds: Int64(min(left, 60_000_000_000)))
@@ -129,8 +116,8 @@ final class ContactDemand: Sendable {
         state.withLock { isCoPartitioned ? $0.users.keys.allSatisfy($0.served.contains) : $0.areAllServed }
     }
 
-    /// Why nobody should ask for contacts yet, or not for all of them.
-    var reason: (word: String, sentence: String)? {
+    /// Why the contacts keep the instance from being ready; nil where they do not.
+    package var reason: (word: String, sentence: String)? {
         if isRestored { return nil }
         let (read, total) = records
         let sentence = "contacts are read from the topic \(topic): \(read) of at most \(total) records"

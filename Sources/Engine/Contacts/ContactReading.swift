@@ -23,7 +23,7 @@ struct ContactReading {
     private let properties: ClientProperties
     private let cluster: String
     private let state: StateFile
-    private let demand: ContactDemand
+    private let follower: ContactFollower
     private let log: Log
 
     private var followed = FollowedPartitions()
@@ -40,22 +40,24 @@ struct ContactReading {
     private var nextLook = Instant.never
     private var nextAsking = Instant.never
 
-    private var topic: String { demand.topic }
+    private var topic: String { follower.topic }
     /// Only the partitions that are asked for are followed.
-    private var isCoPartitioned: Bool { demand.isCoPartitioned }
+    private var isCoPartitioned: Bool { follower.isCoPartitioned }
 
-    init(_ properties: ClientProperties, of cluster: String, _ state: StateFile, _ demand: ContactDemand, _ log: Log) {
+    init(
+        _ properties: ClientProperties, of cluster: String, _ state: StateFile, _ follower: ContactFollower, _ log: Log
+    ) {
         var properties = properties
         // Nothing is skipped unnoticed.
         properties["auto.offset.reset"] = "error"
         // Contacts trickle in; what has piled up is written more slowly than it is fetched.
         properties["queued.max.messages.kbytes"] = "8192"
         // Events wait for the end of a partition, which is known when a fetch has waited in vain.
-        if demand.isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
+        if follower.isCoPartitioned { properties["fetch.wait.max.ms"] = "100" }
         self.properties = properties
         self.cluster = cluster
         self.state = state
-        self.demand = demand
+        self.follower = follower
         self.log = log
     }
 
@@ -92,7 +94,7 @@ struct ContactReading {
 
     /// Follows what is wanted from now on. Waits for news until that time.
     private mutating func hasEnded(until limit: Instant) -> Bool {
-        guard let wanted = demand.wanted(until: limit) else { return true }
+        guard let wanted = follower.wanted(until: limit) else { return true }
         guard isCoPartitioned else { return false }
         if wanted != followed.all {
             followed.become(wanted)
@@ -105,7 +107,7 @@ struct ContactReading {
     /// There is nothing to follow.
     private var isIdle: Bool { isCoPartitioned && followed.all.isEmpty }
 
-    private func tellServed() { demand.serve(followed.served, areAll: followed.areServed) }
+    private func tellServed() { follower.serve(followed.served, areAll: followed.areServed) }
 
     /// Reads a batch into the store.
     private mutating func readOn(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
@@ -149,7 +151,7 @@ struct ContactReading {
         guard others.isEmpty else { throw TopicMadeAnew(partitions: others) }
         try reader.read(from: positions)
         isChanged = false
-        demand.begin(total: Int(total))
+        follower.begin(total: Int(total))
         tellServed()
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
@@ -206,7 +208,7 @@ struct ContactReading {
                     .reason(refused.what),
                 ])
         }
-        demand.add(records.count)
+        follower.add(records.count)
     }
 
     private mutating func compare(_ position: RecordPosition) throws {
@@ -241,15 +243,15 @@ struct ContactReading {
         let took = TimeSource.system.now.nanoseconds(since: begin)
         log.info(
             "contacts are restored",
-            [.contacts, .topic(topic), .count(demand.records.read), .seconds(Double(took) / 1_000_000_000)])
+            [.contacts, .topic(topic), .count(follower.records.read), .seconds(Double(took) / 1_000_000_000)])
     }
 
     /// Does what is due by the clock.
     private mutating func doDueWork(_ reader: PartitionReader, _ contacts: inout TopicContacts) throws {
         let now = TimeSource.system.now
-        if !demand.isRestored, now >= nextTelling {
+        if !follower.isRestored, now >= nextTelling {
             nextTelling = now + Self.tellsEvery
-            let (read, total) = demand.records
+            let (read, total) = follower.records
             log.info("contacts are being read", [.contacts, .topic(topic), .count(read), .total(total)])
         }
         if !unknown.isEmpty, now >= nextAsking {

@@ -1,0 +1,137 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Contacts of a topic")
+struct ContactFollowerTests {
+    private static let (first, second) = (TopicPartition("a", 1), TopicPartition("b", 1))
+    private static let other = TopicPartition("a", 2)
+
+    /// Without a thread.
+    private func follower(isCoPartitioned: Bool = true) -> ContactFollower {
+        ContactFollower(topic: "contacts", isCoPartitioned: isCoPartitioned)
+    }
+
+    @Test("How far they are is told until they are there")
+    func progress() {
+        let follower = follower(isCoPartitioned: false)
+        follower.begin(total: 200)
+        follower.add(50)
+        #expect(follower.reason?.word == "contacts-not-restored")
+        #expect(follower.reason?.sentence == "contacts are read from the topic contacts: 50 of at most 200 records")
+        follower.serve([0, 1], areAll: true)
+        #expect(follower.reason == nil && follower.isRestored)
+        follower.begin(total: 1)
+        #expect(follower.isRestored && follower.records == (0, 1))
+        follower.serve([0, 1], areAll: false)
+        #expect(!follower.isRestored)
+    }
+
+    @Test("Those of a whole topic are there for all or for nobody, and are read whoever asks")
+    func whole() {
+        let follower = follower(isCoPartitioned: false)
+        #expect(!follower.isReady(Self.first))
+        follower.serve([1], areAll: false)
+        #expect(!follower.isReady(Self.first))
+        follower.serve([1, 2], areAll: true)
+        follower.forget([Self.first])
+        #expect(follower.isReady(Self.first) && follower.isReady(Self.other))
+        #expect(follower.wanted(until: .past) == [])
+    }
+
+    @Test("Who needs a partition waits until it is served, and has it at once where it is")
+    func waiting() {
+        let follower = follower()
+        #expect(follower.isRestored && follower.reason == nil && follower.wanted(until: .past) == [])
+        #expect(!follower.isReady(Self.first) && !follower.isReady(Self.other))
+        #expect(follower.wanted(until: .past) == [1, 2])
+        #expect(!follower.isReady(Self.first) && follower.reason?.word == "contacts-not-restored")
+        follower.serve([1], areAll: false)
+        #expect(follower.isReady(Self.first) && follower.isReady(Self.second) && !follower.isReady(Self.other))
+        #expect(!follower.isRestored)
+        follower.serve([1, 2], areAll: true)
+        #expect(follower.isReady(Self.other) && follower.isRestored)
+    }
+
+    @Test("A partition is followed until the last who needs it forgets it, and nobody waits for it then")
+    func forgetting() {
+        let follower = follower()
+        for place in [Self.first, Self.second, Self.other] { _ = follower.isReady(place) }
+        follower.serve([1], areAll: false)
+        follower.forget([Self.first, TopicPartition("a", 7)])
+        #expect(follower.isReady(Self.second) && follower.wanted(until: .past) == [1, 2])
+        follower.forget([Self.other])
+        #expect(follower.isRestored && follower.wanted(until: .past) == [1])
+        follower.forget([Self.second])
+        #expect(follower.wanted(until: .past) == [] && follower.isRestored)
+    }
+
+    @Test("A shard that learns late that it has lost a partition takes nothing from the one that has it now")
+    func lostLate() {
+        let follower = follower()
+        _ = follower.isReady(Self.first, for: 0)
+        follower.serve([1], areAll: true)
+        #expect(follower.isReady(Self.first, for: 1))
+        follower.forget([Self.first], for: 0)
+        #expect(follower.isReady(Self.first, for: 1) && follower.wanted(until: .past) == [1])
+        follower.forget([Self.first], for: 1)
+        #expect(follower.wanted(until: .past) == [])
+    }
+
+    @Test("A partition that is forgotten and needed again is ready when who follows says anew that it is served")
+    func again() {
+        let follower = follower()
+        _ = follower.isReady(Self.first)
+        follower.serve([1], areAll: true)
+        follower.forget([Self.first])
+        // Who follows learns that nobody needs it, and lets go of it after this.
+        #expect(follower.wanted(until: .past) == [])
+        #expect(!follower.isReady(Self.first))
+        follower.serve([], areAll: true)
+        #expect(!follower.isReady(Self.first) && !follower.isRestored)
+        #expect(follower.wanted(until: .past) == [1])
+        // Who follows has not heard of it, and says again what there is.
+        follower.serve([1], areAll: true)
+        follower.forget([Self.first])
+        #expect(!follower.isReady(Self.first))
+        #expect(follower.wanted(until: .past) == [1])
+        follower.serve([1], areAll: true)
+        #expect(follower.isReady(Self.first))
+    }
+
+    @Test("What is served and no longer needed is not ready for who needs it later")
+    func unneeded() {
+        let follower = follower()
+        _ = follower.isReady(Self.first)
+        follower.forget([Self.first])
+        follower.serve([1], areAll: true)
+        #expect(!follower.isReady(Self.first))
+    }
+
+    @Test("A new need, one less and the end wake who follows", arguments: ["need", "forget", "end"])
+    func waking(what: String) {
+        let follower = follower()
+        _ = follower.isReady(Self.other)
+        #expect(follower.wanted(until: .past) == [2])
+        switch what {
+        case "need": _ = follower.isReady(Self.first)
+        case "forget": follower.forget([Self.other])
+        default: follower.end()
+        }
+        let begun = TimeSource.system.now
+        let wanted = follower.wanted(until: begun + .seconds(50))
+        #expect(TimeSource.system.now < begun + .seconds(40))
+        let expected: Set<Int32>? = what == "need" ? [1, 2] : what == "forget" ? [] : nil
+        #expect(wanted == expected)
+        #expect((follower.wanted(until: .past) == nil) == (what == "end"))
+    }
+}
+
+/// For the first shard.
+extension ContactFollower {
+    fileprivate func isReady(_ partition: TopicPartition) -> Bool { isReady(partition, for: 0) }
+
+    fileprivate func forget(_ partitions: [TopicPartition]) { forget(partitions, for: 0) }
+}
