@@ -108,7 +108,6 @@ struct ChangelogRestore {
     mutating func take(_ event: ReplicaEvent) -> ShardNews? {
         switch event {
         case .record(let position, let key, let value):
-            if PlantedFault.isPlanted(.countRestoredBeforeEnd), endEarly(position) { return nil }
             return take(position, key: key, value: value)
         case .end(let number, let offset, let isWhole):
             guard let index = index(ofNumber: number) else { return nil }
@@ -129,6 +128,10 @@ struct ChangelogRestore {
         _ position: RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
     ) -> ShardNews? {
         guard let index = index(ofNumber: position.partition) else { return nil }
+        if PlantedFault.isPlanted(.countRestoredBeforeEnd), reading[index].count > 0 {
+            reading[index].isWhole = true
+            return nil
+        }
         if let expected = reading[index].expected.take() {
             // Compaction may have put a later one in its place, and a broker that stamps records tells its own time.
             if position.offset == expected.offset, position.timestamp >= 0, expected.timestamp >= 0,
@@ -157,13 +160,6 @@ struct ChangelogRestore {
         reading[index].next = position.offset &+ 1
         reading[index].count += 1
         return problem
-    }
-
-    /// A planted fault: true from the second record of a partition on, which is taken to be whole then.
-    private mutating func endEarly(_ position: RecordPosition) -> Bool {
-        guard let index = index(ofNumber: position.partition), reading[index].count > 0 else { return false }
-        reading[index].isWhole = true
-        return true
     }
 
     /// nil for one that is not read, or of which what comes says nothing.
