@@ -66,10 +66,7 @@ struct ContactLines: ~Copyable {
 struct ContactMembers: ~Copyable {
     struct Malformed: Error { let what: String }
 
-    struct Key {
-        fileprivate let owner: JSONNode?
-        fileprivate let id: JSONNode
-    }
+    typealias Key = (owner: JSONNode?, id: JSONNode)
 
     private var document = JSONDocument()
 
@@ -85,7 +82,7 @@ struct ContactMembers: ~Copyable {
     func key() throws(Malformed) -> Key {
         let owner = try string("owner")
         guard let id = try string("id"), document.hasText(id) else { throw Malformed(what: "no id") }
-        return Key(owner: owner, id: id)
+        return (owner, id)
     }
 
     func name() throws(Malformed) -> JSONNode {

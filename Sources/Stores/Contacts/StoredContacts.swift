@@ -69,8 +69,8 @@ extension CachedReader {
     ) throws(StoreError) -> CachedContact {
         if now >= nextLook { try look(now) }
         if let known = cache.contact(owner, id, hash) { return known }
-        let contact = CachedContact(owner, id, name: try name(owner, id))
-        cache.insert(contact, hash)
+        let contact = CachedContact(owner, id, hash, name: try name(owner, id))
+        cache.insert(contact)
         return contact
     }
 
@@ -102,8 +102,13 @@ struct CachedContact {
     private let ownerCount: Int
     private let keyCount: Int
     private let direction: TextDirection
+    /// Of owner and identifier.
+    let hash: UInt32
+    /// Asked for since the hand of the cache's clock came by.
+    fileprivate var isRecent = false
 
-    init(_ owner: RawSpan, _ id: RawSpan, name: [UInt8]) {
+    init(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32, name: [UInt8]) {
+        self.hash = hash
         ownerCount = owner.byteCount
         keyCount = ownerCount + id.byteCount
         bytes = owner.withUnsafeBytes { Array($0) } + id.withUnsafeBytes { Array($0) } + name
@@ -133,15 +138,8 @@ struct ContactCache: ~Copyable {
     /// Bytes. A longer contact is not kept.
     private static let longest = 512
 
-    private struct Entry {
-        var contact: CachedContact
-        var hash: UInt32
-        /// Asked for since the hand of the clock came by.
-        var isRecent = false
-    }
-
     private let capacity: Int
-    private var entries: [Entry] = []
+    private var entries: [CachedContact] = []
     private var index = KeyIndex()
     private var hand = 0
 
@@ -151,19 +149,17 @@ struct ContactCache: ~Copyable {
 
     /// Nil if nothing is known of the contact.
     mutating func contact(_ owner: RawSpan, _ id: RawSpan, _ hash: UInt32) -> CachedContact? {
-        guard let found = index.find(hash, where: { entries[$0].contact.isOf(owner, id) }) else { return nil }
+        guard let found = index.find(hash, where: { entries[$0].isOf(owner, id) }) else { return nil }
         entries[found].isRecent = true
-        return entries[found].contact
+        return entries[found]
     }
 
     /// Remembers what was unknown.
-    mutating func insert(_ contact: CachedContact, _ hash: UInt32) {
+    mutating func insert(_ contact: CachedContact) {
         guard contact.byteCount <= Self.longest else { return }
-        let entry = Entry(contact: contact, hash: hash)
         if entries.count < capacity {
-            index.insert(entry.hash, entries.count)
-            entries.append(entry)
-            return
+            index.insert(contact.hash, entries.count)
+            return entries.append(contact)
         }
         advance()
         while entries[hand].isRecent {
@@ -171,8 +167,8 @@ struct ContactCache: ~Copyable {
             advance()
         }
         index.remove(entries[hand].hash, hand)
-        index.insert(entry.hash, hand)
-        entries[hand] = entry
+        index.insert(contact.hash, hand)
+        entries[hand] = contact
     }
 
     private mutating func advance() { hand = hand + 1 < entries.count ? hand + 1 : 0 }

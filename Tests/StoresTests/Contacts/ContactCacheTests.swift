@@ -17,7 +17,7 @@ struct ContactCacheTests {
 
         func insert(_ id: String, _ name: String) {
             id.withBytes { id in
-                cache.insert(CachedContact(id, id, name: Array(name.utf8)), KeyIndex.hash(id, id))
+                cache.insert(CachedContact(id, id, KeyIndex.hash(id, id), name: Array(name.utf8)))
             }
         }
     }
