@@ -65,11 +65,7 @@ extension Measurement {
     /// What a message costs that has work for decrypt, localize, contact and badge: alone, and on two threads at once,
     /// of which the slower one counts. Writes into the folder.
     package static func wholeChain(in folder: String, messages: Int = 10_000) async throws -> [Measurement] {
-        let path = "\(folder)/contacts.jsonl"
-        try ContactSample.write(to: path) { write in
-            write(Array(#"{"owner":"user-48213","id":"c48213","name":"Zoë Martin"}"#.utf8))
-        }
-        let sample = try WholeChainSample(try ContactFile(path: path))
+        let sample = try WholeChainSample(try ContactFile(path: ContactSample.write(in: folder)))
         let alone = try sample.measure("the whole chain, one thread", messages)
         async let other = sample.measure("the whole chain, two threads", messages)
         let one = try sample.measure("the whole chain, two threads", messages)

@@ -1,6 +1,7 @@
 import PushmillCiphers
 import PushmillPayload
 package import PushmillStages
+import PushmillStores
 
 extension Measurement {
     /// What a stage costs at one payload, and undoing its edits.
@@ -78,6 +79,20 @@ struct DecryptSample {
 }
 
 extension Measurement {
+    /// What the contacts of a file cost, and those of the embedded store. Writes into the folder.
+    package static func contacts(in folder: String) throws -> [Measurement] {
+        let path = try ContactSample.write(in: folder)
+        let file = try ContactFile(path: path)
+        let state = try StateFile(path: "\(folder)/contacts.sqlite", access: .shared)
+        _ = try ContactStore(state).importLines(path)
+        let (owner, id) = (ContactSample.owner, ContactSample.id)
+        return [
+            try noContact(in: file),
+            try contact("contact, a text with a name from a file", id, of: owner, in: file),
+            try contact("contact, a text with a name from the store", id, of: owner, in: StoredContacts(state)),
+        ]
+    }
+
     /// What one name in a text costs: its placeholder found, the book asked, the payload edited, and the edit undone.
     package static func contact(
         _ name: String, _ id: String, of owner: String, in book: any ContactBook, messages: Int = 20_000
@@ -105,6 +120,20 @@ extension Measurement {
                 stage.didReceive(&$0, context: context)
             }
         }
+    }
+}
+
+enum ContactSample {
+    static let owner = "user-48213"
+    static let id = "c48213"
+
+    /// Writes a file of one contact, and gives its path.
+    static func write(in folder: String) throws(FileFailure) -> String {
+        let path = "\(folder)/contacts.jsonl"
+        let file = try OutputFile(path: path)
+        try file.write(Array(#"{"owner":"\#(owner)","id":"\#(id)","name":"Zoë Martin"}"#.utf8))
+        try file.close()
+        return path
     }
 }
 

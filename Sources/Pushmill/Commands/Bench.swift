@@ -22,7 +22,7 @@ extension Command {
     private static let names = Option.operands(
         "NAME", "\(benches.map(\.name).joined(separator: ", ")); all of them unless given")
 
-    /// For what a million of is written.
+    /// For what is measured with files.
     private static func inFolder<Result: Sendable>(
         _ body: @Sendable (String) async throws -> Result
     ) async throws -> Result {

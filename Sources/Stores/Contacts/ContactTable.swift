@@ -16,9 +16,6 @@ package final class ContactFile: ContactBook {
     /// What has to be watched. A file that cannot be read leaves the contacts that were there.
     package var file: any Reloadable { table }
 
-    /// What the contacts take in memory.
-    package var byteCount: Int { table.value.byteCount }
-
     package func prepare(_ owner: RawSpan) { table.withValue { $0.prepare(owner) } }
 
     package func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
@@ -52,8 +49,6 @@ final class ContactTable: Sendable {
         // What is put together took as much again.
         pushmill_allocations_give_back()
     }
-
-    var byteCount: Int { blocks.count + owners.byteCount }
 
     /// Begins to load an owner's block.
     func prepare(_ owner: RawSpan) {

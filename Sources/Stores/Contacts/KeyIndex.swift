@@ -11,8 +11,6 @@ struct KeyIndex: ~Copyable, Sendable {
         mask = cells.count - 1
     }
 
-    var byteCount: Int { cells.count * MemoryLayout<UInt64>.stride }
-
     static func hash(_ key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash(key, after: 0)) }
 
     static func hash(_ first: RawSpan, _ second: RawSpan) -> UInt32 {
