@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A number that only grows. May be added to from any thread; a thread that does so for every message takes a shard.
+/// A number that grows, or, as a gauge, goes up and down. May be added to from any thread; a thread that does so for every
+/// message takes a shard.
 public final class Counter: MetricSeries {
     private let shards: Shards
 
@@ -29,23 +30,6 @@ public struct CounterShard: Sendable {
     }
 
     public func add(_ amount: Int = 1) { cell.addAlone(UInt64(truncatingIfNeeded: amount)) }
-}
-
-/// A number that is set, or goes up and down, from any thread.
-public final class Gauge: MetricSeries {
-    private let number = Atomic<Int>(0)
-
-    package init() {}
-
-    public func set(_ value: Int) { number.store(value, ordering: .relaxed) }
-
-    public func add(_ amount: Int) { number.wrappingAdd(amount, ordering: .relaxed) }
-
-    public var value: Int { number.load(ordering: .relaxed) }
-
-    package func write(into exposition: inout Exposition, labels: String) {
-        exposition.sample(labels: labels, value)
-    }
 }
 
 /// Cells of 64 bits in shards that share no cache line, so that each can be written by a thread of its own. Shard 0 is

@@ -24,8 +24,8 @@ package final class MetricRegistry: Sendable {
         return add(MetricFamily(description) { [shards] in Counter(shards: shards) })
     }
 
-    package func gauges(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Gauge> {
-        add(MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Gauge() })
+    package func gauges(_ name: String, _ help: String, labels: FieldName...) -> MetricFamily<Counter> {
+        add(MetricFamily(MetricDescription(.gauge, name, help, labels: labels)) { Counter(shards: 0) })
     }
 
     package func histograms(

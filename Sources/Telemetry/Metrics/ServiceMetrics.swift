@@ -80,7 +80,7 @@ public struct StageMetrics: Sendable {
     /// Deadlines, its budget's included, that came while this stage ran.
     public let expired: Counter
     /// Abandoned calls of this stage that still run.
-    public let abandoned: Gauge
+    public let abandoned: Counter
     /// Results that came too late for their message and were dropped.
     public let late: Counter
     private let results: MetricFamily<Counter>

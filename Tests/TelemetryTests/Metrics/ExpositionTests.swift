@@ -12,7 +12,7 @@ import Testing
         let shard = records.series("e", "1").shard(1)
         shard.add()
         shard.add(4)
-        registry.gauges("test_queue_messages", "Queue.").series().set(-3)
+        registry.gauges("test_queue_messages", "Queue.").series().add(-3)
         let seconds = registry.histograms(
             "test_seconds", "Time.", Buckets([1_000, 2_500_000, 1_000_000_000]), labels: .stage)
         let histogram = seconds.series("x")
