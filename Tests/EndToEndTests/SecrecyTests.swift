@@ -93,7 +93,7 @@ extension EndToEnd {
             let client = try #require(try AdminClient(of: service, token: Secret.adminToken.rawValue))
             let stranger = try #require(try AdminClient(of: service, token: Secret.wrongToken.rawValue))
             var said = ["refused": try stranger.ask("/config")]
-            for path in ["/", "/metrics", "/healthz", "/readyz", "/status", "/logs", "/config", "/log-level"] {
+            for path in ["/", "/metrics", "/healthz", "/readyz", "/logs", "/config", "/log-level"] {
                 said[path] = try client.ask(path == "/logs" ? "/logs?limit=2048" : path)
             }
             said["OpenMetrics"] = try client.ask("/metrics", accept: "application/openmetrics-text")

@@ -26,7 +26,7 @@ struct AdminPages {
             [
                 .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
                 .configuration { effective }, .logs(log),
-            ] + AdminRoute.logLevel(log) + AdminRoute.page(ready: ready, notifications: notifications)
+            ] + AdminRoute.logLevel(log) + AdminRoute.page(notifications: notifications)
         let settings = configuration.admin
         let token = try token(settings.tokenFile)
         let router = Router(routes, token: token?.value)

@@ -13,19 +13,16 @@ package struct AdminRoute: Sendable {
     let method: String
     let path: String
     let access: Access
-    /// The media types that it can answer with, the preferred one first; empty answers whatever is asked for.
-    let offers: [String]
-    /// Gets the index of the offer that the client prefers. Runs on the server's thread and must not block.
-    let handler: @Sendable (AdminRequest, Int) -> AdminResponse
+    /// Runs on the server's thread and must not block.
+    let handler: @Sendable (AdminRequest) -> AdminResponse
 
     package init(
-        _ method: String, _ path: String, access: Access = .token, offers: [String],
-        handler: @escaping @Sendable (AdminRequest, Int) -> AdminResponse
+        _ method: String, _ path: String, access: Access = .token,
+        handler: @escaping @Sendable (AdminRequest) -> AdminResponse
     ) {
         self.method = method
         self.path = path
         self.access = access
-        self.offers = offers
         self.handler = handler
     }
 }
@@ -61,17 +58,9 @@ package struct Router: Sendable {
         guard method == "GET" || request.isOfSameOrigin else {
             return .text(status: 403, "A page of another origin may change nothing here.\n")
         }
-        guard !route.offers.isEmpty else { return answer(request, route, 0) }
-        guard let offer = Accept(request.accept).preferred(of: route.offers) else {
-            return .text(status: 406, "Available here: \(route.offers.joined(separator: ", "))\n")
-        }
-        return answer(request, route, offer)
-    }
-
-    private func answer(_ request: AdminRequest, _ route: AdminRoute, _ offer: Int) -> AdminResponse {
-        let response = route.handler(request, offer)
+        let response = route.handler(request)
         if route.access == .token, case .stream(let stream) = response.body {
-            stream.isAdmitted = { [token, authorization = request.authorization] in
+            stream.isAdmitted = { [token = self.token, authorization = request.authorization] in
                 token()?.admits(authorization) ?? true
             }
         }
@@ -99,26 +88,28 @@ extension AdminRoute {
     package static func metrics(_ registry: MetricRegistry, clock: WallClock = .system) -> AdminRoute {
         let page = MetricsPage(registry, clock: clock)
         let formats = Exposition.Format.allCases
-        return AdminRoute("GET", "/metrics", access: .open, offers: formats.map(\.contentType)) { _, offer in
-            let format = formats[offer]
-            return AdminResponse(contentType: format.contentType, body: .bytes(page.bytes(format)))
+        let types = formats.map(\.contentType)
+        return AdminRoute("GET", "/metrics", access: .open) { request in
+            guard let offer = Accept(request.accept).preferred(of: types) else {
+                return .text(status: 406, "Available here: \(types.joined(separator: ", "))\n")
+            }
+            return AdminResponse(contentType: types[offer], body: .bytes(page.bytes(formats[offer])))
         }
     }
 
     /// `/healthz` or `/readyz`.
     package static func probe(_ path: String, _ probe: @escaping Probe) -> AdminRoute {
-        AdminRoute("GET", path, access: .open, offers: []) { _, _ in .probe(probe()) }
+        AdminRoute("GET", path, access: .open) { _ in .probe(probe()) }
     }
 
     /// The effective configuration as text, without secrets.
     package static func configuration(_ text: @escaping @Sendable () -> String) -> AdminRoute {
-        AdminRoute("GET", "/config", offers: ["text/plain; charset=utf-8"]) { _, _ in .text(text()) }
+        AdminRoute("GET", "/config") { _ in .text(text()) }
     }
 
     /// `?level=warning&contains=text&limit=200&follow=1`.
     package static func logs(_ log: Log) -> AdminRoute {
-        let types = ["application/x-ndjson", "application/json", "text/plain; charset=utf-8"]
-        return AdminRoute("GET", "/logs", offers: types) { request, offer in
+        AdminRoute("GET", "/logs") { request in
             // What a form leaves empty is not asked for.
             func asked(_ name: String) -> String? { request.query(name).flatMap { $0.isEmpty ? nil : $0 } }
             guard let level = LogLevel(name: asked("level") ?? LogLevel.trace.name) else {
@@ -130,7 +121,7 @@ extension AdminRoute {
             let filter = LogFilter(level: level, contains: request.query("contains") ?? "")
             let follows = request.query("follow") == "1"
             let stream = LogStream(log.ring, filter, recent: limit, follows: follows)
-            return AdminResponse(contentType: types[offer], body: .stream(stream))
+            return AdminResponse(contentType: "application/x-ndjson", body: .stream(stream))
         }
     }
 
@@ -138,8 +129,8 @@ extension AdminRoute {
     package static func logLevel(_ log: Log) -> [AdminRoute] {
         @Sendable func current() -> AdminResponse { .json(Array(#"{"level":"\#(log.level.name)"}"#.utf8) + [10]) }
         return [
-            AdminRoute("GET", "/log-level", offers: ["application/json"]) { _, _ in current() },
-            AdminRoute("PUT", "/log-level", offers: ["application/json"]) { request, _ in
+            AdminRoute("GET", "/log-level") { _ in current() },
+            AdminRoute("PUT", "/log-level") { request in
                 let words = String(decoding: request.body, as: UTF8.self).split(whereSeparator: \.isWhitespace)
                 guard words.count == 1, let level = LogLevel(name: words[0]) else {
                     return .text(status: 400, "The body is one of \(LogLevel.choices)\n")

@@ -1,4 +1,4 @@
-/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/status` and `/logs` say. Its parts
+/// The page at `/`: one document without outside assets, which draws what `/metrics`, `/readyz` and `/logs` say. Its parts
 /// are files beside this one.
 enum Page {
     /// The nonce is what the content security policy lets styles and scripts of this one answer run by.
@@ -31,32 +31,19 @@ enum Page {
 }
 
 extension AdminRoute {
-    /// The page, and `/status` with what `/readyz` says but always as a success, because the page asks again and again.
     /// `notifications` are the latest ones, which are content, to be drawn too: a JSON array of `{"recipient",
     /// "outcome", "stages", "before", "after"}`, the last two with `title`, `subtitle`, `body` and `badge` where there
     /// are any.
-    package static func page(
-        ready: @escaping Probe, notifications: (@Sendable () -> [UInt8])? = nil
-    ) -> [AdminRoute] {
-        let type = "text/html; charset=utf-8"
-        let routes = [
-            AdminRoute("GET", "/", offers: [type]) { _, _ in
-                var random = SystemRandomNumberGenerator()
-                let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
-                return AdminResponse(
-                    contentType: type,
-                    body: .bytes(Array(Page.html(nonce: nonce, showsNotifications: notifications != nil).utf8)),
-                    headers: [("Content-Security-Policy", Page.policy(nonce: nonce))])
-            },
-            AdminRoute("GET", "/status", offers: ["application/json"]) { _, _ in
-                var response = AdminResponse.probe(ready())
-                response.status = 200
-                return response
-            },
-        ]
-        guard let notifications else { return routes }
-        return routes + [
-            AdminRoute("GET", "/notifications", offers: ["application/json"]) { _, _ in .json(notifications()) }
-        ]
+    package static func page(notifications: (@Sendable () -> [UInt8])? = nil) -> [AdminRoute] {
+        let page = AdminRoute("GET", "/") { _ in
+            var random = SystemRandomNumberGenerator()
+            let nonce = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+            return AdminResponse(
+                contentType: "text/html; charset=utf-8",
+                body: .bytes(Array(Page.html(nonce: nonce, showsNotifications: notifications != nil).utf8)),
+                headers: [("Content-Security-Policy", Page.policy(nonce: nonce))])
+        }
+        guard let notifications else { return [page] }
+        return [page, AdminRoute("GET", "/notifications") { _ in .json(notifications()) }]
     }
 }

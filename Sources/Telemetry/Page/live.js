@@ -2,9 +2,10 @@
 const gap = { consumed: null, published: null, message50: null, message99: null, whole99: null };
 let snapshots = [], history = [], lastAnswer = null, lastLines = '';
 
-async function get(path, accept) {
-  const answer = await fetch(path, { headers: { Accept: accept }, signal: AbortSignal.timeout(5000) });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+async function get(path) {
+  const answer = await fetch(path, { signal: AbortSignal.timeout(5000) });
+  // What is not ready says why with 503.
+  if (!answer.ok && path !== '/readyz') throw new Error(`${path}: ${answer.status}`);
   return answer;
 }
 
@@ -21,7 +22,7 @@ function remember(point) {
 }
 
 async function refreshMetrics() {
-  const answer = await get('/metrics', 'text/plain');
+  const answer = await get('/metrics');
   const samples = parse(await answer.text());
   const now = { time: performance.now() / 1000, samples };
   const last = snapshots[snapshots.length - 1];
@@ -49,7 +50,7 @@ async function refreshMetrics() {
 }
 
 async function refreshState(uptime) {
-  const { reasons } = await (await get('/status', 'application/json')).json();
+  const { reasons } = await (await get('/readyz')).json();
   setState(reasons.length ? 'waiting' : 'ready', reasons.length ? 'Not ready' : 'Ready', `up ${span(uptime)}`);
   at('reasons').hidden = !reasons.length;
   at('reasons').replaceChildren(...reasons.map(
@@ -59,7 +60,7 @@ async function refreshState(uptime) {
 async function refreshLog() {
   if (at('hold').checked) return;
   const query = new URLSearchParams({ level: at('level').value, contains: at('contains').value, limit: 200 });
-  const text = await (await get(`/logs?${query}`, 'application/x-ndjson')).text();
+  const text = await (await get(`/logs?${query}`)).text();
   if (text === lastLines) return;
   lastLines = text;
   const place = at('lines');
@@ -78,7 +79,7 @@ async function refresh() {
     await refreshState(await refreshMetrics());
     await refreshLog();
     if (document.body.dataset.notifications) {
-      showNotifications(await (await get('/notifications', 'application/json')).json());
+      showNotifications(await (await get('/notifications')).json());
     }
     lastAnswer = new Date();
   } catch (error) {
