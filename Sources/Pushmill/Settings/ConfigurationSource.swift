@@ -11,7 +11,7 @@ package struct ConfigurationSource {
         self.registry = registry
         overrides = SettingOverrides(
             prefix: "PUSHMILL", variables: environment,
-            foreign: Set(environment.filter { Self.isForeign($0.key, $0.value) }.keys))
+            foreign: Set(environment.filter { $0.key.hasPrefix("PUSHMILL_") && Self.isForeign($0.key, $0.value) }.keys))
     }
 
     package func read(file path: String) throws(ProgramError) -> Configuration {
@@ -38,18 +38,9 @@ package struct ConfigurationSource {
 
     /// Kubernetes and Docker set variables for a service called pushmill in every container; tests have their own.
     private static func isForeign(_ name: String, _ value: String) -> Bool {
-        if name.hasPrefix("PUSHMILL_TEST_") { return true }
-        if name.hasSuffix("_SERVICE_HOST") { return true }
-        let parts = name.split(separator: "_")
-        return parts.indices.dropFirst().contains { index in
-            guard parts[index] == "PORT" else { return false }
-            if parts[index - 1] == "SERVICE" { return true }
-            let rest = parts[(index + 1)...].prefix(2)
-            guard let number = rest.first, let transport = rest.dropFirst().first else {
-                return rest.isEmpty && value.contains("://")
-            }
-            return number.allSatisfy(\.isNumber) && ["TCP", "UDP", "SCTP"].contains(transport)
-        }
+        name.hasPrefix("PUSHMILL_TEST_") || name.hasSuffix("_SERVICE_HOST")
+            || name.hasSuffix("_PORT") && value.contains("://")
+            || name.contains(/_SERVICE_PORT(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)/)
     }
 
     /// The absolute folder at which the relative paths of a configuration start.
