@@ -166,7 +166,6 @@ extension Measurement {
     }
 }
 
-/// Knows what is behind every URL.
 private final class RememberedMedia: MediaSource {
     private let image = Media(hash: String(repeating: "0123456789abcdef", count: 4), type: .jpeg, size: 20_000)
 

@@ -8,10 +8,8 @@ package struct DemoPlan: Sendable {
     package var rate = 10
     /// nil for as long as it takes.
     package var time: Duration?
-    /// Only the summary.
     package var isQuiet = false
 
-    /// How long results are waited for.
     private static let patience = Duration.seconds(15)
 
     package init() {}

@@ -25,7 +25,6 @@ struct DemoResults {
     }
 }
 
-/// What came of one event.
 struct DemoResult: Encodable, Sendable {
     let recipient: String
     let outcome: String
@@ -78,7 +77,6 @@ struct DemoNotification: Encodable, Sendable {
         if JSONPointer("/ENCRYPTED_DATA").flatMap(content.string) != nil { body = "\(body ?? "") 🔒" }
     }
 
-    /// In one line.
     var text: String {
         let texts = [title, subtitle, body].compactMap { $0 }.filter { !$0.isEmpty }
         return texts.joined(separator: " · ") + (badge.map { " [\($0)]" } ?? "")
@@ -136,7 +134,6 @@ package struct DemoSummary: Sendable {
     private static let kept = 10_000
 
     private var rows: [Row] = []
-    /// Events that have been sent.
     var sent = 0
 
     var count: Int { rows.reduce(0) { $0 + $1.count } }

@@ -122,7 +122,6 @@ struct Invocation: Sendable {
         }
     }
 
-    /// The configuration that `--config` names.
     func configuration() throws(ProgramError) -> Configuration { try configuration(required(.config)) }
 
     func configuration(_ path: String) throws(ProgramError) -> Configuration {

@@ -26,7 +26,6 @@ package struct Console: Sendable {
         self.isTerminal = isTerminal
     }
 
-    /// The process's own.
     static let standard = Console(
         output: { write($0, to: STDOUT_FILENO) },
         error: { write($0, to: STDERR_FILENO) },

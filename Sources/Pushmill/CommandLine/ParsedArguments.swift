@@ -80,7 +80,6 @@ struct Option: Sendable {
         Option(name: name, kind: .value, placeholder: placeholder, isRequired: isRequired, help: help)
     }
 
-    /// May be given more than once.
     static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
         Option(name: name, kind: .repeated, placeholder: placeholder, help: help)
     }

@@ -5,7 +5,6 @@ package import PushmillTelemetry
 
 /// Why a command ends early.
 package enum ProgramError: Error {
-    /// The command line makes no sense.
     case usage(String)
     case unreadableConfiguration(String)
     /// In the order of the file, those of variables last.

@@ -57,7 +57,6 @@ extension Command {
     }
 }
 
-/// What is measured, in columns.
 enum BenchTable {
     static let heading = row("", "messages/s", "us", "allocations", "references")
 

@@ -39,7 +39,6 @@ extension Command {
     }
 }
 
-/// A report as people and programs read it.
 private struct CatalogListing {
     let report: CatalogReport
     let shown: Set<CatalogReport.Kind>

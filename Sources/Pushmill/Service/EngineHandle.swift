@@ -46,7 +46,6 @@ final class EngineHandle: Sendable {
 }
 
 extension MetricRegistry {
-    /// What an engine tells when it is asked.
     func add(_ handle: EngineHandle) {
         measure(.inFlightMessages) { [.init(handle.figures.sum(\.inFlight))] }
         measure(.inFlightBytes) { [.init(handle.figures.sum(\.inFlightBytes))] }

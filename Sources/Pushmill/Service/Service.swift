@@ -176,10 +176,8 @@ final class Service: Sendable {
         }
     }
 
-    /// The embedded broker's address.
     var embeddedServers: String? { broker?.bootstrapServers }
 
-    /// Where the admin endpoint listens.
     var adminAddress: String { "\(admin.address)" }
 
     var isReady: Bool { engine.reasons.isEmpty }

@@ -2,7 +2,6 @@ import Glibc
 import PushmillKafka
 import PushmillTelemetry
 
-/// How many partitions a topic has.
 struct TopicPartitions {
     let name: String
     let count: Int

@@ -57,7 +57,6 @@ extension SettingFormat where Value == Int? {
     }
 }
 
-/// The topics by name.
 package struct TopicSettings: Sendable {
     package let input: [String]
     package let output: String
@@ -121,10 +120,8 @@ package struct StateSettings: Sendable {
     }
 }
 
-/// The admin endpoint.
 package struct AdminSettings: Sendable {
     package let listen: ListenAddress
-    /// The file that holds the bearer token.
     package let tokenFile: String?
 
     init(from settings: inout SettingReader) {
@@ -142,7 +139,6 @@ extension SettingFormat where Value == ListenAddress {
     }
 }
 
-/// What is logged, and how.
 package struct LogSettings: Sendable {
     package let level: LogLevel
     package let format: LogFormat
@@ -153,7 +149,6 @@ package struct LogSettings: Sendable {
     }
 }
 
-/// What the system may do with the process.
 package struct ProcessSettings: Sendable {
     /// Core files and debuggers see keys and texts.
     package let dumpsCore: Bool

@@ -31,7 +31,6 @@ package struct AdminRequest: Sendable {
     package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
-/// What a handler answers.
 package struct AdminResponse {
     package enum Body {
         case bytes([UInt8])

@@ -16,7 +16,6 @@ struct Connections {
 
     private struct Entry {
         var phase = Phase.asking
-        /// When that began.
         var since: Int64
         var isShut = false
     }

@@ -5,7 +5,6 @@ import Glibc
 final class Exchange {
     fileprivate var body: [UInt8] = []
 
-    /// Builds the request once its body is complete.
     fileprivate func request(_ connection: OpaquePointer, method: String, path: String) -> AdminRequest {
         let headers = values(.HEADER_KIND, of: connection)
         // One that comes twice counts as one.

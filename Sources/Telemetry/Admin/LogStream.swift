@@ -5,7 +5,6 @@ package final class LogStream {
     enum Step: Equatable {
         /// So many bytes, at least one.
         case wrote(Int)
-        /// Nothing yet: ask again later.
         case waiting
         case end
     }
@@ -80,7 +79,6 @@ package final class LogStream {
     }
 }
 
-/// Which lines of the log are asked for.
 package struct LogFilter: Sendable {
     /// Lines less important than this are left out.
     private let level: LogLevel

@@ -50,7 +50,6 @@ package struct ProbeRequest {
         self.patience = patience
     }
 
-    /// The status and the body.
     package func get(_ path: String) throws(TelemetryError) -> (status: Int, body: String) {
         let answer = try ask(path)
         let words = answer.prefix { $0 != "\r\n" }.split(separator: " ")

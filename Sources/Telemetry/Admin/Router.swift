@@ -27,7 +27,6 @@ package struct AdminRoute: Sendable {
     }
 }
 
-/// Finds who answers a request.
 package struct Router: Sendable {
     private let routes: [AdminRoute]
     /// The one in force, which may change; nil where there is none.
@@ -97,7 +96,6 @@ extension AdminRoute {
         }
     }
 
-    /// `/healthz` or `/readyz`.
     package static func probe(_ path: String, _ probe: @escaping Probe) -> AdminRoute {
         AdminRoute("GET", path, access: .open) { _ in .probe(probe()) }
     }
@@ -175,7 +173,6 @@ final class MetricsPage: Sendable {
 package struct AccessToken: Sendable {
     private let secret: [UInt8]
 
-    /// Nil if the text is empty.
     package init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         secret = Array(text.utf8)

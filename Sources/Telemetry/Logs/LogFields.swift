@@ -35,7 +35,6 @@ extension LogField {
     public static func total(_ value: Int) -> Self { Self(.total, .integer(Int64(value))) }
 }
 
-/// A named value of a log line.
 public struct LogField: Sendable, Equatable {
     public enum Value: Sendable, Hashable {
         case text(String)

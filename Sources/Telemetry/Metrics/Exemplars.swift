@@ -37,7 +37,6 @@ final class Exemplars: Sendable {
         }
     }
 
-    /// Nil if there is none.
     func latest(at index: Int) -> Exemplar? { taken.withLock { $0[index] } }
 }
 
