@@ -71,19 +71,16 @@ extension MetricRegistry {
         }
         measure(.brokerRoundTrip) {
             let figures = handle.figures
-            return [
-                ("consumer", figures.compactMap(\.consumed?.latest)),
-                ("producer", figures.compactMap(\.produced?.latest)),
-            ]
-            .flatMap { name, statistics in
-                Self.longest(statistics.flatMap(\.roundTrips)).map { .init($0.value, name, "\($0.key)") }
-            }
+            return Self.longest("consumer", figures.compactMap(\.consumed?.latest))
+                + Self.longest("producer", figures.compactMap(\.produced?.latest))
         }
     }
 
     /// Of several clients the slowest tells.
-    private static func longest(_ roundTrips: [ClientStatistics.RoundTrip]) -> [(key: Int32, value: Double)] {
-        Dictionary(roundTrips.map { ($0.broker, $0.seconds) }, uniquingKeysWith: max).sorted { $0.key < $1.key }
+    private static func longest(_ client: String, _ statistics: [ClientStatistics]) -> [MetricSample] {
+        let roundTrips = statistics.flatMap(\.roundTrips).map { ($0.broker, $0.seconds) }
+        return Dictionary(roundTrips, uniquingKeysWith: max).sorted { $0.key < $1.key }
+            .map { MetricSample($0.value, client, "\($0.key)") }
     }
 }
 
