@@ -7,8 +7,9 @@ public final class ServiceMetrics: Sendable {
     public let dropped: Counter
     /// In the order of the chain.
     public let stages: [StageMetrics]
-    public let messageSeconds: Histogram
-    public let endToEndSeconds: Histogram
+    private let messageSeconds: Histogram
+    private let endToEndSeconds: Histogram
+    private let consumed: MetricFamily<Counter>
 
     public let outputsReturned: Counter
     public let partitionsAssigned: Counter
@@ -19,7 +20,6 @@ public final class ServiceMetrics: Sendable {
     public let checkpointFailures: Counter
     public let transactionsCommitted: Counter
     public let transactionsAborted: Counter
-    private let consumed: MetricFamily<Counter>
 
     /// Names of the stages in their order; outcomes and reasons as labels, in the order of the indices by which they
     /// are counted.
@@ -68,7 +68,12 @@ public final class ServiceMetrics: Sendable {
     }
 
     /// The part of one writer, counted from 0: a shard.
-    public func shard(_ index: Int) -> MetricsShard { MetricsShard(self, index) }
+    public func shard(_ index: Int) -> MetricsShard {
+        MetricsShard(
+            published: published.map { $0.shard(index) }, deadLetters: deadLetters.map { $0.shard(index) },
+            dropped: dropped.shard(index), messageSeconds: messageSeconds.shard(index),
+            endToEndSeconds: endToEndSeconds.shard(index), stages: stages.map { StageMetricsShard($0, index) })
+    }
 
     public func consumed(topic: String) -> Counter { consumed.series(topic) }
 }
@@ -122,15 +127,6 @@ public struct MetricsShard: Sendable {
     public let endToEndSeconds: HistogramShard
     /// In the order of the chain.
     public var stages: [StageMetricsShard]
-
-    init(_ metrics: ServiceMetrics, _ index: Int) {
-        published = metrics.published.map { $0.shard(index) }
-        deadLetters = metrics.deadLetters.map { $0.shard(index) }
-        dropped = metrics.dropped.shard(index)
-        messageSeconds = metrics.messageSeconds.shard(index)
-        endToEndSeconds = metrics.endToEndSeconds.shard(index)
-        stages = metrics.stages.map { StageMetricsShard($0, index) }
-    }
 }
 
 /// One writer's part of a stage's metrics.
