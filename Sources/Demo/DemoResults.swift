@@ -122,7 +122,6 @@ package final class DemoBoard: Sendable {
 /// How the events ended, and how long they were on their way.
 package struct DemoSummary: Sendable {
     private struct Row {
-        let outcome: String
         var count = 0
         /// The latest, in any order.
         var times: [Duration] = []
@@ -133,34 +132,31 @@ package struct DemoSummary: Sendable {
     /// So many times of each outcome are kept, for the median.
     private static let kept = 10_000
 
-    private var rows: [Row] = []
+    /// By their outcome.
+    private var rows: [String: Row] = [:]
     var sent = 0
 
-    var count: Int { rows.reduce(0) { $0 + $1.count } }
+    var count: Int { rows.values.reduce(0) { $0 + $1.count } }
 
     /// `time` is from sending the event to reading its result.
     mutating func add(_ result: DemoResult, time: Duration) {
-        let index = rows.firstIndex { $0.outcome == result.outcome } ?? rows.count
-        if index == rows.count { rows.append(Row(outcome: result.outcome)) }
-        if rows[index].times.count < Self.kept {
-            rows[index].times.append(time)
-        } else {
-            rows[index].times[rows[index].count % Self.kept] = time
-        }
-        rows[index].count += 1
-        rows[index].slowest = max(rows[index].slowest, time)
-        if result.outcome == "dead-letter" { rows[index].reasons[result.stages, default: 0] += 1 }
+        var row = rows.removeValue(forKey: result.outcome) ?? Row()
+        if row.times.count < Self.kept { row.times.append(time) } else { row.times[row.count % Self.kept] = time }
+        row.count += 1
+        row.slowest = max(row.slowest, time)
+        if result.outcome == "dead-letter" { row.reasons[result.stages, default: 0] += 1 }
+        rows[result.outcome] = row
     }
 
     package var text: String {
         var lines = [
             "", "\("outcome".padded(to: 14))\(right("events", 8))\(right("median", 10))\(right("slowest", 10))",
         ]
-        for row in rows.sorted(by: { $0.count > $1.count }) {
+        for (outcome, row) in rows.sorted(by: { ($1.value.count, $0.key) < ($0.value.count, $1.key) }) {
             let times = row.times.sorted()
             let reasons = row.reasons.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append(
-                row.outcome.padded(to: 14) + right("\(row.count)", 8)
+                outcome.padded(to: 14) + right("\(row.count)", 8)
                     + right(milliseconds(times[times.count / 2]), 10) + right(milliseconds(row.slowest), 10)
                     + (reasons.isEmpty ? "" : "   \(reasons.joined(separator: ", "))"))
         }
