@@ -1,4 +1,3 @@
-import Glibc
 import PushmillKafka
 import PushmillTelemetry
 
@@ -31,9 +30,6 @@ struct ChangelogTopic {
     ]
     private static let patience: Int32 = 10_000
     private static let settingPatience: Int32 = 2000
-    private static let attempts = 10
-    /// Microseconds.
-    private static let pause: UInt32 = 200_000
 
     private let name: String
     private let input: TopicPartitions
@@ -52,22 +48,20 @@ struct ChangelogTopic {
 
     /// Creates it where it is missing.
     func prepare(_ client: ClusterClient, _ log: Log) throws(ProgramError) {
-        if try find() == nil {
+        var found = try find()
+        if found == nil {
             try create(input.count, client)
             log.info("the changelog of badge counts is created", [.topic(name), .count(input.count)])
+            found = try find()
         }
-        // Other brokers may not know it at once.
-        for _ in 0..<Self.attempts {
-            guard let found = try find() else {
-                usleep(Self.pause)
-                continue
-            }
-            try found.compare(
-                with: input, why: "a recipient's counts live",
-                remedy: "create another and name it under topics.badge-changelog")
-            return try checkCompaction(client)
+        // Other brokers may not know it at once: the start is tried again.
+        guard let found else {
+            throw .outside(.starting("the topic \(name) was created, and the brokers do not know it yet"))
         }
-        throw .outside(.starting("the topic \(name) was created, and the brokers do not know it"))
+        try found.compare(
+            with: input, why: "a recipient's counts live",
+            remedy: "create another and name it under topics.badge-changelog")
+        try checkCompaction(client)
     }
 
     /// nil where it is not there.
