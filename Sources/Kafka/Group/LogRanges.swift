@@ -1,22 +1,26 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Asks brokers where logs begin and end, on a thread of its own: librdkafka's questions for that block. Partitions
-/// without a leader wait apart and hold up no other.
+/// Asks brokers where logs begin and end, on a queue of its own: librdkafka's questions for that block. Partitions
+/// without a leader are asked about apart and hold up no other.
 final class LogRanges: Sendable {
     private typealias Answer = (partition: TopicPartition, range: Range<Int64>, number: UInt64)
 
     private struct State {
-        var isClosed = false
-        var hasThread = false
         var fresh: Set<TopicPartition> = []
-        /// Asked without success: asked again when nothing else is to be asked.
+        /// Asked without success.
         var stale: Set<TopicPartition> = []
+        var isRetryDue = false
         /// Of the questions that are open: what was asked before a partition was given back, or asked about again, is no
         /// answer.
         var numbers: [TopicPartition: UInt64] = [:]
         var lastNumber: UInt64 = 0
         var answers: [Answer] = []
+
+        mutating func take(_ questions: WritableKeyPath<State, Set<TopicPartition>>) -> Set<TopicPartition> {
+            defer { self[keyPath: questions] = [] }
+            return self[keyPath: questions]
+        }
 
         mutating func takeAnswers() -> [Answer] {
             let taken = answers.filter { numbers[$0.partition] == $0.number }
@@ -28,7 +32,7 @@ final class LogRanges: Sendable {
 
     private let client: Client
     private let signal: WakeSignal
-    private let work = WakeSignal()
+    private let queue = DispatchQueue(label: "pushmill.ranges")
     private let state = Mutex(State())
     private let hasAnswers = Atomic<Bool>(false)
 
@@ -38,16 +42,12 @@ final class LogRanges: Sendable {
     }
 
     func ask(_ partition: TopicPartition) {
-        let isFirst = state.withLock { state in
+        state.withLock { state in
             state.fresh.insert(partition)
             state.lastNumber += 1
             state.numbers[partition] = state.lastNumber
-            defer { state.hasThread = true }
-            return !state.hasThread
         }
-        // The thread has its own hold on the client until it sees that it is to end.
-        if isFirst { DispatchQueue(label: "pushmill.ranges").async { self.run() } }
-        work.wake()
+        queue.async { self.answer(self.state.withLock { $0.take(\.fresh) }) }
     }
 
     func forget(_ partitions: [TopicPartition]) {
@@ -63,33 +63,11 @@ final class LogRanges: Sendable {
         for answer in state.withLock({ $0.takeAnswers() }) { events.append(.range(answer.partition, answer.range)) }
     }
 
-    func close() {
-        state.withLock { $0.isClosed = true }
-        work.wake()
-    }
-
-    private func run() {
-        while true {
-            let (isClosed, asked, isIdle) = state.withLock { state in
-                let isIdle = state.fresh.isEmpty && state.stale.isEmpty
-                let asked = state.fresh
-                state.fresh = []
-                return (state.isClosed, asked, isIdle)
-            }
-            if isClosed { return }
-            if !asked.isEmpty {
-                answer(asked)
-                continue
-            }
-            work.wait(nanoseconds: isIdle ? .max / 4 : 300_000_000)
-            state.withLock { state in
-                guard state.fresh.isEmpty else { return }
-                swap(&state.fresh, &state.stale)
-            }
-        }
-    }
+    /// Asks no more. What waits to ask has its own hold on the client until it sees that.
+    func close() { state.withLock { $0 = State() } }
 
     private func answer(_ asked: Set<TopicPartition>) {
+        guard !asked.isEmpty else { return }
         let numbers = state.withLock { $0.numbers }
         var open = asked
         client.ranges(of: asked) { ranges in
@@ -103,6 +81,21 @@ final class LogRanges: Sendable {
             hasAnswers.store(true, ordering: .releasing)
             signal.wake()
         }
-        state.withLock { state in state.stale.formUnion(open.filter { state.numbers[$0] != nil }) }
+        let isRetryToCome = state.withLock { state in
+            state.stale.formUnion(open.filter { state.numbers[$0] != nil })
+            guard !state.stale.isEmpty, !state.isRetryDue else { return false }
+            state.isRetryDue = true
+            return true
+        }
+        if isRetryToCome { queue.asyncAfter(deadline: .now() + .milliseconds(300)) { self.retry() } }
+    }
+
+    private func retry() {
+        answer(state.withLock { $0.take(\.fresh) })
+        let stale = state.withLock { state in
+            state.isRetryDue = false
+            return state.take(\.stale)
+        }
+        answer(stale)
     }
 }
