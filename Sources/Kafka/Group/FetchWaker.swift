@@ -6,13 +6,6 @@ internal import Synchronization
 /// room again (`rd_kafka_broker_consumer_serve`), so that a small queue would run dry; any request to its broker wakes one.
 /// On a queue of its own, since librdkafka's questions block.
 final class FetchWaker: Sendable {
-    private enum State {
-        static let idle: UInt8 = 0
-        static let asking: UInt8 = 1
-        /// Somebody has asked for another wake-up since that began.
-        static let due: UInt8 = 2
-    }
-
     private struct Leaders {
         var partitions: Set<TopicPartition> = []
         /// One partition of each leader's.
@@ -28,21 +21,18 @@ final class FetchWaker: Sendable {
 
     private let client: Client
     private let queue = DispatchQueue(label: "pushmill.fetch")
-    private let state = Atomic<UInt8>(State.idle)
+    /// A wake-up waits for its turn: those that come meanwhile are one with it.
+    private let isDue = Atomic<Bool>(false)
     private let leaders = Mutex(Leaders())
 
     init(_ client: Client) { self.client = client }
 
     /// Those of the brokers that lead these partitions.
     func wakeLeaders(of partitions: Set<TopicPartition>) {
-        guard state.exchange(State.due, ordering: .acquiringAndReleasing) == State.idle else { return }
+        guard !isDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue.async {
-            repeat {
-                self.state.store(State.asking, ordering: .releasing)
-                self.ask(partitions)
-            } while !self.state.compareExchange(
-                expected: State.asking, desired: State.idle, ordering: .acquiringAndReleasing
-            ).exchanged
+            self.isDue.store(false, ordering: .releasing)
+            self.ask(partitions)
         }
     }
 
