@@ -181,19 +181,18 @@ struct OutputProducerTests {
         let output = try Output(cluster, [("transactional.id", "x")])
         let member = try Member(cluster, group: "g")
         try member.until { $0.owned.count == 1 }
-        let group = try #require(member.consumer.groupMetadata())
         #expect(output.producer.initializeTransactions(milliseconds: 10_000) == .done)
         #expect(output.producer.beginTransaction() == .done)
         cluster.failRequests(.transactionalOffsetCommit, with: [code])
         let positions = [Position(TopicPartition("t", 0), offset: 1, metadata: "m")]
-        let outcome = output.producer.addOffsets(positions, of: group, milliseconds: 10_000)
+        let outcome = output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000)
         guard case .notAMember = outcome else {
             Issue.record("\(outcome)")
             return
         }
         #expect(output.producer.abortTransaction(milliseconds: 10_000) == .done)
         #expect(output.producer.beginTransaction() == .done)
-        #expect(output.producer.addOffsets(positions, of: group, milliseconds: 10_000) == .done)
+        #expect(output.producer.addOffsets(positions, of: member.consumer, milliseconds: 10_000) == .done)
         #expect(output.producer.commitTransaction(milliseconds: 10_000) == .done)
         #expect(try member.leave())
     }

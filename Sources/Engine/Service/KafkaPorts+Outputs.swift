@@ -248,10 +248,7 @@ extension KafkaPorts {
         case .addOffsets(let positions):
             transactionSince = transactionSince ?? now
             guard !positions.isEmpty else { return .done }
-            guard let group = consumer.groupMetadata() else { return .notAMember(KafkaError("the group was left")) }
-            // Looked at behind the metadata, which are of the same name then.
-            guard !consumer.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
-            result = producer.addOffsets(positions, of: group, milliseconds: 5000)
+            result = producer.addOffsets(positions, of: consumer, milliseconds: 5000)
         case .commit: result = producer.commitTransaction(milliseconds: Self.stepPatience)
         case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
         }

@@ -181,9 +181,6 @@ package final class GroupConsumer {
     /// What was measured last; see `ClientStatistics`.
     package var statistics: StatisticsInbox { sinks.statistics }
 
-    /// Who this is in its group at this moment: to be asked for anew for each transaction. Nil once it has left.
-    package func groupMetadata() -> GroupMetadata? { GroupMetadata(rd_kafka_consumer_group_metadata(client.handle)) }
-
     /// The group has this member by another name already, which the next event tells: what is committed by it may be
     /// another's. Only a static one is told of no loss. Waits for librdkafka's main thread.
     package var isRenamed: Bool {

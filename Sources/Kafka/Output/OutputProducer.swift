@@ -204,13 +204,19 @@ extension OutputProducer {
 
     package func beginTransaction() -> TransactionResult { result(of: rd_kafka_begin_transaction(client.handle)) }
 
-    /// Makes the group's commit of these positions, with their metadata, part of the transaction. `group` is to be asked
-    /// for anew each time: a stale one is how brokers know that a member is no longer one.
-    package func addOffsets(_ positions: [Position], of group: GroupMetadata, milliseconds: Int32) -> TransactionResult
-    {
+    /// Makes the group's commit of these positions, with their metadata, part of the transaction. Who the member is in
+    /// the group is asked for anew each time: by a stale answer brokers know that it is no member any more.
+    package func addOffsets(
+        _ positions: [Position], of member: GroupConsumer, milliseconds: Int32
+    ) -> TransactionResult {
+        guard let group = rd_kafka_consumer_group_metadata(member.client.handle) else {
+            return .notAMember(KafkaError("the group was left"))
+        }
+        defer { rd_kafka_consumer_group_metadata_destroy(group) }
+        // Looked at behind the metadata, which are of the same name then.
+        guard !member.isRenamed else { return .notAMember(KafkaError("the group has lost this member")) }
         let list = PartitionList(positions)
-        return result(
-            of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group.handle, milliseconds))
+        return result(of: rd_kafka_send_offsets_to_transaction(client.handle, list.pointer, group, milliseconds))
     }
 
     /// Sends what is queued, then commits.
@@ -254,17 +260,4 @@ extension UnsafeRawBufferPointer? {
         guard let self else { return nil }
         return self.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
     }
-}
-
-/// Who a consumer is in its group at one moment. To be asked for anew for each transaction: a stale one is how brokers
-/// know that a member is no longer one.
-public final class GroupMetadata: Sendable {
-    nonisolated(unsafe) let handle: OpaquePointer
-
-    init?(_ handle: OpaquePointer?) {
-        guard let handle else { return nil }
-        self.handle = handle
-    }
-
-    deinit { rd_kafka_consumer_group_metadata_destroy(handle) }
 }
