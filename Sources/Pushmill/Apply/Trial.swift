@@ -11,8 +11,7 @@ extension Configuration {
     /// `contacts`, where that is given, unless they are a file's. `log` gets what stages say of single messages.
     package func candidate(
         _ console: Console, explanation: Explanation? = nil, counts: BadgeCounts?, time: TimeSource = .system,
-        lateness: LateStages? = nil, recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil,
-        log: @escaping Chain.Log
+        recorded: RecordedOutputs? = nil, contacts book: (any ContactBook)? = nil, log: @escaping Chain.Log
     ) async throws(ProgramError) -> Candidate {
         let watcher = FileWatcher { _, _, _ in }
         let resources = StageResources(
@@ -23,14 +22,14 @@ extension Configuration {
                 return try state.contacts(of: source, creating: false, watcher)
             },
             media: { settings, log in try recorded?.media(settings) ?? MediaLibrary(settings, keeps: false, log: log) })
-        let links = try await links(resources) { lateness?.wrap($0) ?? $0 }
+        let links = try await links(resources) { recorded?.wrap($0) ?? $0 }
         explanation?.name(links.map(\.stage.name))
         var settings = Chain.Settings(delivery)
         settings.measuresStages = explanation != nil
         let chain = Chain(links, settings: settings, time: time, observer: explanation, log: log)
         return Candidate(
             chain: chain, outputTopic: topics.output, deadLetterTopic: topics.deadLetter, counts: counts,
-            lateness: lateness, recorded: recorded ?? RecordedOutputs())
+            recorded: recorded ?? RecordedOutputs())
     }
 }
 

@@ -66,7 +66,7 @@ struct ReplayCommand {
         // A clock that stands still brings no deadline: findings must not depend on how fast this machine is.
         let candidate = try await configuration.candidate(
             console, counts: invocation.badgeCounts(), time: .manual(ManualTime()),
-            lateness: deadlines == .recorded ? LateStages() : nil, recorded: RecordedOutputs(), log: { _, _, _, _ in })
+            recorded: RecordedOutputs(repeatsDeadlines: deadlines == .recorded), log: { _, _, _, _ in })
         let source = try open(invocation.required(.input), isOrdered: true, range: invocation.range)
         let golden = invocation.flag(.update) ? invocation.text(.baseline) : nil
         let baseline = try await baseline(golden)

@@ -2,17 +2,75 @@ import PushmillPayload
 package import PushmillStages
 import Synchronization
 
-/// What the baseline has of the records that run now, by the places of their inputs.
+/// What the baseline has of the records that run now, by the places of their inputs: media, counts, and deadlines.
 package final class RecordedOutputs: Sendable {
-    private let lines = Mutex<[String: [UInt8]]>([:])
+    private struct State {
+        var lines: [String: [UInt8]] = [:]
+        /// The stages that were late.
+        var late: [String: Set<String>] = [:]
+    }
 
-    package init() {}
+    private let repeatsDeadlines: Bool
+    private let state = Mutex(State())
 
-    /// Before the record is run, in the form of `BaselineLine`; nil afterwards.
-    func expect(_ line: [UInt8]?, for input: RecordEnvelope) { lines.withLock { $0[input.place] = line } }
+    /// `repeatsDeadlines`: a stage that was late for a record in the baseline is late for it again, and gets its
+    /// last-chance edit at once. How fast this machine is does not matter.
+    package init(repeatsDeadlines: Bool = false) { self.repeatsDeadlines = repeatsDeadlines }
+
+    /// Before the record is run, with its output in the baseline, in the form of `BaselineLine`. True if the deadline
+    /// comes for it.
+    func expect(_ line: [UInt8]?, for input: RecordEnvelope) -> Bool {
+        guard let line else { return false }
+        let (late, isDeadline) = lateStages(line)
+        state.withLock { state in
+            state.lines[input.place] = line
+            if !late.isEmpty { state.late[input.place] = late }
+        }
+        return isDeadline
+    }
+
+    /// Afterwards.
+    func forget(_ input: RecordEnvelope) {
+        state.withLock { state in
+            state.lines[input.place] = nil
+            if !state.late.isEmpty { state.late[input.place] = nil }
+        }
+    }
+
+    private func lateStages(_ line: [UInt8]) -> (names: Set<String>, isDeadline: Bool) {
+        guard repeatsDeadlines, Self.mentionsLateness(line), let output = try? RecordEnvelope(line: line),
+            let stages = output.text("pushmill-stages")?.split(separator: ",")
+        else { return ([], false) }
+        let isDeadline = output.text("pushmill-outcome") == "\(Outcome.bestAttempt.name)"
+        // When the deadline comes, it comes for every stage that is left, whatever its last-chance edit reports.
+        let late =
+            isDeadline ? Array(stages.drop { !$0.hasSuffix("=expired") }) : stages.filter { $0.hasSuffix("=expired") }
+        return (Set(late.map { String($0.prefix { $0 != "=" }) }), isDeadline)
+    }
+
+    /// When the deadline came, all that was left may have had nothing to do. What headers in base64 say is not seen.
+    private static func mentionsLateness(_ line: [UInt8]) -> Bool {
+        marks.contains { mark in line.indices.contains { line[$0] == mark[0] && line[$0...].starts(with: mark) } }
+    }
+
+    private static let marks = [
+        Array("=expired".utf8), Array("\(Outcome.bestAttempt.name)".utf8), Array("\"headers_b64\"".utf8),
+    ]
+
+    /// The stage as the chain is to have it.
+    package func wrap(_ stage: some Stage) -> any Stage {
+        if repeatsDeadlines { return LateStage(stage: stage, recorded: self) }
+        return stage
+    }
+
+    fileprivate func isLate(_ stage: String, _ context: StageContext) -> Bool {
+        state.withLock { state in
+            !state.late.isEmpty && state.late["\(context.source)"]?.contains(stage) ?? false
+        }
+    }
 
     fileprivate func output(of source: Source) -> RecordEnvelope? {
-        lines.withLock { $0["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
+        state.withLock { $0.lines["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
     }
 
     package func media(_ settings: MediaSettings) -> any MediaSource {
@@ -88,5 +146,33 @@ private final class RecordedMedia: MediaSource {
         else { return nil }
         let size = members.size.flatMap(document.node).flatMap(document.integer)
         return Media(name: String(name), size: size)
+    }
+}
+
+private struct LateStage<Wrapped: Stage>: Stage {
+    let stage: Wrapped
+    let recorded: RecordedOutputs
+
+    var name: String { stage.name }
+    var isImmediate: Bool { stage.isImmediate }
+
+    func didReceive(_ content: inout NotificationContent, context: StageContext) async throws -> StageResult {
+        try await stage.didReceive(&content, context: context)
+    }
+
+    func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult? {
+        if recorded.isLate(name, context) { return stage.timeWillExpire(&content, context: context) }
+        return try stage.didReceiveAtOnce(&content, context: context)
+    }
+
+    func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult {
+        stage.timeWillExpire(&content, context: context)
+    }
+}
+
+/// What counts does so whether it is late or not.
+extension LateStage: CountingStage where Wrapped: CountingStage {
+    func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult) {
+        stage.didPass(clearing: content, context: context)
     }
 }

@@ -53,11 +53,9 @@ final class ReplayLane: Sendable {
     }
 
     private func run(_ item: Item, on rehearsal: isolated Rehearsal) async throws(ReplayError) -> Replayed {
-        candidate.recorded.expect(item.baseline, for: item.input)
-        let isLate = candidate.lateness?.expect(item.baseline, for: item.input) ?? false
+        let isLate = candidate.recorded.expect(item.baseline, for: item.input)
         let result = await rehearsal.run(item.input, wallClock: item.input.timestamp)
-        candidate.lateness?.forget(item.input)
-        candidate.recorded.expect(nil, for: item.input)
+        candidate.recorded.forget(item.input)
         var outcome = result.verdict.outcome
         var output = candidate.output(of: result)
         if isLate, outcome == .modified {
@@ -116,20 +114,17 @@ package struct Candidate: Sendable {
     package let deadLetterTopic: String
     /// The counts to begin with; nil to take them from the baseline.
     package let counts: BadgeCounts?
-    /// Has wrapped the stages of the chain, so that those late in the baseline are late again; nil for no deadlines.
-    package let lateness: LateStages?
-    /// Where media and counts that the baseline tells of are found.
+    /// Where the media, counts and deadlines that the baseline tells of are found. Has wrapped the stages of the chain.
     package let recorded: RecordedOutputs
 
     package init(
-        chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?, lateness: LateStages? = nil,
+        chain: Chain, outputTopic: String, deadLetterTopic: String, counts: BadgeCounts?,
         recorded: RecordedOutputs = RecordedOutputs()
     ) {
         self.chain = chain
         self.outputTopic = outputTopic
         self.deadLetterTopic = deadLetterTopic
         self.counts = counts
-        self.lateness = lateness
         self.recorded = recorded
     }
 

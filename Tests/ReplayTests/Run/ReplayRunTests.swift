@@ -228,7 +228,7 @@ struct ReplayRunTests {
         }
         #expect(try await Scene().replay(events, against: golden).summary.changed == 2)
         var scene = Scene()
-        scene.lateness = LateStages()
+        scene.recorded = RecordedOutputs(repeatsDeadlines: true)
         let found = try await scene.replay(events, against: golden)
         #expect(found.fields == [])
         #expect(found.summary.outcomes["best-attempt"]?.after == 2)
@@ -241,7 +241,7 @@ struct ReplayRunTests {
         #expect(golden[0].text("pushmill-stages") == "localize=skipped,badge=skipped")
         golden[0].setHeader("pushmill-outcome", to: "best-attempt")
         var scene = Scene()
-        scene.lateness = LateStages()
+        scene.recorded = RecordedOutputs(repeatsDeadlines: true)
         #expect(try await scene.replay(events, against: golden).summary.isSame)
     }
 
@@ -252,7 +252,7 @@ struct ReplayRunTests {
         var golden = try await Scene().outputs([event])
         golden[0].setHeader("pushmill-outcome", to: "best-attempt")
         var scene = Scene()
-        scene.lateness = LateStages()
+        scene.recorded = RecordedOutputs(repeatsDeadlines: true)
         #expect(try await scene.replay([event], against: golden).summary.isSame)
     }
 

@@ -27,7 +27,6 @@ struct Scene {
     var more: [any Stage] = []
     var publishesExpired = true
     var counts: BadgeCounts?
-    var lateness: LateStages?
     var recorded = RecordedOutputs()
 
     /// Each of so many recipients gets greetings, numbers of messages, and what cannot be a notification.
@@ -51,10 +50,9 @@ struct Scene {
         settings.publishesExpired = publishesExpired
         let stages: [any Stage] = [phrases, BadgeStage(mode: .increment)] + more
         let chain = Chain(
-            stages.map { ChainLink(lateness?.wrap($0) ?? $0) }, settings: settings, time: .manual(ManualTime()))
+            stages.map { ChainLink(recorded.wrap($0)) }, settings: settings, time: .manual(ManualTime()))
         return Candidate(
-            chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, lateness: lateness,
-            recorded: recorded)
+            chain: chain, outputTopic: "output", deadLetterTopic: "dead", counts: counts, recorded: recorded)
     }
 
     /// The outputs, as a golden capture has them.
