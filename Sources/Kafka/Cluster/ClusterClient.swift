@@ -32,4 +32,82 @@ public final class ClusterClient: Sendable {
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
+
+    /// A setting of topics, such as `max.message.bytes`, by topic, as far as brokers tell it. Blocks.
+    public func setting(_ name: String, ofTopics topics: [String], milliseconds: Int32) -> [String: String] {
+        if client.lacksController(milliseconds: milliseconds) { return [:] }
+        var resources = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        defer { rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
+        let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
+        defer { rd_kafka_AdminOptions_destroy(options) }
+        guard let queue = rd_kafka_queue_new(client.handle) else { return [:] }
+        defer { rd_kafka_queue_destroy(queue) }
+        rd_kafka_DescribeConfigs(client.handle, &resources, resources.count, options, queue)
+        guard let event = rd_kafka_queue_poll(queue, milliseconds) else { return [:] }
+        defer { rd_kafka_event_destroy(event) }
+        var count = 0
+        guard let result = rd_kafka_event_DescribeConfigs_result(event),
+            let described = rd_kafka_DescribeConfigs_result_resources(result, &count)
+        else { return [:] }
+        var values: [String: String] = [:]
+        for index in 0..<count {
+            guard let topic = rd_kafka_ConfigResource_name(described[index]) else { continue }
+            values[String(cString: topic)] = Self.value(of: name, in: described[index])
+        }
+        return values
+    }
+
+    private static func value(of name: String, in resource: OpaquePointer?) -> String? {
+        var count = 0
+        guard let entries = rd_kafka_ConfigResource_configs(resource, &count) else { return nil }
+        for index in 0..<count where String(cString: rd_kafka_ConfigEntry_name(entries[index])) == name {
+            return rd_kafka_ConfigEntry_value(entries[index]).map { String(cString: $0) }
+        }
+        return nil
+    }
+
+    /// Creates a topic with these settings, such as `cleanup.policy`. One that exists already is no error. Blocks.
+    public func createTopic(
+        _ name: String, partitions: Int, settings: [(name: String, value: String)] = [], milliseconds: Int32
+    ) throws(KafkaError) {
+        if client.lacksController(milliseconds: milliseconds) {
+            throw KafkaError("the cluster has no controller, who would create it")
+        }
+        // As many replicas as the brokers give by themselves.
+        let (made, reason) = withReason { rd_kafka_NewTopic_new(name, Int32(clamping: partitions), -1, $0, $1) }
+        guard let topic = made else { throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason) }
+        defer { rd_kafka_NewTopic_destroy(topic) }
+        for (name, value) in settings { rd_kafka_NewTopic_set_config(topic, name, value) }
+        let options = rd_kafka_AdminOptions_new(client.handle, RD_KAFKA_ADMIN_OP_CREATETOPICS)
+        defer { rd_kafka_AdminOptions_destroy(options) }
+        guard let queue = rd_kafka_queue_new(client.handle) else { throw KafkaError("no queue for the answer") }
+        defer { rd_kafka_queue_destroy(queue) }
+        var topics: [OpaquePointer?] = [topic]
+        rd_kafka_CreateTopics(client.handle, &topics, 1, options, queue)
+        guard let event = rd_kafka_queue_poll(queue, milliseconds) else { throw .unanswered }
+        defer { rd_kafka_event_destroy(event) }
+        if let error = KafkaError(ifAny: rd_kafka_event_error(event)) { throw error }
+        var count = 0
+        guard let result = rd_kafka_event_CreateTopics_result(event),
+            let created = rd_kafka_CreateTopics_result_topics(result, &count), count > 0
+        else { throw KafkaError("no answer about the topic") }
+        let code = rd_kafka_topic_result_error(created[0])
+        if code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS, let error = KafkaError(ifAny: code) { throw error }
+    }
+
+    /// The members that a group has now; nil where brokers do not tell. Blocks.
+    package func memberCount(ofGroup group: String, milliseconds: Int32) throws(KafkaError) -> Int? {
+        var list: UnsafePointer<rd_kafka_group_list>?
+        let code = rd_kafka_list_groups(client.handle, group, &list, milliseconds)
+        defer { if let list { rd_kafka_group_list_destroy(list) } }
+        switch code {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: break
+        case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE, RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION: return nil
+        default: throw KafkaError(code)
+        }
+        guard let list else { return 0 }
+        let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
+        for group in groups { if let error = KafkaError(ifAny: group.err) { throw error } }
+        return groups.reduce(0) { $0 + Int($1.member_cnt) }
+    }
 }

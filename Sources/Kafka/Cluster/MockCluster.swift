@@ -64,12 +64,9 @@ public final class MockCluster: Sendable {
         case produce = 0
         case fetch = 1
         case listOffsets = 2
-        case metadata = 3
         case offsetCommit = 8
         case offsetFetch = 9
-        case joinGroup = 11
         case heartbeat = 12
-        case syncGroup = 14
         case initProducerID = 22
         case addPartitionsToTransaction = 24
         case addOffsetsToTransaction = 25
