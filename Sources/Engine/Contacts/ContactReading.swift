@@ -221,13 +221,15 @@ struct ContactReading {
     /// What is begun again with a partition: all, where contacts are not told apart.
     private func affected(by partition: Int32) -> Set<Int32> { isCoPartitioned ? [partition] : followed.all }
 
-    private mutating func reach(_ ends: [PartitionEnd], _ contacts: inout TopicContacts) throws {
+    private mutating func reach(
+        _ ends: [(partition: Int32, offset: Int64)], _ contacts: inout TopicContacts
+    ) throws {
         for end in ends {
             guard let last = followed.expected[end.partition], end.offset <= last.offset else { continue }
             throw TopicMadeAnew(partitions: affected(by: end.partition))
         }
         let before = followed.whole
-        let reached = Set(ends.lazy.map(\.partition)).intersection(followed.all).subtracting(before)
+        let reached = Set(ends.lazy.map { $0.partition }).intersection(followed.all).subtracting(before)
         guard !reached.isEmpty else { return }
         try contacts.see(reached, now: SystemTime.milliseconds)
         // Without partitions of their own contacts are known to be gone when all of them were read.

@@ -1,7 +1,7 @@
 internal import CPushmillRdKafka
 
 /// What librdkafka says went wrong. `name` is librdkafka's own and stable: it goes to logs and dead letters.
-public struct KafkaError: Error, Equatable, Sendable {
+public struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     public let code: Int32
     public let name: String
     public let message: String
@@ -11,18 +11,14 @@ public struct KafkaError: Error, Equatable, Sendable {
         name = "_FAIL"
         self.message = message
     }
+
+    public var description: String { "\(message) (\(name))" }
 }
 
 extension KafkaError {
     /// No answer came in time.
     package static var unanswered: KafkaError { KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
-}
 
-extension KafkaError: CustomStringConvertible {
-    public var description: String { "\(message) (\(name))" }
-}
-
-extension KafkaError {
     init(_ code: rd_kafka_resp_err_t, message: String? = nil) {
         self.code = code.rawValue
         name = String(cString: rd_kafka_err2name(code))

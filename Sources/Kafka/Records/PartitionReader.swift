@@ -81,7 +81,7 @@ public final class PartitionReader {
                 batch.records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-                batch.ends.append(PartitionEnd(partition: message.pointee.partition, offset: message.pointee.offset))
+                batch.ends.append((message.pointee.partition, message.pointee.offset))
             default:
                 let error = KafkaError(of: message)
                 batch.errors.append(error)
@@ -124,19 +124,14 @@ extension ClientProperties {
 /// What one poll has taken.
 public struct RecordBatch {
     public fileprivate(set) var records: [Record] = []
-    /// Where partitions were read to their ends, of a reader that is told of it.
-    public fileprivate(set) var ends: [PartitionEnd] = []
+    /// Where partitions were read to their ends, of a reader that is told of it: everything before the offset was read, and
+    /// nothing is there beyond it yet.
+    public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
     public fileprivate(set) var errors: [KafkaError] = []
     /// Partitions that the errors are of.
     public fileprivate(set) var failed: Set<Int32> = []
     /// Partitions whose logs do not hold what was to be read: nothing more comes of them. Each has its error, too.
     public fileprivate(set) var outOfLog: Set<Int32> = []
-}
-
-/// Everything before the offset was read, and nothing is there beyond it yet.
-public struct PartitionEnd: Sendable {
-    public let partition: Int32
-    public let offset: Int64
 }
 
 /// Small numbers for the topics that records come from, so that a record carries no name.
