@@ -48,7 +48,7 @@ extension Command {
         let reason = SettingFormat.choice(DeadLetterReason.allCases.map { "\($0.name)" }, name: \.self)
         let time = SettingFormat(
             expected: "a time such as 2026-11-20T08:00:00Z, or how long ago such as 2h",
-            { PointInTime($0, now: WallClock.system.now() / 1_000_000)?.milliseconds }, render: { "\($0)" })
+            { PointInTime.milliseconds($0, now: WallClock.system.now() / 1_000_000) }, render: { "\($0)" })
         redrive.reasons = Set(try invocation.values(.reason, reason))
         redrive.keys = Set(invocation.texts(.letterKey).map { Array($0.utf8) })
         redrive.since = try invocation.value(.since, time) ?? redrive.since

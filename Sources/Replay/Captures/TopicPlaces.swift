@@ -2,14 +2,11 @@ import PushmillKafka
 
 /// Finds where a range begins and ends in a partition.
 struct TopicPlaces {
-    /// The first offset whose timestamp is not before a time, by the brokers' index; nil where they name none.
-    typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
-
     static let patience: Int32 = 10_000
 
     let reader: PartitionReader
     /// Nil for the brokers' own.
-    let timeIndex: TimeIndex?
+    let timeIndex: TopicRecords.TimeIndex?
 
     /// The offsets to read, those of the log's own ends where the range reaches or begins beyond.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {

@@ -26,25 +26,19 @@ extension TopicRange.Bound {
     package init?(_ text: String, now: Int64) {
         if let offset = Int64(text), offset >= 0 {
             self = .offset(offset)
-        } else if let time = PointInTime(text, now: now) {
-            self = .time(time.milliseconds)
+        } else if let time = PointInTime.milliseconds(text, now: now) {
+            self = .time(time)
         } else {
             return nil
         }
     }
 }
 
-/// A moment that somebody has typed.
-package struct PointInTime: Sendable, Equatable {
-    /// Since 1970.
-    package let milliseconds: Int64
-
+/// A moment that somebody has typed, in milliseconds since 1970.
+package enum PointInTime {
     /// `2026-11-20T08:00:00Z`, also without its seconds or its time, with a fraction or an offset such as `+01:00`; else
     /// UTC. Or how long ago, such as `90s`, `15m`, `2h`, `1d`.
-    package init?(_ text: String, now: Int64) {
-        guard let milliseconds = Self.ago(text, now) ?? Self.date(text) else { return nil }
-        self.milliseconds = milliseconds
-    }
+    package static func milliseconds(_ text: String, now: Int64) -> Int64? { ago(text, now) ?? date(text) }
 
     private static func ago(_ text: String, _ now: Int64) -> Int64? {
         let units: [Character: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]

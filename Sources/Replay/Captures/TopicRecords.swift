@@ -16,13 +16,12 @@ package final class TopicRecords: RecordSource {
     private var reading: PartitionReading?
     private var waiting: ArraySlice<RecordEnvelope> = []
 
-    package convenience init(_ range: TopicRange, _ properties: ClientProperties) throws(ReplayError) {
-        try self.init(range, properties, timeIndex: nil)
-    }
+    /// The first offset whose timestamp is not before a time; nil where the index knows none.
+    package typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
 
-    /// A time index of a test's own stands for that of the brokers.
-    init(
-        _ range: TopicRange, _ properties: ClientProperties, timeIndex: TopicPlaces.TimeIndex?
+    /// `timeIndex` is the brokers' unless a test has one of its own.
+    package init(
+        _ range: TopicRange, _ properties: ClientProperties, timeIndex: TimeIndex? = nil
     ) throws(ReplayError) {
         name = "topic \(range.topic)"
         lowest = if case .offset(let offset) = range.from { offset } else { 0 }

@@ -67,7 +67,7 @@ struct TopicRecordsTests {
 
     @Test("Times are those of the brokers' index where it answers")
     func indexed() async throws {
-        let index: TopicPlaces.TimeIndex = { time, partition throws(ReplayError) in
+        let index: TopicRecords.TimeIndex = { time, partition throws(ReplayError) in
             partition.partition == 0 ? time / 1000 : nil
         }
         let records = try await broker.read(range { ($0.from, $0.to) = (.time(4000), .time(6000)) }, timeIndex: index)

@@ -28,7 +28,7 @@ struct Broker {
         try sender.check()
     }
 
-    func read(_ range: TopicRange, timeIndex: TopicPlaces.TimeIndex? = nil) async throws -> [RecordEnvelope] {
+    func read(_ range: TopicRange, timeIndex: TopicRecords.TimeIndex? = nil) async throws -> [RecordEnvelope] {
         let source = try TopicRecords(range, properties, timeIndex: timeIndex)
         var records: [RecordEnvelope] = []
         while true {
