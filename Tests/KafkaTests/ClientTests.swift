@@ -41,18 +41,18 @@ struct ClientTests {
     }
 
     @Test("Where a partition begins and ends is told, and the question gives up in time when its leader is away")
-    func watermarks() throws {
+    func range() throws {
         let peer = try Peer()
         try peer.cluster.createTopic("t", partitions: 1)
         let place = TopicPartition("t", 0)
         let reader = try peer.reader()
-        #expect(try reader.watermarks(of: place, milliseconds: 60_000) == (0, 0))
+        #expect(try reader.range(of: place, milliseconds: 60_000) == 0..<0)
         for number in 1...3 { _ = try peer.publish("\(number)", to: "t") }
         _ = peer.reports(3)
-        #expect(try reader.watermarks(of: place, milliseconds: 60_000) == (0, 3))
+        #expect(try reader.range(of: place, milliseconds: 60_000) == 0..<3)
         peer.cluster.setDown()
         let begin = ContinuousClock.now
-        #expect(throws: KafkaError.self) { try reader.watermarks(of: place, milliseconds: 500) }
+        #expect(throws: KafkaError.self) { try reader.range(of: place, milliseconds: 500) }
         #expect(begin.duration(to: .now) < .seconds(30))
     }
 

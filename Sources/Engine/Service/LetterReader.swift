@@ -136,8 +136,8 @@ final class LetterReader: Sendable {
                 record.destroy()
             }
         } catch {
-            guard let log = try? reader.watermarks(of: source.partition, milliseconds: 5 * Self.patience),
-                !(log.low..<max(log.low, log.high)).contains(source.offset)
+            guard let log = try? reader.range(of: source.partition, milliseconds: 5 * Self.patience),
+                !log.contains(source.offset)
             else { throw error }
         }
         environment.log.warning(

@@ -36,15 +36,12 @@ public final class PartitionReader {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// The first offset the log holds and the one past its last. Blocks: not for as long as the partition's leader is
-    /// away, as librdkafka's own question for both does.
-    public func watermarks(
-        of partition: TopicPartition, milliseconds: Int32
-    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+    /// What its log holds. Blocks: not for as long as the partition's leader is away, as librdkafka's own question does.
+    public func range(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Range<Int64> {
         let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
         let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
         guard let low, let high else { throw KafkaError("the brokers do not tell where a partition ends") }
-        return (low, max(low, high))
+        return low..<max(low, high)
     }
 
     /// What their logs hold, without those of which no leader is known or answers. Blocks.

@@ -10,10 +10,9 @@ struct TopicPlaces {
 
     /// The offsets to read, those of the log's own ends where the range reaches or begins beyond.
     func offsets(of range: TopicRange, in partition: TopicPartition) throws(ReplayError) -> Range<Int64> {
-        let marks = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
-            try reader.watermarks(of: partition, milliseconds: Self.patience)
+        let log = try asked("asking for the ends of \(partition)") { () throws(KafkaError) in
+            try reader.range(of: partition, milliseconds: Self.patience)
         }
-        let log = marks.low..<max(marks.low, marks.high)
         if case .offset(let offset) = range.from, offset < log.lowerBound {
             throw .unreadable(
                 name: "topic \(partition.topic)",
