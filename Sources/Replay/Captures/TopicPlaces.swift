@@ -83,6 +83,7 @@ struct PartitionReading {
     /// Without a word from a broker for so long, something is wrong.
     private static let attempts = 60
     private static let milliseconds: Int32 = 500
+    private static let mostRecords = 1000
 
     private let reader: PartitionReader
     private let partition: TopicPartition
@@ -100,13 +101,15 @@ struct PartitionReading {
         }
     }
 
-    /// Lends records to `body`, which must not keep them; false when there are no more.
+    /// Lends up to `limit` records to `body`, which must not keep them; false when there are no more.
     /// Where none is to be waited for any more it lends none.
-    mutating func next(isEnding: () -> Bool = { false }, _ body: (Record) -> Void) throws(ReplayError) -> Bool {
+    mutating func next(
+        _ limit: Int = .max, isEnding: () -> Bool = { false }, _ body: (Record) -> Void
+    ) throws(ReplayError) -> Bool {
         var lastError: KafkaError?
         for _ in 0..<Self.attempts where !isOver {
             if isEnding() { return true }
-            let batch = reader.poll(milliseconds: Self.milliseconds)
+            let batch = reader.poll(milliseconds: Self.milliseconds, limit: min(limit, Self.mostRecords))
             lastError = batch.errors.last ?? lastError
             for record in batch.records {
                 if offsets.contains(record.offset) { body(record) }

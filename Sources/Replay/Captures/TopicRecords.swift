@@ -14,7 +14,7 @@ package final class TopicRecords: RecordSource {
     private let reader: PartitionReader
     private var parts: [(partition: TopicPartition, offsets: Range<Int64>)]
     private var reading: PartitionReading?
-    private var waiting: ArraySlice<RecordEnvelope> = []
+    private var isFollowing = false
 
     /// The first offset whose timestamp is not before a time; nil where the index knows none.
     package typealias TimeIndex = (_ time: Int64, _ partition: TopicPartition) throws(ReplayError) -> Int64?
@@ -60,27 +60,21 @@ package final class TopicRecords: RecordSource {
 
     /// None once it is to end.
     func next(_ limit: Int, isEnding: () -> Bool) throws(ReplayError) -> [RecordEnvelope] {
-        while waiting.isEmpty, !isEnding(), try readOn(isEnding) {}
-        defer { waiting = waiting.dropFirst(limit) }
-        return Array(waiting.prefix(limit))
+        var records: [RecordEnvelope] = []
+        while records.isEmpty, !isEnding() {
+            if reading == nil {
+                guard let part = parts.popLast() else { break }
+                reading = try PartitionReading(reader, part.partition, part.offsets)
+            }
+            let isOpen = try reading?.next(limit, isEnding: isEnding) { record in
+                records.append(RecordEnvelope(record, topic: reader.topicName(record.topic)))
+            }
+            if isOpen != true { reading = nil }
+        }
+        return records
     }
 
     package func failure(at index: Int, _ what: String) -> ReplayError { .unreadable(name: name, what: what) }
-
-    /// False when every part has been read.
-    private func readOn(_ isEnding: () -> Bool) throws(ReplayError) -> Bool {
-        if reading == nil {
-            guard let part = parts.popLast() else { return false }
-            reading = try PartitionReading(reader, part.partition, part.offsets)
-        }
-        var envelopes: [RecordEnvelope] = []
-        let isOpen = try reading?.next(isEnding: isEnding) { record in
-            envelopes.append(RecordEnvelope(record, topic: reader.topicName(record.topic)))
-        }
-        waiting = ArraySlice(envelopes)
-        if isOpen != true { reading = nil }
-        return true
-    }
 
     /// Reads on beyond the ends: what comes within so many milliseconds, which may be nothing. Only after `next` has come
     /// to its end.
@@ -101,6 +95,4 @@ package final class TopicRecords: RecordSource {
         let records = batch.records.filter { $0.offset >= lowest }
         return records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
     }
-
-    private var isFollowing = false
 }
