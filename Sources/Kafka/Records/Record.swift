@@ -126,8 +126,11 @@ package final class OwnedRecord: Sendable {
     }
 }
 
-public enum TimestampKind: UInt8, Sendable {
-    case none, create, logAppend
+/// By the names that `kcat` has for them.
+public enum TimestampKind: String, Sendable {
+    case none = "unknown"
+    case create
+    case logAppend = "logappend"
 }
 
 extension Record {

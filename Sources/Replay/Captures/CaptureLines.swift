@@ -55,12 +55,7 @@ extension RecordEnvelope {
         partition = record.partition
         offset = record.offset
         timestamp = record.timestamp
-        timestampType =
-            switch record.timestampKind {
-            case .none: "unknown"
-            case .create: "create"
-            case .logAppend: "logappend"
-            }
+        timestampType = record.timestampKind.rawValue
         key = record.key.map { Array($0) }
         payload = record.value.map { Array($0) }
         guard let view = record.headers else { return }
