@@ -80,16 +80,10 @@ struct InputRanges {
 /// An output in the one spelling in which the recorded and the new are held against each other: under its input's
 /// coordinates, without the topic's name.
 enum BaselineLine {
-    static func bytes(of output: RecordEnvelope, from place: OutputPlace) -> [UInt8] {
+    /// Without a place the output has its input's coordinates already.
+    static func bytes(of output: RecordEnvelope, from place: OutputPlace? = nil) -> [UInt8] {
         var output = output
-        output.partition = place.partition
-        output.offset = place.offset
-        return bytes(of: output)
-    }
-
-    /// The coordinates are those of the input already.
-    static func bytes(of output: RecordEnvelope) -> [UInt8] {
-        var output = output
+        if let place { (output.partition, output.offset) = (place.partition, place.offset) }
         output.topic = ""
         var line: [UInt8] = []
         output.append(to: &line)
