@@ -62,7 +62,7 @@ extension Command {
     }
 
     private static func line(_ letter: DeadLetter, _ fate: Redrive.Fate) -> String {
-        let end = fate == .sent ? "-> \(letter.topic)/\(letter.partition)" : fate.rawValue
+        let end = fate == .sent ? "-> \(letter.place)" : fate.rawValue
         return "\(letter.record.place)  \(SummaryText.shown(letter.reason))  attempt \(letter.attempt)  \(end)"
     }
 

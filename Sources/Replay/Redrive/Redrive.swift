@@ -108,7 +108,7 @@ package struct Redrive: Sendable {
             known.insert(letter.origin)
             return .done
         }
-        if !inputs.contains(letter.topic) { return .foreign }
+        if !inputs.contains(letter.place.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
         if letter.attempt > maximalAttempts { return .exhausted }
         return known.insert(letter.origin).inserted ? .sent : .repeated
@@ -124,9 +124,8 @@ package struct DeadLetter: Sendable {
     /// How often it has been a dead letter, this time included.
     package let attempt: Int64
     /// Where it came from.
-    package let topic: String
-    package let partition: Int32
-    package let offset: Int64
+    package let place: TopicPartition
+    private let offset: Int64
 
     /// Nil for what is no dead letter of ours.
     package init?(_ record: RecordEnvelope) {
@@ -138,8 +137,7 @@ package struct DeadLetter: Sendable {
         self.record = record
         self.reason = reason
         self.attempt = attempt
-        self.topic = topic
-        self.partition = partition
+        place = TopicPartition(topic, partition)
         self.offset = offset
     }
 
@@ -157,8 +155,7 @@ package struct DeadLetter: Sendable {
         hasher.combine(record.key)
         hasher.combine(record.payload)
         return Origin(
-            place: TopicPartition(topic, partition), offset: offset, attempt: attempt, timestamp: record.timestamp,
-            content: hasher.finalize())
+            place: place, offset: offset, attempt: attempt, timestamp: record.timestamp, content: hasher.finalize())
     }
 
     /// The record was too large for the brokers even as a letter, which only names it then.
@@ -167,8 +164,7 @@ package struct DeadLetter: Sendable {
     /// The record as it was, with the number of the attempt; what says that its badge was counted stays.
     package var restored: RecordEnvelope {
         var restored = record
-        restored.topic = topic
-        restored.partition = partition
+        (restored.topic, restored.partition) = (place.topic, place.partition)
         restored.headers.removeAll { header in
             header.name.starts(with: Self.errors) || header.isNamed("pushmill-outcome")
                 || header.isNamed("pushmill-source") || header.isNamed("pushmill-stages")
