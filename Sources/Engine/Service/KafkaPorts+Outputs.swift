@@ -199,7 +199,7 @@ extension KafkaPorts {
             let held = EntryTable.change(ofTag: delivery.tag) == nil ? facts[Int(delivery.tag & Self.entryMask)] : nil
             reports.append(
                 OutputReport(
-                    tag: delivery.tag, failure: OutputReport.Failure(failure),
+                    tag: delivery.tag, failure: failure,
                     returned: held.map { HeldOutput(record: returned, facts: $0) }))
         }
         let isAnswered = !reports.isEmpty || producer.outstanding == 0
@@ -258,16 +258,5 @@ extension KafkaPorts {
             if let since = transactionSince.take() { observeCheckpoint(since) }
         }
         return result
-    }
-}
-
-extension OutputReport<HeldOutput>.Failure {
-    init(_ failure: OutputDelivery.Failure) {
-        self =
-            switch failure {
-            case .refused(let error): .refused(reason: error.name)
-            case .unavailable(let error): .unavailable(reason: error.name)
-            case .purged: .purged
-            }
     }
 }

@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStages
 
 /// What cannot be sent at once to one destination, in its order: outputs that came back, and those behind them. What

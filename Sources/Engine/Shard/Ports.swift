@@ -220,14 +220,7 @@ package struct LetterRequest: Sendable {
 
 /// What became of one thing published.
 package struct OutputReport<Output: Sendable> {
-    package enum Failure: Sendable, Equatable {
-        /// The brokers refuse it, or another of its batch.
-        case refused(reason: String)
-        /// Neither stored nor refused, and worth another attempt: its topic is away.
-        case unavailable(reason: String)
-        /// Taken back by `purge`, or with its transaction or producer.
-        case purged
-    }
+    package typealias Failure = OutputDelivery.Failure
 
     package let tag: UInt64
     /// Where it was stored, as far as brokers tell; -1 otherwise.

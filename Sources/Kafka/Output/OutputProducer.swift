@@ -156,13 +156,13 @@ package struct OutputTopic: Sendable, Equatable {
 
 /// What became of one record.
 package struct OutputDelivery {
-    package enum Failure: Sendable {
+    package enum Failure: Sendable, Equatable {
         /// The brokers refuse it, or another of its batch.
-        case refused(KafkaError)
-        /// Neither stored nor refused: its topic or the brokers are away.
-        case unavailable(KafkaError)
+        case refused(reason: String)
+        /// Neither stored nor refused, and worth another attempt: its topic or the brokers are away.
+        case unavailable(reason: String)
         /// Taken back, or the victim of what became of its producer or transaction.
-        case purged(KafkaError)
+        case purged
     }
 
     package let tag: UInt64
@@ -176,8 +176,8 @@ package struct OutputDelivery {
 
     package var failure: Failure? {
         guard let error else { return nil }
-        if error.blamesRecord { return .refused(error) }
-        return error.isOfTopic || error.isTimeOut ? .unavailable(error) : .purged(error)
+        if error.blamesRecord { return .refused(reason: error.name) }
+        return error.isOfTopic || error.isTimeOut ? .unavailable(reason: error.name) : .purged
     }
 }
 

@@ -1,3 +1,4 @@
+import PushmillKafka
 import PushmillStages
 import Testing
 
