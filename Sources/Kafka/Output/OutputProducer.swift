@@ -2,9 +2,9 @@ internal import CPushmillRdKafka
 internal import Dispatch
 
 /// An idempotent producer for one thread that never blocks in it. Nothing overtakes what was refused, unless it is not to
-/// stop at that: at least once a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the transaction. All that was
-/// queued is reported then, what is on its way with what became of it. That covers no record that has timed out: at least
-/// once `message.timeout.ms` is to be 0.
+/// stop at that: at least once a refusal is fatal to the producer (`enable.gapless.guarantee`), in a transaction to the
+/// transaction. All that was queued is reported then, what is on its way with what became of it. That covers no record
+/// that has timed out: at least once `message.timeout.ms` is to be 0.
 package final class OutputProducer {
     private let client: Client
     private let signal: WakeSignal
