@@ -36,7 +36,7 @@ public final class PartitionReader {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
     }
 
-    /// What its log holds. Blocks: not for as long as the partition's leader is away, as librdkafka's own question does.
+    /// What its log holds. Blocks: not for as long as the leader is away, as librdkafka's own question does.
     public func range(of partition: TopicPartition, milliseconds: Int32) throws(KafkaError) -> Range<Int64> {
         let low = try offset(since: Position.beginning, in: partition, milliseconds: milliseconds)
         let high = try offset(since: Position.end, in: partition, milliseconds: milliseconds)
@@ -121,8 +121,8 @@ extension ClientProperties {
 /// What one poll has taken.
 public struct RecordBatch {
     public fileprivate(set) var records: [Record] = []
-    /// Where partitions were read to their ends, of a reader that is told of it: everything before the offset was read, and
-    /// nothing is there beyond it yet.
+    /// Where partitions were read to their ends, of a reader that is told of it: everything before the offset was read,
+    /// and nothing is there beyond it yet.
     public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
     public fileprivate(set) var errors: [KafkaError] = []
     /// Partitions that the errors are of.
