@@ -33,6 +33,8 @@ struct TopicPlaces {
         case .time(let time):
             let find = timeIndex ?? brokersOffset
             if let offset = try find(time, partition) { return offset }
+            // Who knows when the first record came would know of one since that time, too.
+            if try find(0, partition) != nil { return log.upperBound }
             return try scan(for: time, in: partition, log)
         }
     }
@@ -43,38 +45,19 @@ struct TopicPlaces {
         }
     }
 
-    /// No index, or none that knows the time: the records' own timestamps tell. The last one first, because most often
-    /// the time is beyond it.
+    /// Without an index, as the embedded broker is, the records' own timestamps tell.
     private func scan(
         for time: Int64, in partition: TopicPartition, _ log: Range<Int64>
     ) throws(ReplayError) -> Int64 {
-        let newest = try first(since: time, in: partition, max(log.lowerBound, log.upperBound - 1)..<log.upperBound)
-        if case .onlyOlder = newest { return log.upperBound }
-        guard case .found(let offset) = try first(since: time, in: partition, log) else { return log.upperBound }
-        return offset
-    }
-
-    private enum Scan {
-        case found(Int64)
-        case onlyOlder
-        /// Nothing but markers of transactions, which tell no time.
-        case nothing
-    }
-
-    private func first(
-        since time: Int64, in partition: TopicPartition, _ offsets: Range<Int64>
-    ) throws(ReplayError) -> Scan {
-        var scan = Scan.nothing
-        var reading = try PartitionReading(reader, partition, offsets)
+        var found: Int64?
+        var reading = try PartitionReading(reader, partition, log)
         var isOpen = true
-        while isOpen {
+        while isOpen, found == nil {
             isOpen = try reading.next { record in
-                if case .found = scan { return }
-                scan = record.timestamp >= time ? .found(record.offset) : .onlyOlder
+                if found == nil, record.timestamp >= time { found = record.offset }
             }
-            if case .found = scan { break }
         }
-        return scan
+        return found ?? log.upperBound
     }
 }
 
