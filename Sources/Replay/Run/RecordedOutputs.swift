@@ -38,7 +38,7 @@ package final class RecordedOutputs: Sendable {
     }
 
     private func lateStages(_ line: [UInt8]) -> (names: Set<String>, isDeadline: Bool) {
-        guard repeatsDeadlines, Self.mentionsLateness(line), let output = try? RecordEnvelope(line: line),
+        guard repeatsDeadlines, let output = try? RecordEnvelope(line: line),
             let stages = output.text("pushmill-stages")?.split(separator: ",")
         else { return ([], false) }
         let isDeadline = output.text("pushmill-outcome") == "\(Outcome.bestAttempt.name)"
@@ -47,15 +47,6 @@ package final class RecordedOutputs: Sendable {
             isDeadline ? Array(stages.drop { !$0.hasSuffix("=expired") }) : stages.filter { $0.hasSuffix("=expired") }
         return (Set(late.map { String($0.prefix { $0 != "=" }) }), isDeadline)
     }
-
-    /// When the deadline came, all that was left may have had nothing to do. What headers in base64 say is not seen.
-    private static func mentionsLateness(_ line: [UInt8]) -> Bool {
-        marks.contains { mark in line.indices.contains { line[$0] == mark[0] && line[$0...].starts(with: mark) } }
-    }
-
-    private static let marks = [
-        Array("=expired".utf8), Array("\(Outcome.bestAttempt.name)".utf8), Array("\"headers_b64\"".utf8),
-    ]
 
     /// The stage as the chain is to have it.
     package func wrap(_ stage: some Stage) -> any Stage {
