@@ -5,7 +5,6 @@ internal import CPushmillRdKafka
 public final class PartitionReader {
     let client: Client
     private let queue: OpaquePointer
-    private let topics = TopicNumbers()
 
     /// It reads what is committed, and commits nothing itself.
     private static let fixed: [(name: String, value: String)] = [
@@ -29,8 +28,6 @@ public final class PartitionReader {
         if let error = KafkaError(ifAny: rd_kafka_assign(client.handle, list.pointer)) { throw error }
         client.awaitStops()
     }
-
-    public func topicName(_ number: UInt32) -> String { topics.name(number) }
 
     public func partitionCount(of topic: String, milliseconds: Int32) throws(KafkaError) -> Int {
         try client.partitionCount(of: topic, milliseconds: milliseconds)
@@ -75,7 +72,7 @@ public final class PartitionReader {
             guard let message = rd_kafka_consume_queue(queue, count == 0 ? milliseconds : 0) else { break }
             switch message.pointee.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR:
-                batch.records.append(Record(message, topic: topics.number(of: message.pointee.rkt)))
+                batch.records.append(Record(message, topic: 0))
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
                 batch.ends.append((message.pointee.partition, message.pointee.offset))
@@ -129,29 +126,4 @@ public struct RecordBatch {
     public fileprivate(set) var failed: Set<Int32> = []
     /// Partitions whose logs do not hold what was to be read: nothing more comes of them. Each has its error, too.
     public fileprivate(set) var outOfLog: Set<Int32> = []
-}
-
-/// Small numbers for the topics that records come from, so that a record carries no name.
-final class TopicNumbers {
-    // One thread has it, for every record.
-    @exclusivity(unchecked) private var names: [String] = []
-    @exclusivity(unchecked) private var lastHandle: OpaquePointer?
-    @exclusivity(unchecked) private var lastNumber: UInt32 = 0
-
-    /// Records come in runs of one topic: its handle is looked up once a run.
-    func number(of handle: OpaquePointer?) -> UInt32 {
-        if handle == lastHandle, handle != nil { return lastNumber }
-        let name = handle.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
-        lastHandle = handle
-        lastNumber = number(ofName: name)
-        return lastNumber
-    }
-
-    func number(ofName name: String) -> UInt32 {
-        let index = names.firstIndex(of: name) ?? names.count
-        if index == names.count { names.append(name) }
-        return UInt32(truncatingIfNeeded: index)
-    }
-
-    func name(_ number: UInt32) -> String { names.indices.contains(Int(number)) ? names[Int(number)] : "" }
 }

@@ -8,6 +8,7 @@ internal import Glibc
 /// lent or its own. What is in it came from outside and changes nothing of that; lengths are those that librdkafka has
 /// checked against the fetch.
 public struct Record: @unchecked Sendable {
+    /// The number that a group's consumer has for it; others know what they read.
     public let topic: UInt32
     public let partition: Int32
     public let offset: Int64

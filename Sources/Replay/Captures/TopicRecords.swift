@@ -4,7 +4,8 @@ package import PushmillPayload
 /// A part of a topic as a source, one partition after another, so that it comes in the same order each time. Reads what
 /// is committed, outside of any group.
 package final class TopicRecords: RecordSource {
-    package let name: String
+    package var name: String { "topic \(topic)" }
+    private let topic: String
     /// How many offsets there are to read; some may hold no record.
     package let span: Int64
     /// Where to go on when what there was has been read.
@@ -23,7 +24,7 @@ package final class TopicRecords: RecordSource {
     package init(
         _ range: TopicRange, _ properties: ClientProperties, timeIndex: TimeIndex? = nil
     ) throws(ReplayError) {
-        name = "topic \(range.topic)"
+        topic = range.topic
         lowest = if case .offset(let offset) = range.from { offset } else { 0 }
         var properties = properties
         // What retention takes away meanwhile is told, not passed over.
@@ -67,7 +68,7 @@ package final class TopicRecords: RecordSource {
                 reading = try PartitionReading(reader, part.partition, part.offsets)
             }
             let isOpen = try reading?.next(limit, isEnding: isEnding) { record in
-                records.append(RecordEnvelope(record, topic: reader.topicName(record.topic)))
+                records.append(RecordEnvelope(record, topic: topic))
             }
             if isOpen != true { reading = nil }
         }
@@ -93,6 +94,6 @@ package final class TopicRecords: RecordSource {
             throw .kafka(doing: "reading the \(name)", error)
         }
         let records = batch.records.filter { $0.offset >= lowest }
-        return records.map { RecordEnvelope($0, topic: reader.topicName($0.topic)) }
+        return records.map { RecordEnvelope($0, topic: topic) }
     }
 }
