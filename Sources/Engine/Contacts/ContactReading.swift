@@ -182,13 +182,14 @@ struct ContactReading {
         defer { for record in batch.records { record.destroy() } }
         try apply(batch.records, &contacts)
         try reach(batch.ends, &contacts)
-        if !batch.outOfLog.isEmpty {
-            throw TopicMadeAnew(partitions: Set(batch.outOfLog.flatMap { affected(by: $0) }))
+        let outOfLog = batch.errors.filter(\.error.isOffsetOutOfLog)
+        if !outOfLog.isEmpty {
+            throw TopicMadeAnew(partitions: Set(outOfLog.flatMap { affected(by: $0.partition) }))
         }
-        if let error = batch.errors.first(where: \.isOfTopic) { throw error }
+        if let error = batch.errors.first(where: \.error.isOfTopic)?.error { throw error }
         // librdkafka asks for these again by itself, and reads the other partitions meanwhile.
-        for error in batch.errors { tell(error) }
-        failed.formUnion(batch.failed)
+        for (_, error) in batch.errors { tell(error) }
+        failed.formUnion(batch.errors.map(\.partition))
         try doDueWork(reader, &contacts)
     }
 

@@ -76,11 +76,7 @@ public final class PartitionReader {
                 continue
             case RD_KAFKA_RESP_ERR__PARTITION_EOF:
                 batch.ends.append((message.pointee.partition, message.pointee.offset))
-            default:
-                let error = KafkaError(of: message)
-                batch.errors.append(error)
-                batch.failed.insert(message.pointee.partition)
-                if error.isOffsetOutOfLog { batch.outOfLog.insert(message.pointee.partition) }
+            default: batch.errors.append((message.pointee.partition, KafkaError(of: message)))
             }
             rd_kafka_message_destroy(message)
         }
@@ -121,9 +117,6 @@ public struct RecordBatch {
     /// Where partitions were read to their ends, of a reader that is told of it: everything before the offset was read,
     /// and nothing is there beyond it yet.
     public fileprivate(set) var ends: [(partition: Int32, offset: Int64)] = []
-    public fileprivate(set) var errors: [KafkaError] = []
-    /// Partitions that the errors are of.
-    public fileprivate(set) var failed: Set<Int32> = []
-    /// Partitions whose logs do not hold what was to be read: nothing more comes of them. Each has its error, too.
-    public fileprivate(set) var outOfLog: Set<Int32> = []
+    /// Of a partition whose log does not hold what was to be read (`KafkaError.isOffsetOutOfLog`) nothing more comes.
+    public fileprivate(set) var errors: [(partition: Int32, error: KafkaError)] = []
 }

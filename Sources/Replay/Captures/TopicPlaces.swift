@@ -93,14 +93,14 @@ struct PartitionReading {
         for _ in 0..<Self.attempts where !isOver {
             if isEnding() { return true }
             let batch = reader.poll(milliseconds: Self.milliseconds, limit: min(limit, Self.mostRecords))
-            lastError = batch.errors.last ?? lastError
+            lastError = batch.errors.last?.error ?? lastError
             for record in batch.records {
                 if offsets.contains(record.offset) { body(record) }
                 if record.offset >= offsets.upperBound - 1 { isOver = true }
                 record.destroy()
             }
             if batch.ends.contains(where: { $0.partition == partition.partition }) { isOver = true }
-            if let error = batch.errors.first(where: \.isOffsetOutOfLog) {
+            if let error = batch.errors.first(where: \.error.isOffsetOutOfLog)?.error {
                 throw .kafka(doing: "reading \(partition), whose records were deleted meanwhile", error)
             }
             if isOver || !batch.records.isEmpty { return true }

@@ -87,10 +87,10 @@ package final class TopicRecords: RecordSource {
         let batch = reader.poll(milliseconds: milliseconds)
         defer { for record in batch.records { record.destroy() } }
         // Nothing more would come of its partition, whatever comes of others.
-        if let error = batch.errors.first(where: \.isOffsetOutOfLog) {
+        if let error = batch.errors.first(where: \.error.isOffsetOutOfLog)?.error {
             throw .kafka(doing: "reading the \(name), whose records were deleted meanwhile", error)
         }
-        if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.isTimeOut }) {
+        if batch.records.isEmpty, let error = batch.errors.first(where: { !$0.error.isTimeOut })?.error {
             throw .kafka(doing: "reading the \(name)", error)
         }
         let records = batch.records.filter { $0.offset >= lowest }
