@@ -4,12 +4,7 @@ package struct ReplaySummary: Sendable {
         package let name: String
         package fileprivate(set) var count = 0
         /// The first ones, in the order of the input.
-        package fileprivate(set) var examples: [Example] = []
-    }
-
-    package struct Example: Sendable {
-        package let source: String
-        package let change: FieldChange
+        package fileprivate(set) var examples: [(source: String, change: FieldChange)] = []
     }
 
     /// How often an outcome was that of the baseline, and of the candidate.
@@ -64,7 +59,7 @@ package struct ReplaySummary: Sendable {
             var entry = fieldsByName[name] ?? Field(name: name)
             entry.count += 1
             if entry.examples.count < Self.examples {
-                entry.examples.append(Example(source: change.source, change: field))
+                entry.examples.append((change.source, field))
             }
             fieldsByName[name] = entry
         }
