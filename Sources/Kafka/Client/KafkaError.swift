@@ -47,11 +47,7 @@ extension KafkaError {
     private func isAny(of codes: rd_kafka_resp_err_t...) -> Bool { codes.contains { $0.rawValue == code } }
 
     /// The group does not take offsets from this member as it is: another took over, or a rebalance is under way.
-    package var isRefusalOfMember: Bool {
-        isAny(
-            of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
-            RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
-    }
+    package var isRefusalOfMember: Bool { endsMembership || isAny(of: RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS) }
 
     /// The group takes nothing from this member any more: its partitions are lost, or about to be.
     package var endsMembership: Bool {
