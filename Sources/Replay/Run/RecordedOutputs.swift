@@ -4,14 +4,9 @@ import Synchronization
 
 /// What the baseline has of the records that run now, by the places of their inputs: media, counts, and deadlines.
 package final class RecordedOutputs: Sendable {
-    private struct State {
-        var lines: [String: [UInt8]] = [:]
-        /// The stages that were late.
-        var late: [String: Set<String>] = [:]
-    }
-
     private let repeatsDeadlines: Bool
-    private let state = Mutex(State())
+    /// With the stages that were late.
+    private let records = Mutex<[String: (line: [UInt8], late: Set<String>)]>([:])
 
     /// `repeatsDeadlines`: a stage that was late for a record in the baseline is late for it again, and gets its
     /// last-chance edit at once. How fast this machine is does not matter.
@@ -22,20 +17,12 @@ package final class RecordedOutputs: Sendable {
     func expect(_ line: [UInt8]?, for input: RecordEnvelope) -> Bool {
         guard let line else { return false }
         let (late, isDeadline) = lateStages(line)
-        state.withLock { state in
-            state.lines[input.place] = line
-            if !late.isEmpty { state.late[input.place] = late }
-        }
+        records.withLock { $0[input.place] = (line, late) }
         return isDeadline
     }
 
     /// Afterwards.
-    func forget(_ input: RecordEnvelope) {
-        state.withLock { state in
-            state.lines[input.place] = nil
-            if !state.late.isEmpty { state.late[input.place] = nil }
-        }
-    }
+    func forget(_ input: RecordEnvelope) { records.withLock { $0[input.place] = nil } }
 
     private func lateStages(_ line: [UInt8]) -> (names: Set<String>, isDeadline: Bool) {
         guard repeatsDeadlines, let output = try? RecordEnvelope(line: line),
@@ -55,13 +42,11 @@ package final class RecordedOutputs: Sendable {
     }
 
     fileprivate func isLate(_ stage: String, _ context: StageContext) -> Bool {
-        state.withLock { state in
-            !state.late.isEmpty && state.late["\(context.source)"]?.contains(stage) ?? false
-        }
+        records.withLock { $0["\(context.source)"]?.late.contains(stage) ?? false }
     }
 
     fileprivate func output(of source: Source) -> RecordEnvelope? {
-        state.withLock { $0.lines["\(source)"] }.flatMap { try? RecordEnvelope(line: $0) }
+        records.withLock { $0["\(source)"]?.line }.flatMap { try? RecordEnvelope(line: $0) }
     }
 
     package func media(_ settings: MediaSettings) -> any MediaSource {
