@@ -30,14 +30,12 @@ package final class MediaLibrary: MediaSource {
     /// What is kept; nil where nothing is.
     package var figures: MediaFigures? { folder?.room.figures }
 
-    package func known(at url: String, for context: StageContext) -> Media? {
-        guard let (media, isDue) = requests.known(url, now: TimeSource.system.now) else { return nil }
-        if isDue { touch(media) }
-        return media
-    }
+    package func known(at url: String, for context: StageContext) -> Media? { known(at: url) }
 
-    private func touch(_ media: Media) {
-        folder?.touch(media) { [requests] in requests.forget([media.name]) }
+    private func known(at url: String) -> Media? {
+        guard let (media, isDue) = requests.known(url, now: TimeSource.system.now) else { return nil }
+        if isDue { folder?.touch(media) { [requests] in requests.forget([media.name]) } }
+        return media
     }
 
     package func media(at url: String, for context: StageContext) async throws(MediaFailure) -> Media? {
@@ -48,21 +46,18 @@ package final class MediaLibrary: MediaSource {
     func media(
         at url: String, until limit: Instant, isolation: isolated (any Actor)? = #isolation
     ) async throws(MediaFailure) -> Media {
-        let waiter: Waiter
-        switch requests.join(url, until: limit, now: TimeSource.system.now) {
-        case .known(let media, let isDue):
-            if isDue { touch(media) }
-            return media
-        case .waiting(let joined): waiter = joined
-        case .first(let joined, let fetch):
-            waiter = joined
-            transfers.start(fetch)
-        }
+        if let media = known(at: url) { return media }
+        let number = requests.newNumber()
         let result = await withTaskCancellationHandler {
             _ = isolation
-            return await withUnsafeContinuation { waiter.wait($0) }
+            return await withUnsafeContinuation { (waiting: UnsafeContinuation<FetchResult, Never>) in
+                let fetch = requests.join(url, as: number, until: limit, now: TimeSource.system.now) { result in
+                    waiting.resume(returning: result)
+                }
+                if let fetch { transfers.start(fetch) }
+            }
         } onCancel: {
-            if let fetch = requests.leave(url, waiter) { transfers.cancel(fetch) }
+            if let fetch = requests.leave(url, number) { transfers.cancel(fetch) }
         }
         return try result.get()
     }

@@ -103,10 +103,7 @@ struct SharingTests {
         let urls = ["https://cdn.example.com/\u{E9}.jpg", "https://cdn.example.com/e\u{301}.jpg"]
         let media = try #require(Media(name: String(repeating: "a", count: 64) + ".png"))
         let requests = Requests()
-        var fetches: [Fetch] = []
-        for url in urls {
-            if case .first(_, let fetch) = requests.join(url, until: .never, now: .past) { fetches.append(fetch) }
-        }
+        let fetches = urls.compactMap { requests.join($0, as: 0, until: .never, now: .past) { _ in } }
         try #require(fetches.count == 2)
         requests.end(fetches[0], .success(media), now: .past)
         #expect(requests.known(urls[0], now: .past) != nil)

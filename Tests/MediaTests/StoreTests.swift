@@ -290,9 +290,7 @@ struct StoreTests {
         let requests = Requests()
         let media = try #require(Media(name: name(0)))
         /// The fetch that is to be started for it; nil where it is known.
-        func join() -> Fetch? {
-            if case .first(_, let fetch) = requests.join("u", until: .never, now: .past) { fetch } else { nil }
-        }
+        func join() -> Fetch? { requests.join("u", as: 0, until: .never, now: .past) { _ in } }
         requests.end(try #require(join()), .success(media), now: .past)
         try write(media.name, 100, used: 1000, in: folder)
         // One after the other: what tells comes last.

@@ -3,17 +3,12 @@ import Synchronization
 
 /// Who waits for what: everybody who asks for one URL waits for the same fetch, which ends when the last has given up.
 final class Requests: Sendable {
-    enum Joined {
-        /// `isDue`: the file's last use is to be noted.
-        case known(Media, isDue: Bool)
-        /// The caller starts the fetch.
-        case first(Waiter, Fetch)
-        case waiting(Waiter)
-    }
+    /// Is called once, on any thread.
+    typealias Answer = @Sendable (FetchResult) -> Void
 
     private struct Request {
         let fetch: Fetch
-        var waiters: [ObjectIdentifier: Waiter]
+        var answers: [Int: Answer]
     }
 
     private struct State {
@@ -22,37 +17,45 @@ final class Requests: Sendable {
     }
 
     private let state = Mutex(State())
+    private let numbers = Atomic<Int>(0)
+
+    /// By which somebody who is going to wait is known.
+    func newNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
     func known(_ url: String, now: Instant) -> (media: Media, isDue: Bool)? {
         state.withLock { $0.memory.find(url, now: now) }
     }
 
-    func join(_ url: String, until limit: Instant, now: Instant) -> Joined {
-        state.withLock { state in
-            if let (media, isDue) = state.memory.find(url, now: now) { return .known(media, isDue: isDue) }
-            let waiter = Waiter()
+    /// Gives the fetch that the caller is to start. Called by the task that waits.
+    func join(_ url: String, as number: Int, until limit: Instant, now: Instant, _ answer: @escaping Answer) -> Fetch? {
+        let (result, fetch) = state.withLock { state -> (FetchResult?, Fetch?) in
+            // It may have come since it was not known.
+            if let (media, _) = state.memory.find(url, now: now) { return (.success(media), nil) }
+            // Who was cancelled by now may have left already.
+            if Task.isCancelled { return (.failure(.abandoned), nil) }
             let key = URLKey(url: url)
             if let fetch = state.requests[key]?.fetch {
                 fetch.extend(until: limit)
-                state.requests[key]?.waiters[ObjectIdentifier(waiter)] = waiter
-                return .waiting(waiter)
+                state.requests[key]?.answers[number] = answer
+                return (nil, nil)
             }
             let fetch = Fetch(url, until: limit)
-            state.requests[key] = Request(fetch: fetch, waiters: [ObjectIdentifier(waiter): waiter])
-            return .first(waiter, fetch)
+            state.requests[key] = Request(fetch: fetch, answers: [number: answer])
+            return (nil, fetch)
         }
+        if let result { answer(result) }
+        return fetch
     }
 
     /// Gives the fetch that nobody waits for any more.
-    func leave(_ url: String, _ waiter: Waiter) -> Fetch? {
+    func leave(_ url: String, _ number: Int) -> Fetch? {
         let key = URLKey(url: url)
-        let abandoned = state.withLock { state -> Fetch? in
-            guard state.requests[key]?.waiters.removeValue(forKey: ObjectIdentifier(waiter)) != nil,
-                state.requests[key]?.waiters.isEmpty == true
-            else { return nil }
-            return state.requests.removeValue(forKey: key)?.fetch
+        let (answer, abandoned) = state.withLock { state -> (Answer?, Fetch?) in
+            let answer = state.requests[key]?.answers.removeValue(forKey: number)
+            guard answer != nil, state.requests[key]?.answers.isEmpty == true else { return (answer, nil) }
+            return (answer, state.requests.removeValue(forKey: key)?.fetch)
         }
-        waiter.end(.failure(.abandoned))
+        answer?(.failure(.abandoned))
         return abandoned
     }
 
@@ -64,7 +67,7 @@ final class Requests: Sendable {
             return state.requests.removeValue(forKey: key)
         }
         guard let request else { return }
-        for waiter in request.waiters.values { waiter.end(result) }
+        for answer in request.answers.values { answer(result) }
     }
 
     func forget(_ names: Set<String>) { state.withLock { $0.memory.forget(names) } }
@@ -82,42 +85,6 @@ private struct URLKey: Hashable {
     }
 }
 
-/// A message that waits for a result; gets one exactly once.
-final class Waiter: Sendable {
-    private enum State {
-        case new
-        case waiting(UnsafeContinuation<FetchResult, Never>)
-        case ended(FetchResult)
-    }
-
-    private let state = Mutex(State.new)
-
-    /// Once.
-    func wait(_ continuation: UnsafeContinuation<FetchResult, Never>) {
-        let result = state.withLock { state -> FetchResult? in
-            if case .ended(let result) = state { return result }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let result { continuation.resume(returning: result) }
-    }
-
-    /// What comes after the first is dropped.
-    func end(_ result: FetchResult) {
-        let continuation = state.withLock { state -> UnsafeContinuation<FetchResult, Never>? in
-            switch state {
-            case .new: state = .ended(result)
-            case .ended: break
-            case .waiting(let continuation):
-                state = .ended(result)
-                return continuation
-            }
-            return nil
-        }
-        continuation?.resume(returning: result)
-    }
-}
-
 /// Media that somebody waits for.
 final class Fetch: Sendable {
     let url: String
@@ -132,6 +99,11 @@ final class Fetch: Sendable {
     var limit: Instant { Instant(nanoseconds: latest.load(ordering: .relaxed)) }
 
     func extend(until limit: Instant) { latest.max(limit.nanoseconds, ordering: .relaxed) }
+
+    /// Nobody waits any more; nobody will.
+    func abandon() { latest.store(Instant.past.nanoseconds, ordering: .relaxed) }
+
+    var isAbandoned: Bool { limit == .past }
 }
 
 typealias FetchResult = Result<Media, MediaFailure>

@@ -51,7 +51,11 @@ final class TransferThread: Sendable {
     func start(_ fetch: Fetch) { inbox.post(.start(fetch)) }
 
     /// Nobody waits for it any more. Nothing is reported then, unless it has just ended.
-    func cancel(_ fetch: Fetch) { inbox.post(.cancel(fetch)) }
+    func cancel(_ fetch: Fetch) {
+        // Another thread may be about to start it.
+        fetch.abandon()
+        inbox.post(.cancel(fetch))
+    }
 
     private static func serve(_ inbox: Inbox, _ loop: TransferLoop) {
         while true {
