@@ -25,41 +25,33 @@ final class Download {
         hash = try ContentHash()
     }
 
-    enum Problem: Error {
-        case refused(MediaFailure)
-        case unwritable(FileFailure)
-    }
-
-    /// `announced`: how long it says it is, from its beginning; it is believed where it is too long.
-    func add(_ bytes: UnsafeRawBufferPointer, announced: Int?) throws(Problem) {
+    /// `announced`: how long it says it is, from its beginning; it is believed where it is too long. Throws a
+    /// `MediaFailure`, or the folder's `FileFailure`.
+    func add(_ bytes: UnsafeRawBufferPointer, announced: Int?) throws {
         count += bytes.count
         guard type == nil else { return try append(bytes, announced) }
         head += bytes
         if head.count >= MediaType.headLength { try recognise(announced) }
     }
 
-    private func recognise(_ announced: Int?) throws(Problem) {
-        guard let type = MediaType(firstBytes: head) else { throw .refused(.unsupportedType) }
+    private func recognise(_ announced: Int?) throws {
+        guard let type = MediaType(firstBytes: head) else { throw MediaFailure.unsupportedType }
         self.type = type
         let head = head
         self.head = []
-        try head.span.withUnsafeBytes { (bytes) throws(Problem) in try append(bytes, announced) }
+        try head.withUnsafeBytes { try append($0, announced) }
     }
 
-    private func append(_ bytes: UnsafeRawBufferPointer, _ announced: Int?) throws(Problem) {
-        if let type, max(count, announced ?? 0) > type.sizeLimit { throw .refused(.tooLarge) }
-        do throws(FileFailure) {
-            if file == nil { file = try folder?.begin() }
-            try file?.write(bytes)
-        } catch {
-            throw .unwritable(error)
-        }
+    private func append(_ bytes: UnsafeRawBufferPointer, _ announced: Int?) throws {
+        if let type, max(count, announced ?? 0) > type.sizeLimit { throw MediaFailure.tooLarge }
+        if file == nil { file = try folder?.begin() }
+        try file?.write(bytes)
         hash.add(bytes)
     }
 
-    func finish() throws(Problem) -> Finished {
+    func finish() throws -> Finished {
         if type == nil { try recognise(nil) }
-        guard let type else { throw .refused(.unsupportedType) }
+        guard let type else { throw MediaFailure.unsupportedType }
         return Finished(media: Media(hash: hash.end(), type: type, size: count), file: file.take())
     }
 }

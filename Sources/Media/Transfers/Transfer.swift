@@ -1,5 +1,4 @@
 import CPushmillCurl
-import PushmillPayload
 import PushmillStages
 
 /// The way to one piece of media: as many exchanges as redirects and broken connections make of it. Belongs to the
@@ -30,7 +29,7 @@ final class Transfer {
     /// Of the current exchange.
     private var isAccepted: Bool?
     private var ignored = 0
-    private var problem: Download.Problem?
+    private var problem: MediaFailure?
 
     init(_ fetch: Fetch, _ means: Means) {
         self.fetch = fetch
@@ -65,7 +64,7 @@ final class Transfer {
     // MARK: - The body
 
     private func receive(_ bytes: UnsafeRawBufferPointer, in exchange: Exchange) -> Bool {
-        do throws(Download.Problem) {
+        do {
             if isAccepted == nil { isAccepted = try accept(exchange) }
             guard isAccepted == true, let download else {
                 ignored += bytes.count
@@ -74,22 +73,18 @@ final class Transfer {
             try download.add(bytes, announced: exchange.announced)
             return true
         } catch {
-            problem = error
+            problem = means.failure(error)
             return false
         }
     }
 
     /// Whether the body is media, or the rest of it.
-    private func accept(_ exchange: Exchange) throws(Download.Problem) -> Bool {
+    private func accept(_ exchange: Exchange) throws -> Bool {
         guard exchange.status == 200 else {
             return exchange.isContinuation && exchange.validator ?? validator == validator
         }
         validator = exchange.validator
-        do throws(FileFailure) {
-            download = try Download(into: means.folder)
-        } catch {
-            throw .unwritable(error)
-        }
+        download = try Download(into: means.folder)
         return true
     }
 
@@ -97,7 +92,7 @@ final class Transfer {
 
     func ended(_ code: CURLcode, now: Instant) -> Step {
         guard let exchange = exchange.take() else { return .failed(.unreachable) }
-        if let problem = problem.take() { return .failed(means.failure(problem)) }
+        if let problem = problem.take() { return .failed(problem) }
         switch exchange.status {
         case 301, 302, 303, 307, 308: return follow(exchange, code, now)
         case 200, 206:
@@ -142,7 +137,7 @@ final class Transfer {
         guard isAccepted == true, let download,
             exchange.status == 200 || exchange.range?.completes(download.count) == true
         else { return retry(exchange, .broken, now) }
-        do throws(Download.Problem) {
+        do {
             return .keep(try download.finish())
         } catch {
             return .failed(means.failure(error))

@@ -128,7 +128,7 @@ final class TransferLoop {
             return report(fetch, .success(finished.media))
         }
         folder.keep(file, as: finished.media) { [means, report] failure in
-            report(fetch, failure.map { .failure(means.failure(.unwritable($0))) } ?? .success(finished.media))
+            report(fetch, failure.map { .failure(means.failure($0)) } ?? .success(finished.media))
         }
     }
 
@@ -154,12 +154,9 @@ struct Means: Sendable {
     let log: @Sendable (StageResources.Severity, String) -> Void
 
     /// The disk's problems are somebody's to mend.
-    func failure(_ problem: Download.Problem) -> MediaFailure {
-        switch problem {
-        case .refused(let failure): return failure
-        case .unwritable(let failure):
-            log(.error, "media cannot be kept: \(failure)")
-            return .storage
-        }
+    func failure(_ error: any Error) -> MediaFailure {
+        if let failure = error as? MediaFailure { return failure }
+        log(.error, "media cannot be kept: \(error)")
+        return .storage
     }
 }

@@ -27,15 +27,10 @@ final class MediaTarget: FuzzTarget {
 
     private func download(_ pieces: [[UInt8]]) throws -> Media? {
         let download = try Download(into: nil)
-        do throws(Download.Problem) {
-            for piece in pieces {
-                try piece.span.withUnsafeBytes { (bytes) throws(Download.Problem) in
-                    try download.add(bytes, announced: nil)
-                }
-            }
+        do {
+            for piece in pieces { try piece.withUnsafeBytes { try download.add($0, announced: nil) } }
             return try download.finish().media
-        } catch {
-            guard case .refused(.unsupportedType) = error else { throw error }
+        } catch MediaFailure.unsupportedType {
             return nil
         }
     }
