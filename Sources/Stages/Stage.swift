@@ -75,13 +75,16 @@ public enum StageResult: Sendable, Equatable {
 }
 
 extension StageResult: CustomStringConvertible {
-    public var description: String {
+    public var description: String { "\(parts.kind)\(parts.name)" }
+
+    /// Its two parts; the first is empty but for a failure.
+    var parts: (kind: StaticString, name: StaticString) {
         switch self {
-        case .ok: "ok"
-        case .skipped: "skipped"
-        case .expired: "expired"
-        case .failed(let reason): "failed:\(reason)"
-        case .word(let word): "\(word)"
+        case .ok: ("", "ok")
+        case .skipped: ("", "skipped")
+        case .expired: ("", "expired")
+        case .failed(let reason): ("failed:", reason)
+        case .word(let word): ("", word)
         }
     }
 }

@@ -95,35 +95,24 @@ extension Chain {
         let showsText = content.hasAlertText
         let isOpen = showsText && content.isMutable
         if isOpen, !isExpired { return now < delivery.deadline ? nil : lastChance(delivery, &content) }
-        if counts, !showsText, content.badge == 0 { clear(delivery, &content) }
-        if isOpen { countExpired(delivery, &content) }
+        if counts, !showsText, content.badge == 0 { count(delivery, &content, isClearing: true) }
+        if isOpen { count(delivery, &content, isClearing: false) }
         return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
     }
 
-    private func clear(_ delivery: Delivery, _ content: inout NotificationContent) {
-        forEachCountingStage(delivery, &content) { stage, content, context in
-            let (operation, result) = stage.didPass(clearing: content, context: context)
-            content.badgeOperation = operation
-            return result
-        }
-    }
-
-    private func countExpired(_ delivery: Delivery, _ content: inout NotificationContent) {
-        forEachCountingStage(delivery, &content) { stage, content, context in
-            stage.timeWillExpire(&content, context: context)
-        }
-    }
-
-    private func forEachCountingStage(
-        _ delivery: Delivery, _ content: inout NotificationContent,
-        _ body: (any CountingStage, inout NotificationContent, StageContext) -> StageResult
-    ) {
+    /// For messages that the stages do not see otherwise: a clearing push, and what has expired.
+    private func count(_ delivery: Delivery, _ content: inout NotificationContent, isClearing: Bool) {
         guard counts else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {
             guard let stage = link.counting, link.applies(to: content, delivery) else { continue }
             context.stage = index
-            let result = body(stage, &content, context)
+            let result: StageResult
+            if isClearing {
+                (content.badgeOperation, result) = stage.didPass(clearing: content, context: context)
+            } else {
+                result = stage.timeWillExpire(&content, context: context)
+            }
             note(result, of: index, delivery, content)
         }
     }

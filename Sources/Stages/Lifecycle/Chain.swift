@@ -115,26 +115,13 @@ public final class ChainLink: Sendable {
     func append(_ result: StageResult, to text: inout [UInt8]) {
         if case .ok = result { return text.append(contentsOf: okay) }
         text.append(contentsOf: label)
-        text.append(result)
+        text.append(result.parts.kind)
+        text.append(result.parts.name)
     }
 
     @inline(__always)
     func applies(to content: NotificationContent, _ delivery: Delivery) -> Bool {
         !isConditional || condition?.holds(for: content, delivery.record) ?? true
-    }
-}
-
-extension [UInt8] {
-    mutating func append(_ result: StageResult) {
-        switch result {
-        case .ok: append("ok")
-        case .skipped: append("skipped")
-        case .expired: append("expired")
-        case .word(let word): append(word)
-        case .failed(let reason):
-            append("failed:")
-            append(reason)
-        }
     }
 }
 
@@ -152,10 +139,7 @@ extension StageCondition {
 
     private func names(_ values: [String], _ value: UnsafeRawBufferPointer?) -> Bool {
         guard let value else { return false }
-        return values.contains { text in
-            text.utf8.withContiguousStorageIfAvailable { value.hasBytes(UnsafeRawBufferPointer($0)) }
-                ?? value.elementsEqual(text.utf8)
-        }
+        return values.contains { $0.utf8Span.span.bytes.withUnsafeBytes(value.hasBytes) }
     }
 }
 
