@@ -96,21 +96,14 @@ public struct ConfiguredStage: Sendable {
 
 /// A stage's `when:`. Every condition that is given has to hold; a list holds when it names the message's value.
 public struct StageCondition: Sendable, Equatable {
-    public let categories: [String]
-    public let topics: [String]
-    public let pushTypes: [String]
+    public internal(set) var categories: [String] = []
+    public internal(set) var topics: [String] = []
+    public internal(set) var pushTypes: [String] = []
     /// Has to be there.
-    public let member: JSONPointer?
+    public internal(set) var member: JSONPointer?
+}
 
-    public init(
-        categories: [String] = [], topics: [String] = [], pushTypes: [String] = [], member: JSONPointer? = nil
-    ) {
-        self.categories = categories
-        self.topics = topics
-        self.pushTypes = pushTypes
-        self.member = member
-    }
-
+extension StageCondition {
     init(from settings: inout SettingReader) {
         categories = settings.list("category", .name)
         topics = settings.list("apns-topic", .name)

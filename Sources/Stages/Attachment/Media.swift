@@ -150,14 +150,8 @@ package struct HostPattern: Sendable, Hashable {
         let isBelow = name.hasPrefix("*.")
         let host = isBelow ? String(name.dropFirst(2)) : name
         let isAddress = host.hasPrefix("[") && host.hasSuffix("]") && !isBelow
-        let isLegal = host.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
-            case UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"): isAddress
-            default: false
-            }
-        }
+        let letters = "abcdefghijklmnopqrstuvwxyz0123456789-._" + (isAddress ? ":[]" : "")
+        let isLegal = host.utf8.allSatisfy { letters.utf8.contains($0) }
         guard isLegal, !host.isEmpty, !host.hasPrefix("."), !host.hasSuffix("."), !host.contains("..") else {
             return nil
         }

@@ -91,7 +91,7 @@ public final class ChainLink: Sendable {
     public let stage: any Stage
     /// The time it may take of the message's deadline, in nanoseconds; nil for all of it.
     let budget: UInt64?
-    let condition: StageCondition?
+    let condition: StageCondition
     private let isConditional: Bool
     /// Whether it may run without a look at the clock.
     let isImmediate: Bool
@@ -104,8 +104,8 @@ public final class ChainLink: Sendable {
     public init(_ stage: any Stage, condition: StageCondition? = nil, budget: Duration? = nil) {
         self.stage = stage
         self.budget = budget?.wholeNanoseconds
-        self.condition = condition
-        isConditional = (condition ?? StageCondition()) != StageCondition()
+        self.condition = condition ?? StageCondition()
+        isConditional = self.condition != StageCondition()
         isImmediate = stage.isImmediate
         counting = stage as? any CountingStage
         label = Array("\(stage.name)=".utf8)
@@ -121,7 +121,7 @@ public final class ChainLink: Sendable {
 
     @inline(__always)
     func applies(to content: NotificationContent, _ delivery: Delivery) -> Bool {
-        !isConditional || condition?.holds(for: content, delivery.record) ?? true
+        !isConditional || condition.holds(for: content, delivery.record)
     }
 }
 

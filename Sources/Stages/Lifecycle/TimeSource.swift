@@ -64,12 +64,5 @@ public struct Instant: Comparable, Hashable, Sendable {
 
 extension Duration {
     /// Clamped to what 64 bits hold; 0 for a negative one.
-    public var wholeNanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return .max }
-        let (sum, carry) = product.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000)
-        return carry ? .max : sum
-    }
+    public var wholeNanoseconds: UInt64 { UInt64(clamping: attoseconds / 1_000_000_000) }
 }

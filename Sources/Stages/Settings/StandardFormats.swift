@@ -17,15 +17,13 @@ extension SettingFormat where Value == String {
                 guard !path.isEmpty else { throw SettingMismatch(expected: "a path") }
                 // A key, or a set of them, would be shown as the path that it is not.
                 guard path.first(where: { !$0.isWhitespace }) != "{", !path.utf8.contains(UInt8(ascii: "\n")) else {
-                    throw SettingMismatch(unquoted: "the path of a file, not what it holds")
+                    throw SettingMismatch(expected: "the path of a file, not what it holds", isSecret: true)
                 }
                 if path.hasPrefix("/") || folder.isEmpty || words.contains(path) { return path }
                 return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
             }, render: { $0 }, isSecret: false)
     }
-}
 
-extension SettingFormat where Value == String {
     /// A topic's name as Kafka allows it.
     package static var topic: Self {
         Self(expected: "a topic's name (letters, digits, '.', '_' and '-', at most 249)") { text in
@@ -44,6 +42,15 @@ extension SettingFormat where Value == Int {
         Self(expected: "an integer from \(range.lowerBound) to \(range.upperBound)") { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
+    }
+
+    /// `64MiB`, `10MB`, `512`: whole numbers of bytes, with or without a unit.
+    public static func byteSize(_ range: ClosedRange<Int>) -> Self {
+        Self(
+            expected: "a size such as 64MiB or 10MB, from \(written(range.lowerBound, sizeUnits)) to "
+                + written(range.upperBound, sizeUnits),
+            { text in quantity(text, sizeUnits).flatMap { range.contains($0) ? $0 : nil } },
+            render: { written($0, sizeUnits) })
     }
 }
 
@@ -76,19 +83,7 @@ extension SettingFormat where Value == Duration {
     }
 
     private static func rendered(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        return written(Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000), durationUnits)
-    }
-}
-
-extension SettingFormat where Value == Int {
-    /// `64MiB`, `10MB`, `512`: whole numbers of bytes, with or without a unit.
-    public static func byteSize(_ range: ClosedRange<Int>) -> Self {
-        Self(
-            expected: "a size such as 64MiB or 10MB, from \(written(range.lowerBound, sizeUnits)) to "
-                + written(range.upperBound, sizeUnits),
-            { text in quantity(text, sizeUnits).flatMap { range.contains($0) ? $0 : nil } },
-            render: { written($0, sizeUnits) })
+        written(Int(duration.attoseconds / 1_000_000_000_000_000), durationUnits)
     }
 }
 
@@ -171,19 +166,13 @@ extension SettingFormat where Value: CustomStringConvertible {
 public struct SettingMismatch: Error {
     package let expected: String
     package let candidates: [String]
-    /// The text may be a secret: problems do not quote it.
     let isSecret: Bool
 
     /// `expected` is a noun with an example, such as "a duration such as 30s". The nearest of `candidates` is offered.
-    public init(expected: String, candidates: [String] = []) {
+    /// Where the text may be a secret, problems do not quote it.
+    public init(expected: String, candidates: [String] = [], isSecret: Bool = false) {
         self.expected = expected
         self.candidates = candidates
-        isSecret = false
-    }
-
-    init(unquoted expected: String) {
-        self.expected = expected
-        candidates = []
-        isSecret = true
+        self.isSecret = isSecret
     }
 }
