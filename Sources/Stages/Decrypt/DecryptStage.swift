@@ -8,6 +8,8 @@ package final class DecryptStage: Stage {
     package let results = DecryptFailure.allCases.map { StageResult.failed($0.reason) }
     let options: DecryptOptions
     private let decryptor: Decryptor
+    /// What names a key; with keys that are bound, the recipient alone.
+    private let keyNames: [ValueSource]
     /// Nil for a cipher without keys.
     private let keys: ReloadableFile<KeyRing>?
     private let texts: SharedTexts
@@ -18,6 +20,7 @@ package final class DecryptStage: Stage {
         self.options = options
         self.keys = keys
         self.texts = texts
+        keyNames = options.bindsKeys ? [.recipient] : options.keyNames
         decryptor = Decryptor(options.formats, options.derivation, bindsKeys: options.bindsKeys)
     }
 
@@ -140,22 +143,15 @@ package final class DecryptStage: Stage {
     private func key(
         for need: KeyNeed, in ring: KeyRing, _ content: borrowing NotificationContent, _ context: StageContext
     ) throws(DecryptFailure) -> DecryptionKey {
-        if options.bindsKeys {
-            let own = ValueSource.recipient.withBytes(content, context) {
-                ring.key(named: UnsafeRawBufferPointer($0), for: need)
-            }
-            guard let key = own ?? nil else { throw .noKey }
-            return key
-        }
-        for index in options.keyNames.indices {
-            let named = options.keyNames[index].withBytes(content, context) {
+        for index in keyNames.indices {
+            let named = keyNames[index].withBytes(content, context) {
                 ring.key(named: UnsafeRawBufferPointer($0), for: need)
             }
             guard let named else { continue }
             if let key = named { return key }
-            guard options.keyNames[index].isOfTheRecord else { throw .noKey }
+            guard keyNames[index].isOfTheRecord else { throw .noKey }
         }
-        guard let key = ring.key(for: need) else { throw .noKey }
+        guard !options.bindsKeys, let key = ring.key(for: need) else { throw .noKey }
         return key
     }
 
