@@ -62,26 +62,22 @@ final class MediaFolder: Sendable {
             return Array(complete.prefix(Self.batch))
         }
         guard !batch.isEmpty else { return }
-        let results = batch.map { file, media, _ in
-            Result { () throws(FileFailure) in try file.name(media.name) }
+        let failures = batch.map { file, media, _ -> FileFailure? in
+            do throws(FileFailure) { try file.name(media.name) } catch { return error }
+            return nil
         }
-        let folder = Result { () throws(FileFailure) in try sync() }
-        for ((_, _, done), result) in zip(batch, results) {
-            done(Self.failure(result) ?? Self.failure(folder))
-        }
+        let failure = sync()
+        for ((_, _, done), own) in zip(batch, failures) { done(own ?? failure) }
     }
 
     private static let batch = 32
 
-    private static func failure(_ result: Result<Void, FileFailure>) -> FileFailure? {
-        if case .failure(let failure) = result { failure } else { nil }
-    }
-
-    private func sync() throws(FileFailure) {
+    /// Nil once the names in the folder are on the disk.
+    private func sync() -> FileFailure? {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw FileFailure(path: path, errno) }
+        guard folder >= 0 else { return FileFailure(path: path, errno) }
         defer { close(folder) }
-        guard fsync(folder) == 0 else { throw FileFailure(path: path, errno) }
+        return fsync(folder) == 0 ? nil : FileFailure(path: path, errno)
     }
 
     func has(_ media: Media) -> Bool { access("\(path)/\(media.name)", F_OK) == 0 }

@@ -54,10 +54,10 @@ final class Multiplexer {
     /// Exchanges that have ended, one after another; each is to be removed.
     func nextEnded() -> (Exchange, CURLcode)? {
         var code = CURLE_OK
-        while let handle = curl_multi_next_ended(multi, &code) {
-            if let exchange = Exchange.of(curl_context(handle)) { return (exchange, code) }
+        guard let handle = curl_multi_next_ended(multi, &code), let exchange = Exchange.of(curl_context(handle)) else {
+            return nil
         }
-        return nil
+        return (exchange, code)
     }
 
     private static func changes(_ events: UInt32) -> Int32 {

@@ -20,22 +20,18 @@ struct DerivedIdentifier {
     func append(to text: inout [UInt8]) {
         text.append(addingCapacity: 36) { output in
             output.withUnsafeMutableBufferPointer { digits, count in
-                write(to: digits)
+                writeHex(high >> 32, to: digits, 0..<8)
+                digits[8] = UInt8(ascii: "-")
+                writeHex(high >> 16, to: digits, 9..<13)
+                digits[13] = UInt8(ascii: "-")
+                writeHex(high, to: digits, 14..<18)
+                digits[18] = UInt8(ascii: "-")
+                writeHex(low >> 48, to: digits, 19..<23)
+                digits[23] = UInt8(ascii: "-")
+                writeHex(low, to: digits, 24..<36)
                 count = 36
             }
         }
-    }
-
-    private func write(to digits: UnsafeMutableBufferPointer<UInt8>) {
-        digits[8] = UInt8(ascii: "-")
-        digits[13] = UInt8(ascii: "-")
-        digits[18] = UInt8(ascii: "-")
-        digits[23] = UInt8(ascii: "-")
-        Hex.write(high >> 32, to: digits, 0..<8)
-        Hex.write(high >> 16, to: digits, 9..<13)
-        Hex.write(high, to: digits, 14..<18)
-        Hex.write(low >> 48, to: digits, 19..<23)
-        Hex.write(low, to: digits, 24..<36)
     }
 
     /// The finalizer of SplitMix64: one to one.
@@ -58,24 +54,19 @@ enum CollapseIdentifier {
             ContentHash.hash(identifier, into: scratch.baseAddress)
             for byte in 0..<32 {
                 let start = 32 + byte * 2
-                Hex.write(UInt64(scratch[byte]), to: scratch, start..<start + 2)
+                writeHex(UInt64(scratch[byte]), to: scratch, start..<start + 2)
             }
             text.append(contentsOf: UnsafeBufferPointer(rebasing: scratch[32...]))
         }
     }
 }
 
-private enum Hex {
-    private static let digits: StaticString = "0123456789abcdef"
-
-    /// Fills the range with the number's lowest digits.
-    static func write(_ number: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ range: Range<Int>) {
-        var rest = number
-        var position = range.upperBound
-        while position > range.lowerBound {
-            position -= 1
-            text[position] = digits.utf8Start[Int(rest & 15)]
-            rest >>= 4
-        }
+/// Fills the range with the number's lowest digits.
+private func writeHex(_ number: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, _ range: Range<Int>) {
+    let digits: StaticString = "0123456789abcdef"
+    var rest = number
+    for position in range.reversed() {
+        text[position] = digits.utf8Start[Int(rest & 15)]
+        rest >>= 4
     }
 }

@@ -1,18 +1,13 @@
-import Dispatch
+package import Dispatch
 import Glibc
 import PushmillPayload
 import Synchronization
 
-/// Threads for stages that may wait. A stage that suspends gives its thread back and costs memory alone, so any number
-/// may do so. One that blocks keeps its thread, for as long as it likes: it is left to itself at its deadline, but can
-/// not be stopped. On Swift's own pool, which has as many threads as cores, two of them would hold up every other stage
-/// of this process. So there are as many threads as cores while all goes well, and more, up to `limit`, where jobs have
-/// waited for `patience`: then those that run are taken to block. At the limit jobs wait for a thread, and messages leave
-/// at their deadline, without the stage.
-///
-/// A thread for each job at once would be simpler, and worse: a burst of a thousand short jobs would start a thousand.
-/// Measured on 2 cores: the way there and back takes 9 to 24 us, 4 us each where a thousand go at once, as on Swift's
-/// pool; 200 stages that block for 50 ms are through after 0.1 to 0.2 s, on Swift's pool after 5 s.
+/// Threads for stages that may wait. One that suspends gives its thread back; one that blocks keeps it and cannot be
+/// stopped: on Swift's own pool, which has as many threads as cores, two such would hold up every other stage. So there
+/// are as many as cores while all goes well, and more, up to `limit`, where jobs have waited for `patience`. One for
+/// each job at once would be a thousand for a burst of short ones. At the limit jobs wait, and messages leave at their
+/// deadline, without the stage.
 public final class StageThreads: TaskExecutor {
     public static let shared = StageThreads()
 
@@ -64,12 +59,8 @@ public final class StageThreads: TaskExecutor {
     private let watch = DispatchQueue(label: "pushmill.stages.watch")
 
     /// `usual`: while nothing blocks; as many as cores unless given. `limit`: the most that there ever are.
-    public convenience init(usual: Int? = nil, limit: Int = 512) {
-        self.init(usual: usual ?? Processors.usable, limit: limit, idleTime: .seconds(10))
-    }
-
-    init(usual: Int, limit: Int, idleTime: DispatchTimeInterval) {
-        self.usual = min(usual, limit)
+    package init(usual: Int? = nil, limit: Int = 512, idleTime: DispatchTimeInterval = .seconds(10)) {
+        self.usual = min(usual ?? Processors.usable, limit)
         self.limit = limit
         self.idleTime = idleTime
     }
