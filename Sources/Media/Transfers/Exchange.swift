@@ -19,22 +19,22 @@ final class Exchange {
 
     let handle: UnsafeMutableRawPointer
     let server: String
-    private(set) var progress = Progress.begun
+    fileprivate(set) var progress = Progress.begun
     var hasServer: Bool { progress == .hasAddress || progress == .hasConnection }
-    private var mayAsk = false
+    fileprivate var mayAsk = false
     /// Whether one of the addresses that the host's name led to may be connected to; nil before there is any.
-    private var isAdmitted: Bool?
+    fileprivate var isAdmitted: Bool?
     /// None of them may.
     var isForbidden: Bool { isAdmitted == false }
     /// In a row, at which nothing new had come. libcurl's own limit of speed would look at each transfer once a second.
     var quietLooks = 0
     /// The part that was asked for begins there.
     let start: Int
-    private let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
+    fileprivate let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
     private let headers: UnsafeMutablePointer<curl_slist>?
     private let names: UnsafeMutablePointer<curl_slist>?
     /// False ends the exchange.
-    private let receive: (Exchange, UnsafeRawBufferPointer) -> Bool
+    fileprivate let receive: (Exchange, UnsafeRawBufferPointer) -> Bool
 
     /// `start` and `validator` ask for the rest of what has begun to come, if it is the same still.
     init?(
@@ -128,29 +128,6 @@ final class Exchange {
         else { return nil }
         return value.allSatisfy(\.isWhitespace) ? nil : value
     }
-
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        quietLooks = 0
-        return receive(self, bytes)
-    }
-
-    fileprivate func asksForAddress() -> Bool {
-        if !mayAsk { progress = .needsAddress }
-        return mayAsk
-    }
-
-    fileprivate func begins() {
-        if progress == .begun { progress = .hasConnection }
-    }
-
-    fileprivate func admits(_ address: UnsafeRawBufferPointer) -> Bool {
-        progress = .hasAddress
-        // Each address gets its time.
-        quietLooks = 0
-        let isOpen = admits(address)
-        isAdmitted = isOpen || isAdmitted == true
-        return isOpen
-    }
 }
 
 /// Called by libcurl with a piece of the body; another number than was given ends the transfer.
@@ -158,14 +135,17 @@ private func takeBytes(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let exchange = Exchange.of(context) else { return 0 }
-    return exchange.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    exchange.quietLooks = 0
+    return exchange.receive(exchange, UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
 }
 
 /// Called by libcurl before it asks for the address that a name leads to; another number than 0 ends the transfer.
 private func askForAddress(
     _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    Exchange.of(context)?.asksForAddress() == true ? 0 : 1
+    guard let exchange = Exchange.of(context) else { return 1 }
+    if !exchange.mayAsk { exchange.progress = .needsAddress }
+    return exchange.mayAsk ? 0 : 1
 }
 
 /// Called by libcurl before it connects to an address that a name led to, for each one it tries.
@@ -176,7 +156,12 @@ private func openSocket(
     let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
     let bytes = UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + offset, count: Int(address.pointee.addrlen))
-    guard exchange.admits(bytes) else { return -1 }
+    exchange.progress = .hasAddress
+    // Each address gets its time.
+    exchange.quietLooks = 0
+    let isOpen = exchange.admits(bytes)
+    exchange.isAdmitted = isOpen || exchange.isAdmitted == true
+    guard isOpen else { return -1 }
     let kind = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     return socket(address.pointee.family, kind, address.pointee.`protocol`)
 }
@@ -187,6 +172,6 @@ private func sendRequest(
     _ ownAddress: UnsafeMutablePointer<CChar>?, _ port: Int32, _ ownPort: Int32
 ) -> Int32 {
     guard let exchange = Exchange.of(context) else { return CURL_PREREQFUNC_ABORT }
-    exchange.begins()
+    if exchange.progress == .begun { exchange.progress = .hasConnection }
     return CURL_PREREQFUNC_OK
 }

@@ -8,7 +8,7 @@ final class Multiplexer {
     private let poll: Int32
     private let waker: Int32
     /// When libcurl wants to be called without any socket's doing.
-    private var timer = Instant.never
+    fileprivate var timer = Instant.never
     private var events = [epoll_event](repeating: epoll_event(), count: 256)
 
     /// `waker` ends a wait by becoming readable. Nil where the system refuses.
@@ -79,12 +79,6 @@ final class Multiplexer {
         var event = epoll_event()
         epoll_ctl(poll, EPOLL_CTL_DEL, descriptor, &event)
     }
-
-    fileprivate func setTimer(milliseconds: Int) {
-        timer =
-            milliseconds < 0
-            ? .never : TimeSource.system.now.advanced(nanoseconds: UInt64(milliseconds) &* 1_000_000)
-    }
 }
 
 /// Called by libcurl when it waits for something else of a socket than before.
@@ -108,6 +102,7 @@ private func moveTimer(
     _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let context else { return 0 }
-    Unmanaged<Multiplexer>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds: milliseconds)
+    let multiplexer = Unmanaged<Multiplexer>.fromOpaque(context).takeUnretainedValue()
+    multiplexer.timer = milliseconds < 0 ? .never : TimeSource.system.now + .milliseconds(milliseconds)
     return 0
 }
