@@ -119,15 +119,6 @@ package struct MediaFigures: Sendable, Equatable {
     package let free: Int
     /// How often something was not kept for want of room.
     package let refusals: Int
-
-    /// Of each folder once, though several libraries may keep media there: each counts all that is there.
-    package static func of(_ libraries: [MediaLibrary]) -> [MediaFigures] {
-        Dictionary(libraries.compactMap(\.figures).map { ($0.path, $0) }) { first, second in
-            MediaFigures(
-                path: first.path, bytes: max(first.bytes, second.bytes), limit: max(first.limit, second.limit),
-                free: min(first.free, second.free), refusals: first.refusals + second.refusals)
-        }.values.sorted { $0.path < $1.path }
-    }
 }
 
 /// What the process may have open.

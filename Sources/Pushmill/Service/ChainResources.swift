@@ -39,12 +39,12 @@ extension StateSettings {
 }
 
 extension MetricRegistry {
-    /// Of every folder that media is kept in.
+    /// Of the folder that media is kept in: a chain has one attachment stage at most.
     func addMedia(_ libraries: [MediaLibrary]) {
-        measure(.mediaBytes) { MediaFigures.of(libraries).map { .init(Double($0.bytes), $0.path) } }
-        measure(.mediaLimit) { MediaFigures.of(libraries).map { .init(Double($0.limit), $0.path) } }
-        measure(.mediaFree) { MediaFigures.of(libraries).map { .init(Double($0.free), $0.path) } }
-        measure(.mediaRefused) { MediaFigures.of(libraries).map { .init(Double($0.refusals), $0.path) } }
+        measure(.mediaBytes) { libraries.compactMap(\.figures).map { .init(Double($0.bytes), $0.path) } }
+        measure(.mediaLimit) { libraries.compactMap(\.figures).map { .init(Double($0.limit), $0.path) } }
+        measure(.mediaFree) { libraries.compactMap(\.figures).map { .init(Double($0.free), $0.path) } }
+        measure(.mediaRefused) { libraries.compactMap(\.figures).map { .init(Double($0.refusals), $0.path) } }
     }
 }
 
