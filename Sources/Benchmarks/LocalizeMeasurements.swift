@@ -49,7 +49,7 @@ enum LocalizeSample {
         var reader = CatalogReader()
         for (path, text, locale) in files { reader.read(Array(text.utf8), of: path, locale: LocaleName(locale)) }
         let catalog = try Catalog(reader.finish("sample"), of: "sample", defaultLocale: .english)
-        let file = try ReloadableFile(path: "sample") { _, _ in catalog }
+        let file = try ReloadableFile(path: "sample") { _, _ in CatalogInUse(catalog) }
         return LocalizeStage(catalog: file, localeSources: [ValueSource("header:locale")].compactMap { $0 })
     }
 }

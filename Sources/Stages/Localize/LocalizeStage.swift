@@ -7,31 +7,13 @@ package final class LocalizeStage: ImmediateStage {
     package let name = "localize"
     package let results: [StageResult] = [.failed("arguments"), .word("missing")]
 
-    private let file: ReloadableFile<Catalog>
+    private let catalog: ReloadableFile<CatalogInUse>
     private let localeSources: [ValueSource]
-    private let current: ThreadLanes<Current>
-
-    /// The catalog in force, and the choices that hold for it.
-    private struct Current: Sendable {
-        let version: Int
-        let catalog: Catalog
-        let defaultChoice: LocaleChoice
-        /// By the recipient's list, those that came lately.
-        var choices = RecentValues<LocaleChoice>(capacity: 4096)
-
-        /// The version is asked for first: a reload in between is then noticed by the next message.
-        init(_ file: ReloadableFile<Catalog>) {
-            version = file.version
-            catalog = file.value
-            defaultChoice = catalog.defaultChoice
-        }
-    }
 
     /// The first of the sources that has a text names the recipient's locales.
-    package init(catalog: ReloadableFile<Catalog>, localeSources: [ValueSource]) {
-        file = catalog
+    package init(catalog: ReloadableFile<CatalogInUse>, localeSources: [ValueSource]) {
+        self.catalog = catalog
         self.localeSources = localeSources
-        current = ThreadLanes { Current(catalog) }
     }
 
     package func didReceive(_ content: inout NotificationContent, context: StageContext) -> StageResult {
@@ -60,28 +42,33 @@ package final class LocalizeStage: ImmediateStage {
         for index in localeSources.indices {
             if let choice = localeSources[index].withBytes(content, context, { choose($0) }) { return choice }
         }
-        return withCurrent { $0.defaultChoice }
+        return catalog.withValue { $0.defaultChoice }
     }
 
     private func choose(_ wishes: UnsafeBufferPointer<UInt8>) -> LocaleChoice {
         // What serves nobody is not kept either: others choose how long it is.
-        guard wishes.count <= Catalog.longestWishes else { return withCurrent { $0.defaultChoice } }
-        let known = withCurrent { $0.choices[UnsafeRawBufferPointer(wishes)] }
+        guard wishes.count <= Catalog.longestWishes else { return catalog.withValue { $0.defaultChoice } }
+        let known = catalog.withValue { $0.choices[UnsafeRawBufferPointer(wishes)] }
         if let known { return known }
-        let catalog = current.withLock { $0.catalog }
-        let choice = catalog.choice(for: wishes)
-        current.withLock { current in
-            if current.catalog === catalog { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
+        let asked = catalog.withValue { $0.catalog }
+        let choice = asked.choice(for: wishes)
+        catalog.withValue { current in
+            if current.catalog === asked { current.choices[UnsafeRawBufferPointer(wishes)] = choice }
         }
         return choice
     }
+}
 
-    /// Where the catalog was read again, every lane lets go of the old one, whether a thread uses that lane or not.
-    private func withCurrent<R: Sendable>(_ body: (inout Current) -> R) -> R {
-        let result: R? = current.withLock { $0.version == file.version ? body(&$0) : nil }
-        if let result { return result }
-        current.forEach { $0 = Current(file) }
-        return current.withLock(body)
+/// A catalog, and the choices that were made in it. Each lane of threads remembers its own.
+package struct CatalogInUse: Sendable {
+    let catalog: Catalog
+    let defaultChoice: LocaleChoice
+    /// By the recipient's list, those that came lately.
+    var choices = RecentValues<LocaleChoice>(capacity: 4096)
+
+    package init(_ catalog: Catalog) {
+        self.catalog = catalog
+        defaultChoice = catalog.defaultChoice
     }
 }
 
@@ -117,7 +104,7 @@ extension StageEntry {
                     let more = catalog.warnings.count - shown.count
                     resources.log(.warning, "\(path): \(more) more warnings, which `pushmill catalog check` lists")
                 }
-                return catalog
+                return CatalogInUse(catalog)
             }
             resources.watch(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)

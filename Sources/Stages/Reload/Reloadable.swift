@@ -62,9 +62,9 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     package var value: Value { current.withLock { $0 } }
 
     /// Lends the value under the lock of the thread's lane: who takes it counts it, which all threads do in one place. A
-    /// replacement waits for the body, which asks for no value of this file.
+    /// replacement waits for the body, which asks for no value of this file. What the body changes is the lane's alone.
     @inlinable
-    package func withValue<R: Sendable>(_ body: (Value) -> R) -> R { current.withLock { body($0) } }
+    package func withValue<R: Sendable>(_ body: (inout Value) -> R) -> R { current.withLock { body(&$0) } }
 
     /// Grows with every replacement, after the value is there: cheaper to ask than for the value itself.
     package var version: Int { changes.load(ordering: .acquiring) }

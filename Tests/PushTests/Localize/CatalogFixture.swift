@@ -30,7 +30,7 @@ final class CatalogFixture {
     func stage() throws -> LocalizeStage {
         let defaultLocale = try locale("en")
         let catalog = try ReloadableFile(path: folder) { path, _ in
-            try Catalog(folder: path, defaultLocale: defaultLocale)
+            CatalogInUse(try Catalog(folder: path, defaultLocale: defaultLocale))
         }
         return LocalizeStage(catalog: catalog, localeSources: [.header(Array("locale".utf8))])
     }

@@ -56,7 +56,7 @@ struct CatalogReloadTests {
     func reload(path: String, contents: [UInt8], problem: String) async throws {
         let fixture = try CatalogFixture(["en.lproj/Localizable.strings": "NEWS = \"You have news\";"])
         let file = try ReloadableFile(path: fixture.folder) { path, _ in
-            try Catalog(folder: path, defaultLocale: .english)
+            CatalogInUse(try Catalog(folder: path, defaultLocale: .english))
         }
         let chain = Chain([ChainLink(LocalizeStage(catalog: file, localeSources: []))])
         try fixture.write(path, contents)

@@ -8,7 +8,7 @@ import Testing
 @Suite("The localize stage")
 struct LocalizeStageTests {
     private let fixture: CatalogFixture
-    private let file: ReloadableFile<Catalog>
+    private let file: ReloadableFile<CatalogInUse>
 
     init() throws {
         fixture = try CatalogFixture([
@@ -16,7 +16,7 @@ struct LocalizeStageTests {
             "de.lproj/Localizable.strings": #"FROM = "Nachricht von %@"; IN = "In %2$@: %1$@"; COUNT = "%d Stück";"#,
         ])
         file = try ReloadableFile(path: fixture.folder) { path, _ in
-            try Catalog(folder: path, defaultLocale: .english)
+            CatalogInUse(try Catalog(folder: path, defaultLocale: .english))
         }
     }
 
