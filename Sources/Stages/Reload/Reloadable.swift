@@ -1,5 +1,6 @@
+import Glibc
 import PushmillPayload
-import Synchronization
+public import Synchronization
 
 /// Something in force that came from a file or folder and can be read again while it is used.
 package protocol Reloadable: AnyObject, Sendable {
@@ -29,7 +30,7 @@ package enum ReloadOutcome: Sendable, Equatable {
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
     private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
-    @usableFromInline let current: ThreadLanes<Value>
+    @usableFromInline let lanes: [ThreadLane<Value>]
     private let changes = Atomic<Int>(0)
     private let watch: Mutex<Watch>
 
@@ -55,16 +56,24 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         self.read = read
         let fingerprint = FileFingerprint(of: path)
         let value = try read(path, nil)
-        current = ThreadLanes { value }
+        lanes = (0..<8).map { _ in ThreadLane(value) }
         watch = Mutex(Watch(attempted: fingerprint, seen: fingerprint))
     }
 
-    package var value: Value { current.withLock { $0 } }
+    package var value: Value { withValue { $0 } }
 
     /// Lends the value under the lock of the thread's lane: who takes it counts it, which all threads do in one place. A
     /// replacement waits for the body, which asks for no value of this file. What the body changes is the lane's alone.
     @inlinable
-    package func withValue<R: Sendable>(_ body: (inout Value) -> R) -> R { current.withLock { body(&$0) } }
+    package func withValue<R: Sendable>(_ body: (inout Value) -> R) -> R {
+        lanes[Self.laneOfThread].value.withLock { body(&$0) }
+    }
+
+    @usableFromInline
+    static var laneOfThread: Int {
+        // Threads differ anywhere in it.
+        Int(truncatingIfNeeded: (UInt64(pthread_self()) &* 0x9E37_79B9_7F4A_7C15) >> 61)
+    }
 
     /// Grows with every replacement, after the value is there: cheaper to ask than for the value itself.
     package var version: Int { changes.load(ordering: .acquiring) }
@@ -89,7 +98,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
             if let pipe = seen.pipe { throw FileFailure(path: pipe, what: "a pipe is read at the start alone") }
             let before = value
             let value = try read(path, before)
-            current.forEach { $0 = value }
+            for lane in lanes { lane.value.withLock { $0 = value } }
             changes.add(1, ordering: .releasing)
             // It goes here, and not under the lock of a lane.
             withExtendedLifetime(before) {}
@@ -104,4 +113,15 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
             return isAgain && isKnown ? .unchanged : .failed(failure)
         }
     }
+}
+
+/// A value as some threads have it. A thread has a lane, and seldom shares it: a lock that no other thread takes, and what
+/// it guards, stay in the cache of its core.
+@usableFromInline
+final class ThreadLane<Value: Sendable>: Sendable {
+    @usableFromInline let value: Mutex<Value>
+    /// So that no two are in one cache line, or in two that the processor loads together.
+    private let padding = InlineArray<16, UInt64>(repeating: 0)
+
+    init(_ value: Value) { self.value = Mutex(value) }
 }
