@@ -21,8 +21,7 @@ public final class StageThreads: TaskExecutor {
         var threads = 0
         /// Those of them that run no job.
         var idle = 0
-        /// Jobs that ever came, and those of them that have begun.
-        var came = 0
+        /// Jobs that have ever begun.
         var begun = 0
         /// Somebody looks again soon whether jobs wait.
         var isWatched = false
@@ -30,11 +29,6 @@ public final class StageThreads: TaskExecutor {
         var waiting: Int { jobs.count - next }
         /// Jobs for which no thread is at hand.
         var lacking: Int { waiting - idle }
-
-        mutating func add(_ job: UnownedJob) {
-            jobs.append(job)
-            came += 1
-        }
 
         mutating func take() -> UnownedJob? {
             guard next < jobs.count else { return nil }
@@ -71,7 +65,7 @@ public final class StageThreads: TaskExecutor {
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let (isStarted, isWatched) = state.withLock { state in
-            state.add(job)
+            state.jobs.append(job)
             guard state.lacking > 0 else { return (false, false) }
             if state.threads < usual {
                 state.threads += 1
@@ -88,11 +82,11 @@ public final class StageThreads: TaskExecutor {
     // MARK: - More threads
 
     private func lookLater() {
-        let (came, begun) = state.withLock { ($0.came, $0.begun) }
+        let (came, begun) = state.withLock { ($0.begun + $0.waiting, $0.begun) }
         watch.asyncAfter(deadline: .now() + Self.patience) { self.look(came, begun) }
     }
 
-    /// `came` and `begun` are of the look before this one.
+    /// How many had come and how many had begun by the look before this one.
     private func look(_ came: Int, _ begun: Int) {
         let (more, goesOn) = state.withLock { state -> (Int, Bool) in
             guard state.lacking > 0 else {
