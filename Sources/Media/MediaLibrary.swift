@@ -51,8 +51,8 @@ package final class MediaLibrary: MediaSource {
         let result = await withTaskCancellationHandler {
             _ = isolation
             return await withUnsafeContinuation { (waiting: UnsafeContinuation<FetchResult, Never>) in
-                let fetch = requests.join(url, as: number, until: limit, now: TimeSource.system.now) { result in
-                    waiting.resume(returning: result)
+                let fetch = requests.join(url, as: number, until: limit, now: TimeSource.system.now) {
+                    waiting.resume(returning: $0)
                 }
                 if let fetch { transfers.start(fetch) }
             }

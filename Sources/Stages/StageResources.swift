@@ -57,22 +57,18 @@ public struct StageResources: Sendable {
 
 /// Texts of the app's catalog in the recipient's language, for stages other than the one that has it.
 package final class SharedTexts: Sendable {
-    /// Gives the text of a key that takes no arguments; false if there is none.
-    typealias Source =
-        @Sendable (_ key: Span<UInt8>, NotificationContent, StageContext, (Span<UInt8>) -> Void) -> Bool
-
-    private let source = Mutex<Source?>(nil)
+    private let source = Mutex<LocalizeStage?>(nil)
 
     package init() {}
 
-    func offer(_ texts: @escaping Source) { source.withLock { $0 = texts } }
+    func offer(_ stage: LocalizeStage) { source.withLock { $0 = stage } }
 
     /// False where there is no catalog, or no such text in it.
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
-        guard let texts = source.withLock({ $0 }) else { return false }
-        return texts(key, content, context, body)
+        guard let stage = source.withLock({ $0 }) else { return false }
+        return stage.withText(of: key, content, context, body)
     }
 
     /// The text, or the key itself where there is none.

@@ -73,6 +73,7 @@ package struct CatalogInUse: Sendable {
 }
 
 extension LocalizeStage {
+    /// Gives the text of a key that takes no arguments; false if there is none.
     func withText(
         of key: Span<UInt8>, _ content: NotificationContent, _ context: StageContext, _ body: (Span<UInt8>) -> Void
     ) -> Bool {
@@ -108,7 +109,7 @@ extension StageEntry {
             }
             resources.watch(catalog)
             let stage = LocalizeStage(catalog: catalog, localeSources: localeSources)
-            resources.texts.offer(stage.withText)
+            resources.texts.offer(stage)
             return stage
         }
     }

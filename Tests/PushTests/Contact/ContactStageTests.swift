@@ -166,7 +166,7 @@ struct ContactStageTests {
         let catalog = try CatalogFixture([
             "de.lproj/Localizable.strings": #""Someone" = "Jemand";"#, "en.lproj/Localizable.strings": #""x" = "x";"#,
         ])
-        chain.texts.offer(try catalog.stage().withText)
+        chain.texts.offer(try catalog.stage())
         let alert = #"{"body":"{contact:c77}: Hallo {contact:c1}"}"#
         for (locale, name) in [("de-AT", "Jemand"), ("fr", "Someone"), ("", "Someone")] {
             let published = await Message(alert: alert, ["locale": locale]).publish(chain())

@@ -68,7 +68,7 @@ struct PlaceholderTests {
     func expired(placeholder: String, body: String, subtitle: String?) async throws {
         let fixture = try DecryptFixture(keys: DecryptKeys.text) { $0.placeholder = nil }
         let texts = SharedTexts()
-        texts.offer(try catalog.stage().withText)
+        texts.offer(try catalog.stage())
         var options = DecryptOptions()
         options.placeholder = placeholder == "none" ? nil : placeholder
         let stage = DecryptStage(options, keys: fixture.keys, texts: texts)
