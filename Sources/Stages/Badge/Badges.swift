@@ -89,7 +89,8 @@ package struct BadgeCountsError: Error, CustomStringConvertible {
 
 /// The stage that keeps a count for each recipient and app. It reads the count before the message in its context, and
 /// leaves what the message does to it in `NotificationContent.badgeOperation`, which the shard carries out. Its edits
-/// need no I/O, so `timeWillExpire` counts as `didReceive` does.
+/// need no I/O, so `timeWillExpire` counts as `didReceive` does; a message that had expired before its turn gets that
+/// one alone.
 public protocol CountingStage: Stage {
     /// A clearing push, of badge 0 and without an alert, passes untouched. Tells the operation and what to report.
     func didPass(clearing content: NotificationContent, context: StageContext) -> (BadgeOperation?, StageResult)

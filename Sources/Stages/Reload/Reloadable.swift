@@ -115,8 +115,8 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     }
 }
 
-/// A value as some threads have it. A thread has a lane, and seldom shares it: a lock that no other thread takes, and what
-/// it guards, stay in the cache of its core.
+/// A value as some threads have it. A thread has a lane, and seldom shares it: a lock that no other thread takes, and
+/// what it guards, stay in the cache of its core.
 @usableFromInline
 final class ThreadLane<Value: Sendable>: Sendable {
     @usableFromInline let value: Mutex<Value>
