@@ -76,7 +76,9 @@ struct NameGateTests {
             var reach = Reach()
             reach.admits = { _ in true }
             reach.names = names
-            return try #require(Exchange(address, from: 0, ifStill: nil, reach) { _, _ in true })
+            let means = Means(settings: .sample("/nonexistent"), reach: reach, folder: nil) { _, _ in }
+            let transfer = Transfer(Fetch(address.text, until: .never), means)
+            return try #require(Exchange(address, of: transfer, from: 0, ifStill: nil, reach))
         }
         func run(_ exchange: Exchange) -> Exchange.Progress {
             multiplexer.add(exchange)

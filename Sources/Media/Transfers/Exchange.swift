@@ -18,6 +18,8 @@ final class Exchange {
     }
 
     let handle: UnsafeMutableRawPointer
+    /// Has this exchange for as long as anything is to come of it.
+    let owner: Transfer
     let server: String
     fileprivate(set) var progress = Progress.begun
     var hasServer: Bool { progress == .hasAddress || progress == .hasConnection }
@@ -33,19 +35,14 @@ final class Exchange {
     fileprivate let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
     private let headers: UnsafeMutablePointer<curl_slist>?
     private let names: UnsafeMutablePointer<curl_slist>?
-    /// False ends the exchange.
-    fileprivate let receive: (Exchange, UnsafeRawBufferPointer) -> Bool
 
     /// `start` and `validator` ask for the rest of what has begun to come, if it is the same still.
-    init?(
-        _ address: WebAddress, from start: Int, ifStill validator: String?, _ reach: Reach,
-        receive: @escaping (Exchange, UnsafeRawBufferPointer) -> Bool
-    ) {
+    init?(_ address: WebAddress, of owner: Transfer, from start: Int, ifStill validator: String?, _ reach: Reach) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
+        self.owner = owner
         server = address.server
         self.start = start
-        self.receive = receive
         admits = reach.admits
         headers = validator.flatMap { curl_slist_append(nil, "If-Range: \($0)") }
         names = reach.names.reduce(nil) { curl_slist_append($0, $1) }
@@ -136,7 +133,8 @@ private func takeBytes(
 ) -> Int {
     guard let exchange = Exchange.of(context) else { return 0 }
     exchange.quietLooks = 0
-    return exchange.receive(exchange, UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange.owner.receive(bytes, in: exchange) ? bytes.count : 0
 }
 
 /// Called by libcurl before it asks for the address that a name leads to; another number than 0 ends the transfer.

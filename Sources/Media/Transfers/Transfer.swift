@@ -18,7 +18,8 @@ final class Transfer {
     private static let idleBytes = 64 << 10
 
     let fetch: Fetch
-    private(set) var exchange: Exchange?
+    /// The one that goes on, or waits for its server's address.
+    var exchange: Exchange?
     private let means: Means
     private var plan = RetryPlan()
     private var hops = 0
@@ -50,9 +51,7 @@ final class Transfer {
         isAccepted = nil
         ignored = 0
         let start = download?.count ?? 0
-        let exchange = Exchange(address, from: start, ifStill: start > 0 ? validator : nil, means.reach) {
-            [unowned self] in receive($1, in: $0)
-        }
+        let exchange = Exchange(address, of: self, from: start, ifStill: start > 0 ? validator : nil, means.reach)
         guard let exchange else { throw .unreachable }
         self.exchange = exchange
         return .exchange(exchange)
@@ -63,7 +62,8 @@ final class Transfer {
 
     // MARK: - The body
 
-    private func receive(_ bytes: UnsafeRawBufferPointer, in exchange: Exchange) -> Bool {
+    /// False ends the exchange.
+    func receive(_ bytes: UnsafeRawBufferPointer, in exchange: Exchange) -> Bool {
         do {
             if isAccepted == nil { isAccepted = try accept(exchange) }
             guard isAccepted == true, let download else {

@@ -10,8 +10,6 @@ final class TransferLoop {
     private let multiplexer: Multiplexer
     private let report: @Sendable (Fetch, FetchResult) -> Void
     private var transfers: [ObjectIdentifier: Transfer] = [:]
-    /// The transfer of each exchange.
-    private var owners: [ObjectIdentifier: Transfer] = [:]
     private var gate = NameGate<Exchange>()
     /// Those that ask for their servers' addresses.
     private var asking: [Exchange] = []
@@ -41,6 +39,7 @@ final class TransferLoop {
     func cancel(_ fetch: Fetch) {
         guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(fetch)) else { return }
         detach(transfer)
+        transfer.drop()
     }
 
     /// Goes on with whatever can; waits for it if there is nothing.
@@ -53,8 +52,8 @@ final class TransferLoop {
                 if gate.admit(exchange, to: exchange.server) { ask(exchange) }
                 continue
             }
-            guard let transfer = owners.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
-            take(transfer.ended(code, now: TimeSource.system.now), of: transfer)
+            guard isWanted(exchange) else { continue }
+            take(exchange.owner.ended(code, now: TimeSource.system.now), of: exchange.owner)
         }
         let now = TimeSource.system.now
         if nextLook <= now { endQuiet(now) }
@@ -70,14 +69,14 @@ final class TransferLoop {
     /// limit of their own. It takes one look more, because something may have come just before the first.
     private func endQuiet(_ now: Instant) {
         nextLook = .never
-        for transfer in Array(owners.values) {
+        for transfer in Array(transfers.values) {
             guard let exchange = transfer.exchange, exchange.hasServer else { continue }
             exchange.quietLooks += 1
             guard exchange.quietLooks > Self.looks else { continue }
-            detach(transfer)
+            multiplexer.remove(exchange)
             take(transfer.ended(CURLE_OPERATION_TIMEDOUT, now: now), of: transfer)
         }
-        if !owners.isEmpty { nextLook = now + pause }
+        if !transfers.isEmpty { nextLook = now + pause }
     }
 
     /// Between two looks.
@@ -86,7 +85,6 @@ final class TransferLoop {
     private func take(_ step: Transfer.Step, of transfer: Transfer) {
         switch step {
         case .exchange(let exchange):
-            owners[ObjectIdentifier(exchange)] = transfer
             if nextLook == .never { nextLook = TimeSource.system.now + pause }
             multiplexer.add(exchange)
         case .wait(let time):
@@ -121,7 +119,7 @@ final class TransferLoop {
     }
 
     /// It was not cancelled and has not ended.
-    private func isWanted(_ exchange: Exchange) -> Bool { owners[ObjectIdentifier(exchange)] != nil }
+    private func isWanted(_ exchange: Exchange) -> Bool { exchange.owner.exchange === exchange }
 
     private func keep(_ finished: Download.Finished, for fetch: Fetch) {
         guard let file = finished.file, let folder = means.folder else {
@@ -139,9 +137,7 @@ final class TransferLoop {
     }
 
     private func detach(_ transfer: Transfer) {
-        guard let exchange = transfer.exchange else { return }
-        owners[ObjectIdentifier(exchange)] = nil
-        multiplexer.remove(exchange)
+        if let exchange = transfer.exchange.take() { multiplexer.remove(exchange) }
     }
 }
 
