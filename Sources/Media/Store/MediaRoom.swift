@@ -94,10 +94,7 @@ final class MediaRoom: Sendable {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         // There are file systems that have no end.
-        func bytes(_ blocks: UInt) -> Int {
-            let (bytes, isOver) = Int(clamping: blocks).multipliedReportingOverflow(by: Int(clamping: status.f_frsize))
-            return isOver ? .max : bytes
-        }
+        func bytes(_ blocks: UInt) -> Int { Int(clamping: UInt128(blocks) * UInt128(status.f_frsize)) }
         return (bytes(status.f_blocks), bytes(status.f_bavail))
     }
 
@@ -124,11 +121,9 @@ package struct MediaFigures: Sendable, Equatable {
 /// What the process may have open.
 enum Descriptors {
     /// Of connections, and of files: each of them a third, and the rest of the process another one.
-    static var share: Int { limit / 3 }
-
-    private static var limit: Int {
+    static var share: Int {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
-        return Int(clamping: min(limit.rlim_cur, 1 << 20))
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 / 3 }
+        return Int(clamping: min(limit.rlim_cur, 1 << 20)) / 3
     }
 }
