@@ -96,11 +96,8 @@ struct AttachmentStageTests {
     @Test("The note is the catalog's where that has one")
     func translated() async throws {
         let texts = SharedTexts()
-        texts.offer { key, _, _, body in
-            guard key.withUnsafeBufferPointer({ Array($0) }) == Array("PHOTO".utf8) else { return false }
-            body(Array("(Foto)".utf8).span)
-            return true
-        }
+        let catalog = try CatalogFixture(["en.lproj/Localizable.strings": #""PHOTO" = "(Foto)";"#])
+        texts.offer(try catalog.stage())
         let published = try await publish(payload(#""u""#), texts: texts) { $0.note = "PHOTO" }
         #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
         let plain = try await publish(payload(#""u""#), texts: texts) { $0.note = "[photo]" }
