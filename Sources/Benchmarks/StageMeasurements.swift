@@ -157,9 +157,9 @@ extension Measurement {
     package static func attachment(messages: Int = 20_000) -> [Measurement] {
         // The first is a text that the sample has.
         [("a URL that is known", "ENCRYPTED_DATA"), ("no URL", "media-url")].map { name, member in
-            let options = AttachmentStage.Options(
-                MediaMembers(url: JSONPointer(member: member)), publicBase: "https://media.example.com/")
-            let stage = AttachmentStage(options, source: RememberedMedia(), texts: SharedTexts())
+            let stage = AttachmentStage(
+                MediaMembers(url: JSONPointer(member: member)), publicBase: "https://media.example.com/",
+                source: RememberedMedia(), texts: SharedTexts())
             let turn = ChainTurn(Chain([ChainLink(stage)]))
             return Measurement("a chain of attachment, \(name)", messages: messages) { turn.run() }
         }

@@ -4,29 +4,24 @@ package import PushmillPayload
 /// Puts kept media in the place of a URL. Where there is none in time, the URL stays and the text gets a short note. A
 /// class, so that its parts are not counted anew with every copy.
 package final class AttachmentStage: Stage {
-    package struct Options: Sendable {
-        package var members: MediaMembers
-        /// Ends in a slash.
-        package var publicBase: String
-        /// A key of the catalog, or the text itself; empty for none.
-        package var note = "📷"
-
-        package init(_ members: MediaMembers, publicBase: String) {
-            self.members = members
-            self.publicBase = publicBase
-        }
-    }
-
     package let name = "attachment"
     package let results = [.word("unfetched")] + MediaFailure.allCases.map { StageResult.failed($0.reason) }
-    private let options: Options
+    package static let usualNote = "📷"
+
+    private let members: MediaMembers
+    private let publicBase: String
     private let note: [UInt8]
     package let source: any MediaSource
     private let texts: SharedTexts
 
-    package init(_ options: Options, source: any MediaSource, texts: SharedTexts) {
-        self.options = options
-        note = Array(options.note.utf8)
+    /// `publicBase` ends in a slash; `note` is a key of the catalog, or the text itself, and empty for none.
+    package init(
+        _ members: MediaMembers, publicBase: String, note: String = usualNote, source: any MediaSource,
+        texts: SharedTexts
+    ) {
+        self.members = members
+        self.publicBase = publicBase
+        self.note = Array(note.utf8)
         self.source = source
         self.texts = texts
     }
@@ -67,7 +62,7 @@ package final class AttachmentStage: Stage {
 
     /// Encoders write what is not there as null, or as an empty text.
     private func attachment(in content: NotificationContent) -> JSONNode? {
-        guard let node = content.node(at: options.members.url) else { return nil }
+        guard let node = content.node(at: members.url) else { return nil }
         switch content.document.kind(of: node) {
         case .null: return nil
         case .string: return content.document.hasText(node) ? node : nil
@@ -81,9 +76,9 @@ package final class AttachmentStage: Stage {
     }
 
     private func attach(_ media: Media, to content: inout NotificationContent) {
-        content.set(options.publicBase + media.name, at: options.members.url)
-        if let member = options.members.type { content.set(media.type.rawValue, at: member) }
-        if let member = options.members.size, let size = media.size { content.set(size, at: member) }
+        content.set(publicBase + media.name, at: members.url)
+        if let member = members.type { content.set(media.type.rawValue, at: member) }
+        if let member = members.size, let size = media.size { content.set(size, at: member) }
     }
 
     /// Behind the first text that is shown; one that the device will find by its key has no room for it.
@@ -105,11 +100,11 @@ extension AttachmentStage {
         members.type = settings.optional("type-to", .pointer)
         members.size = settings.optional("size-to", .pointer)
         let base = settings.required("public-base", .webFolder)
-        var options = Options(members, publicBase: base ?? "")
-        options.note = settings.value("note", .text, default: options.note)
-        guard let media = media(members, &settings), base != nil else { return nil }
-        return { [options] resources in
-            AttachmentStage(options, source: try resources.media(media, resources.log), texts: resources.texts)
+        let note = settings.value("note", .text, default: usualNote)
+        guard let media = media(members, &settings), let base else { return nil }
+        return { [members] resources in
+            let source = try resources.media(media, resources.log)
+            return AttachmentStage(members, publicBase: base, note: note, source: source, texts: resources.texts)
         }
     }
 

@@ -6,17 +6,18 @@ import Testing
 
 @Suite("The attachment stage")
 struct AttachmentStageTests {
-    private var options = AttachmentStage.Options(
-        MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/")
+    private func stage(
+        _ source: any MediaSource = ListedMedia(), note: String = AttachmentStage.usualNote,
+        texts: SharedTexts = SharedTexts(), _ change: (inout MediaMembers) -> Void = { _ in }
+    ) -> AttachmentStage {
+        var members = MediaMembers(url: JSONPointer(member: "media-url"))
+        change(&members)
+        return AttachmentStage(
+            members, publicBase: "https://media.example.com/", note: note, source: source, texts: texts)
+    }
 
-    private func publish(
-        _ payload: String, _ media: ListedMedia = ListedMedia(), texts: SharedTexts = SharedTexts(),
-        _ change: (inout AttachmentStage.Options) -> Void = { _ in }
-    ) async throws -> Published {
-        var options = options
-        change(&options)
-        let chain = Chain([ChainLink(AttachmentStage(options, source: media, texts: texts))])
-        return try #require(await Message(payload).publish(chain))
+    private func publish(_ payload: String, _ stage: AttachmentStage? = nil) async throws -> Published {
+        try #require(await Message(payload).publish(Chain([ChainLink(stage ?? self.stage())])))
     }
 
     private func payload(_ url: String, alert: String = #"{"body":"Hi"}"#, _ rest: String = "") -> String {
@@ -33,10 +34,11 @@ struct AttachmentStageTests {
 
     @Test("Type and size are told where the configuration wants them")
     func members() async throws {
-        let published = try await publish(payload(#""https://cdn/a""#)) {
-            $0.members.type = JSONPointer("/attachment-type")
-            $0.members.size = JSONPointer("/media/size")
+        let stage = stage {
+            $0.type = JSONPointer("/attachment-type")
+            $0.size = JSONPointer("/media/size")
         }
+        let published = try await publish(payload(#""https://cdn/a""#), stage)
         let url = "\"https://media.example.com/\(ListedMedia.hash).jpg\""
         #expect(published.value == payload(url, #","attachment-type":"image/jpeg","media":{"size":1234}"#))
     }
@@ -52,7 +54,7 @@ struct AttachmentStageTests {
         let published = try await publish(payload)
         #expect(published.value == payload)
         #expect(published.stages == "attachment=skipped")
-        let chain = Chain([ChainLink(AttachmentStage(options, source: ListedMedia(), texts: SharedTexts()))])
+        let chain = Chain([ChainLink(stage())])
         let late = await Message(payload).publish(chain, after: .seconds(60))
         #expect(late?.value == payload)
         #expect(late?.stages == "attachment=skipped")
@@ -60,7 +62,7 @@ struct AttachmentStageTests {
 
     @Test("Where there is no media, the URL stays and the text says so", arguments: MediaFailure.allCases)
     func failed(_ failure: MediaFailure) async throws {
-        let published = try await publish(payload(#""u""#), ListedMedia(["u": .failure(failure)]))
+        let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .failure(failure)])))
         #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi 📷"}"#))
         #expect(published.stages == "attachment=failed:\(failure.reason)")
         #expect(published.outcome == .modified)
@@ -73,7 +75,7 @@ struct AttachmentStageTests {
 
     @Test("Where nothing is fetched, nothing changes")
     func unfetched() async throws {
-        let published = try await publish(payload(#""u""#), ListedMedia(["u": .success(nil)]))
+        let published = try await publish(payload(#""u""#), stage(ListedMedia(["u": .success(nil)])))
         #expect(published.value == payload(#""u""#))
         #expect(published.stages == "attachment=unfetched")
     }
@@ -98,16 +100,16 @@ struct AttachmentStageTests {
         let texts = SharedTexts()
         let catalog = try CatalogFixture(["en.lproj/Localizable.strings": #""PHOTO" = "(Foto)";"#])
         texts.offer(try catalog.stage())
-        let published = try await publish(payload(#""u""#), texts: texts) { $0.note = "PHOTO" }
+        let published = try await publish(payload(#""u""#), stage(note: "PHOTO", texts: texts))
         #expect(published.value == payload(#""u""#, alert: #"{"body":"Hi (Foto)"}"#))
-        let plain = try await publish(payload(#""u""#), texts: texts) { $0.note = "[photo]" }
+        let plain = try await publish(payload(#""u""#), stage(note: "[photo]", texts: texts))
         #expect(plain.value == payload(#""u""#, alert: #"{"body":"Hi [photo]"}"#))
-        #expect(try await publish(payload(#""u""#)) { $0.note = "" }.value == payload(#""u""#))
+        #expect(try await publish(payload(#""u""#), stage(note: "")).value == payload(#""u""#))
     }
 
     @Test("The last chance is the note, for messages with a URL only")
     func expired() async throws {
-        let chain = Chain([ChainLink(AttachmentStage(options, source: ListedMedia(), texts: SharedTexts()))])
+        let chain = Chain([ChainLink(stage())])
         let late = try #require(await Message(payload(#""https://cdn/a""#)).publish(chain, after: .seconds(60)))
         #expect(late.outcome == .bestAttempt)
         #expect(late.stages == "attachment=expired")
@@ -122,7 +124,7 @@ struct AttachmentStageTests {
         let media = ListedMedia()
         var settings = Chain.Settings()
         settings.deadline = .seconds(20)
-        let stage = AttachmentStage(options, source: media, texts: SharedTexts())
+        let stage = stage(media)
         let chain = Chain(
             [ChainLink(stage, budget: budget)], settings: settings,
             time: .manual(ManualTime(Instant(nanoseconds: 1_000_000_000))))
@@ -143,7 +145,7 @@ struct AttachmentStageTests {
             (.success(nil), nil, nil),
         ] as [(Result<Media?, MediaFailure>, String?, String?)] {
             let source = KnownMedia(result: result)
-            let chain = Chain([ChainLink(AttachmentStage(options, source: source, texts: SharedTexts()))])
+            let chain = Chain([ChainLink(stage(source))])
             let delivery = Delivery()
             let step = Message(payload("\"\(url)\"")).begin(chain, delivery)
             let published = step.verdict.map { Published($0, delivery) }

@@ -85,8 +85,7 @@ struct ContactOriginTests {
     @Test("With a note behind them they stay what they were")
     mutating func noted() async throws {
         let attachment = AttachmentStage(
-            AttachmentStage.Options(
-                MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/"),
+            MediaMembers(url: JSONPointer(member: "media-url")), publicBase: "https://media.example.com/",
             source: ListedMedia([:]), texts: SharedTexts())
         let decrypted = try await published(
             #"{"aps":{"alert":"x","mutable-content":1},"E":"{pbagnpg:p1}","media-url":"u"}"#,

@@ -12,11 +12,9 @@ struct RecordedMediaTests {
         var members = MediaMembers(url: JSONPointer(member: "media-url"))
         members.type = JSONPointer(member: "type")
         members.size = JSONPointer(member: "size")
-        var options = AttachmentStage.Options(members, publicBase: base)
-        options.note = note
         let source: any MediaSource = recorded?.media(MediaSettings(members, folder: "", hosts: [])) ?? Listed(name)
         var scene = Scene()
-        scene.more = [AttachmentStage(options, source: source, texts: SharedTexts())]
+        scene.more = [AttachmentStage(members, publicBase: base, note: note, source: source, texts: SharedTexts())]
         if let recorded { scene.recorded = recorded }
         return scene
     }
