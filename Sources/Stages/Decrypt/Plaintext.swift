@@ -122,13 +122,10 @@ enum HTMLText {
     /// Nil for what is no number, and for the character zero.
     private static func numbered(_ digits: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Unicode.Scalar? {
         let isHexadecimal = digits.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
-        var code: UInt32 = 0
-        for byte in isHexadecimal ? digits.dropFirst() : digits {
-            guard let digit = JSONText.hexadecimalValue(byte), isHexadecimal || digit < 10 else { return nil }
-            code = code * (isHexadecimal ? 16 : 10) + digit
-            guard code <= 0x10FFFF else { return nil }
-        }
-        return code == 0 ? nil : Unicode.Scalar(code)
+        // So few are no allocation.
+        let text = String(decoding: isHexadecimal ? digits.dropFirst() : digits, as: UTF8.self)
+        let code = text.hasPrefix("+") ? nil : UInt32(text, radix: isHexadecimal ? 16 : 10)
+        return code.flatMap { $0 == 0 ? nil : Unicode.Scalar($0) }
     }
 
     private static let names: [(name: StaticString, scalar: Unicode.Scalar)] = [
