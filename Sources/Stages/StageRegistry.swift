@@ -50,11 +50,6 @@ public struct StageRegistry: Sendable {
 }
 
 /// A kind of stage: the name by which a configuration asks for it, and how its settings become a stage.
-///
-///     StageEntry("lottery") { settings in
-///         guard let tickets = settings.required("tickets", .file) else { return nil }
-///         return { _ in try LotteryStage(tickets: tickets) }
-///     }
 public struct StageEntry: Sendable {
     /// Opens what the stage needs. Not called when a configuration is only checked.
     public typealias Build = @Sendable (StageResources) async throws -> any Stage
