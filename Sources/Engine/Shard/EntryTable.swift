@@ -20,7 +20,7 @@ struct Entry {
 
     var offset: Int64 = 0
     var timestamp: Int64 = 0
-    /// When it was taken from the log.
+    /// When it was taken from the log; later by as long as no message could run since.
     var taken = Instant.past
     /// When its stage is abandoned: its deadline, or the end of the stage's budget.
     var wakeUp = Instant.never
@@ -116,6 +116,13 @@ struct EntryTable: ~Copyable {
         let before = entries[Int(index)].byteCount
         entries[Int(index)].byteCount = Int32(clamping: Int(before) + bytes)
         byteCount += Int(entries[Int(index)].byteCount - before)
+    }
+
+    /// For as long no message could run.
+    mutating func putOff(by nanoseconds: UInt64) {
+        for index in 1...capacity where entries[index].state == .waiting {
+            entries[index].taken = entries[index].taken.advanced(nanoseconds: nanoseconds)
+        }
     }
 
     mutating func remove(_ index: UInt32) {

@@ -27,6 +27,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     mutating func takeMessages() {
+        noteHoldUp()
         runBatch()
         guard canRun, ending.isRunning, batchNext == batch.count else { return }
         batch.removeAll(keepingCapacity: true)
@@ -37,6 +38,17 @@ extension Shard where Ports: ~Copyable {
         if settings.counts { loadAccounts() }
         for next in 0..<Self.prepareDistance { prepare(next) }
         runBatch()
+    }
+
+    /// A message that waits for brokers is not late for its deadline. What is over at once, as a transaction's end mostly is,
+    /// is not looked at.
+    private mutating func noteHoldUp() {
+        guard canRun else {
+            heldUpSince = heldUpSince ?? now
+            return
+        }
+        guard let since = heldUpSince.take(), since + .seconds(1) < now else { return }
+        entries.putOff(by: now.nanoseconds(since: since))
     }
 
     private mutating func take(_ message: Ports.Message) {

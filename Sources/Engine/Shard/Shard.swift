@@ -30,6 +30,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var batchNext = 0
     /// Entries whose key was released: they run before the rest of the batch.
     var released: [UInt32] = []
+    /// Since when no message may run.
+    var heldUpSince: Instant?
 
     // What was published.
     var retries = OutputRetries<Ports.Output>()

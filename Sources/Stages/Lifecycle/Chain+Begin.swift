@@ -22,8 +22,8 @@ extension Chain {
 
     /// The delivery is clear and its record has been filled. `taken` is when that came from the input, `wallClock` the
     /// milliseconds since 1970 by which it may have expired, `count` its account's before this message, nil where there
-    /// is no account or nothing counts; if the message `isCounted` in it, it is shown and not changed. A message that is
-    /// late for its deadline gets last-chance edits alone.
+    /// is no account or nothing counts; if the message `isCounted` in it, it is shown and not changed. The deadline starts
+    /// now; a message that has waited as long as that for its turn gets last-chance edits alone.
     public func begin(
         _ delivery: Delivery, taken: Instant, now: Instant, wallClock: Int64, count: Int32?, isCounted: Bool = false
     ) -> Step {
@@ -31,7 +31,9 @@ extension Chain {
         delivery.phase = .ended
         delivery.isCounted = isCounted
         let record = delivery.record
-        if let verdict = read(delivery, record, taken: taken, wallClock: wallClock, count: counts ? count : nil) {
+        let latest = taken.advanced(nanoseconds: patience)
+        let deadline = now < latest ? now.advanced(nanoseconds: patience) : latest
+        if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
         }
         return begin(delivery, record, &delivery.content, now: now)
@@ -49,11 +51,9 @@ extension Chain {
 
     /// Nil where there is a payload.
     private func read(
-        _ delivery: Delivery, _ record: InputRecord, taken: Instant, wallClock: Int64, count: Int32?
+        _ delivery: Delivery, _ record: InputRecord, _ deadline: Instant, wallClock: Int64, count: Int32?
     ) -> Verdict? {
-        delivery.prepare(
-            record, stages: links.count, deadline: taken.advanced(nanoseconds: patience), wallClock: wallClock,
-            count: count)
+        delivery.prepare(record, stages: links.count, deadline: deadline, wallClock: wallClock, count: count)
         guard let value = record.value else {
             return deadLetter(delivery, .nullValue, message: "the record has no value")
         }

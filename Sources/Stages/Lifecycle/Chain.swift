@@ -5,7 +5,7 @@ public import PushmillPayload
 /// clear the delivery and use it again.
 public final class Chain: Sendable {
     public struct Settings: Sendable {
-        /// From the moment a message was taken from the input.
+        /// From a message's turn, which is to come as soon after it was taken from the input.
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true

@@ -53,6 +53,8 @@ final class ScriptedPorts: ShardPorts {
     var now = Instant.past + .seconds(1000)
     var wallClock: Int64 = 1_700_000_000_000
     private(set) var calls: [Call] = []
+    /// For its turn, in nanoseconds, by offset.
+    private(set) var waited: [Int64: UInt64] = [:]
 
     // What is to come.
     var events: [ConsumerEvent] = []
@@ -171,6 +173,7 @@ final class ScriptedPorts: ShardPorts {
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep {
         calls.append(.begin(offset: message.offset, count: count, isCounted: isCounted))
+        waited[message.offset] = now.nanoseconds(since: taken)
         let output = Output(partition: message.partition, offset: message.offset)
         let step = chain(message, now)
         switch step {

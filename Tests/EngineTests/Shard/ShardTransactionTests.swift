@@ -66,6 +66,24 @@ struct ShardTransactionTests {
         #expect(shard.published() == [0])
     }
 
+    @Test("What waits behind a stage counts for a message's deadline, what waits for brokers does not")
+    func outage() {
+        let shard = transactional()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [2])
+        // The transaction is to end, but its output is not stored.
+        shard.turn(after: .milliseconds(20))
+        for _ in 0..<40 { shard.turn(after: .seconds(1)) }
+        shard.acknowledge()
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1])
+        #expect(shard.ports.waited[2] == 0)
+        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+    }
+
     @Test("An interval begins when the brokers have opened its transaction, however long that took")
     func slowBrokers() {
         let shard = transactional()

@@ -169,7 +169,17 @@ struct DeadlineTests {
             #expect(published.outcome == .bestAttempt)
             #expect(published.value?.contains("Helloa?") == true)
         }
-        #expect(Message().begin(chain, Delivery(), after: .nanoseconds(29_999_999_999)).work != nil)
+    }
+
+    @Test("A deadline starts at a message's turn, however long it has waited for that")
+    func startsAtTurn() throws {
+        let chain = chain([ChainLink(hanging)])
+        let wait = Duration.nanoseconds(29_999_999_999)
+        guard case .suspended(let limit, _) = Message().begin(chain, Delivery(), after: wait) else {
+            Issue.record("it got last-chance edits alone")
+            return
+        }
+        #expect(limit == chain.time.now + wait + .seconds(30))
     }
 
     @Test("No stage that may wait begins after the deadline")

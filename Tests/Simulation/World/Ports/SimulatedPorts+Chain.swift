@@ -47,7 +47,9 @@ extension SimulatedPorts {
             current = output
             return .ended(result)
         }
-        return suspend(entry, output, result, after: event.delay, taken: taken)
+        let latest = taken + switches.deadline
+        return suspend(
+            entry, output, result, after: event.delay, deadline: now < latest ? now + switches.deadline : latest)
     }
 
     /// Nothing begins while an earlier message of its key, or of its partition, has not ended.
@@ -67,7 +69,7 @@ extension SimulatedPorts {
     }
 
     private func suspend(
-        _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, taken: Instant
+        _ entry: Int, _ output: SimulatedOutput, _ result: ChainResult, after delay: UInt64, deadline: Instant
     ) -> ChainStep {
         guard suspensions.indices.contains(entry), suspensions[entry] == nil || Self.forgetsEnds else {
             witness.broken("entry \(entry) began twice", by: self)
@@ -76,7 +78,7 @@ extension SimulatedPorts {
         // Its bytes were copied, and the message given back.
         lent -= 1
         suspensionNumber += 1
-        let (number, deadline) = (suspensionNumber, taken + switches.deadline)
+        let number = suspensionNumber
         suspensions[entry] = Suspension(
             number: number, output: output, result: result, deadline: deadline.nanoseconds)
         suspended.insert(entry)
