@@ -59,17 +59,15 @@ package final class LocalizeStage: ImmediateStage {
     }
 }
 
-/// A catalog, and the choices that were made in it. Each lane of threads remembers its own.
+/// A catalog, and the choices that were made in it. Each lane of threads makes its own: the holders of one for all
+/// would be counted by all threads in one place.
 package struct CatalogInUse: Sendable {
     let catalog: Catalog
-    let defaultChoice: LocaleChoice
+    lazy var defaultChoice = catalog.defaultChoice
     /// By the recipient's list, those that came lately.
     var choices = RecentValues<LocaleChoice>(capacity: 4096)
 
-    package init(_ catalog: Catalog) {
-        self.catalog = catalog
-        defaultChoice = catalog.defaultChoice
-    }
+    package init(_ catalog: Catalog) { self.catalog = catalog }
 }
 
 extension LocalizeStage {

@@ -1,4 +1,5 @@
 import PushmillBenchmarks
+import Synchronization
 import Testing
 
 @testable import PushmillLocalization
@@ -60,6 +61,12 @@ struct LocalizeStageTests {
         #expect(old != nil)
         #expect(file.reload(.request) == .reloaded)
         #expect(old == nil)
+    }
+
+    @Test("Threads that take a lane each share no choice for who has no locale: they would count its holders in turn")
+    func ownDefaults() {
+        let choices = file.lanes.map { lane in lane.value.withLock { ObjectIdentifier($0.defaultChoice) } }
+        #expect(Set(choices).count == file.lanes.count)
     }
 
     @Test(
