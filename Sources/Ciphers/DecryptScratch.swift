@@ -18,7 +18,7 @@ package struct DecryptScratch: ~Copyable {
     let digests: DigestContexts
     let inflater: Inflater
     var headers = JWEHeaders()
-    private var document = JSONDocument()
+    private(set) var document = JSONDocument()
     private var documentCount = 0
     private var ring = KeyRing([])
     private var ringVersion: Int?
@@ -55,8 +55,12 @@ package struct DecryptScratch: ~Copyable {
     /// Clears every trace of a message.
     @usableFromInline
     mutating func clear() {
-        if documentCount > 0 { document.wipe(upTo: documentCount) }
-        documentCount = 0
+        if documentCount > 0 {
+            document.wipe(upTo: documentCount)
+            documentCount = 0
+            // The index of a large one takes many times as much, and the next may never come.
+            if document.isLarge { document = JSONDocument() }
+        }
         buffer.clear()
         inflated.clear()
         secrets.clear()

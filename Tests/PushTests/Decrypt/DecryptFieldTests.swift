@@ -283,4 +283,15 @@ struct DecryptFieldTests {
         scratch.clear()
         #expect(kept.allSatisfy { $0 == 0 })
     }
+
+    @Test("What the index of a large plaintext took is given back when its message is done")
+    func large() throws {
+        var scratch = try DecryptScratch()
+        var plaintext = Array("[\(String(repeating: "1,", count: 30_000))1]".utf8)
+        let isLarge = try plaintext.withUnsafeMutableBytes { try scratch.read($0).isLarge }
+        #expect(isLarge)
+        scratch.clear()
+        let isStillLarge = scratch.document.isLarge
+        #expect(!isStillLarge)
+    }
 }
