@@ -40,14 +40,18 @@ extension Shard where Ports: ~Copyable {
         runBatch()
     }
 
-    /// A message that waits for brokers is not late for its deadline. What is over at once, as a transaction's end mostly is,
-    /// is not looked at.
     private mutating func noteHoldUp() {
         guard canRun else {
             heldUpSince = heldUpSince ?? now
             return
         }
-        guard let since = heldUpSince.take(), since + .seconds(1) < now else { return }
+        if let since = heldUpSince.take() { putOffDeadlines(heldUpSince: since) }
+    }
+
+    /// A message that waits for brokers is not late for its deadline. What is over at once, as a transaction's end mostly is,
+    /// is not looked at.
+    mutating func putOffDeadlines(heldUpSince since: Instant) {
+        guard since + .seconds(1) < now else { return }
         entries.putOff(by: now.nanoseconds(since: since))
     }
 

@@ -6,8 +6,11 @@ import PushmillStores
 extension Shard where Ports: ~Copyable {
     /// One step, and what follows from its outcome.
     mutating func step(_ step: TransactionStep) {
+        let before = now
         let outcome = ports.transact(step)
         now = ports.now
+        // Where the next transaction is open at the end of this turn, the next turn finds no hold-up.
+        if heldUpSince == nil { putOffDeadlines(heldUpSince: before) }
         switch (step, outcome) {
         case (.commit, .done):
             // Without offsets the group has not said that the partitions are this shard's.

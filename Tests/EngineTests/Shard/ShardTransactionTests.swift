@@ -84,6 +84,25 @@ struct ShardTransactionTests {
         #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
     }
 
+    @Test("A step of a transaction that brokers hold up makes no message late that waits behind a stage")
+    func blockingStep() {
+        let shard = transactional()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [2])
+        shard.acknowledge()
+        shard.ports.transaction = { [unowned ports = shard.ports] step in
+            if case .addOffsets = step { ports.now = ports.now + .seconds(40) }
+            return .done
+        }
+        #expect(shard.callsOfTurn(after: .milliseconds(20)).suffix(2) == [.transact(.commit), .transact(.begin)])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0, 1])
+        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+    }
+
     @Test("An interval begins when the brokers have opened its transaction, however long that took")
     func slowBrokers() {
         let shard = transactional()
