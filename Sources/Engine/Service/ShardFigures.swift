@@ -121,7 +121,7 @@ extension Shard where Ports: ~Copyable {
         return oldest
     }
 
-    /// A record without a timestamp is as old as its taking.
+    /// A record without a timestamp is as old as its taking, but for the time in which no message could run.
     func time(of entry: UInt32) -> Int64 {
         if entries[entry].timestamp > 0 { return entries[entry].timestamp }
         return ports.wallClock - Int64(clamping: now.nanoseconds(since: entries[entry].taken) / 1_000_000)
