@@ -37,8 +37,8 @@ struct RunTests {
             if scenario.events[index].behaviour == .refusedByBrokers { scenario.events[index].behaviour = .immediate }
             scenario.events[index].letterRefuser = nil
         }
-        // Every message ends before its partition has to be given back.
-        scenario.settings.drain = .seconds(2)
+        // Every message ends before its partition has to be given back: it may take two deadlines.
+        scenario.settings.drain = .milliseconds(3500)
         for index in 0..<6 {
             let fault = Fault.restart(instance: index % scenario.instances, shards: 1 + (index + Int(seed)) % 3)
             scenario.faults.append((.seconds(2) * UInt64(index + 1), fault))
