@@ -127,6 +127,13 @@ package struct DemoSummary: Sendable {
         var times: [Duration] = []
         var slowest = Duration.zero
         var reasons: [String: Int] = [:]
+
+        mutating func add(_ result: DemoResult, _ time: Duration) {
+            if times.count < DemoSummary.kept { times.append(time) } else { times[count % DemoSummary.kept] = time }
+            count += 1
+            slowest = max(slowest, time)
+            if result.outcome == "dead-letter" { reasons[result.stages, default: 0] += 1 }
+        }
     }
 
     /// So many times of each outcome are kept, for the median.
@@ -140,12 +147,7 @@ package struct DemoSummary: Sendable {
 
     /// `time` is from sending the event to reading its result.
     mutating func add(_ result: DemoResult, time: Duration) {
-        var row = rows.removeValue(forKey: result.outcome) ?? Row()
-        if row.times.count < Self.kept { row.times.append(time) } else { row.times[row.count % Self.kept] = time }
-        row.count += 1
-        row.slowest = max(row.slowest, time)
-        if result.outcome == "dead-letter" { row.reasons[result.stages, default: 0] += 1 }
-        rows[result.outcome] = row
+        rows[result.outcome, default: Row()].add(result, time)
     }
 
     package var text: String {

@@ -17,9 +17,10 @@ final class LogRanges: Sendable {
         var lastNumber: UInt64 = 0
         var answers: [Answer] = []
 
-        mutating func take(_ questions: WritableKeyPath<State, Set<TopicPartition>>) -> Set<TopicPartition> {
-            defer { self[keyPath: questions] = [] }
-            return self[keyPath: questions]
+        mutating func takeFresh() -> Set<TopicPartition> {
+            let taken = fresh
+            fresh = []
+            return taken
         }
 
         mutating func takeAnswers() -> [Answer] {
@@ -47,7 +48,7 @@ final class LogRanges: Sendable {
             state.lastNumber += 1
             state.numbers[partition] = state.lastNumber
         }
-        queue.async { self.answer(self.state.withLock { $0.take(\.fresh) }) }
+        queue.async { self.answer(self.state.withLock { $0.takeFresh() }) }
     }
 
     func forget(_ partitions: [TopicPartition]) {
@@ -91,10 +92,12 @@ final class LogRanges: Sendable {
     }
 
     private func retry() {
-        answer(state.withLock { $0.take(\.fresh) })
+        answer(state.withLock { $0.takeFresh() })
         let stale = state.withLock { state in
+            let stale = state.stale
+            state.stale = []
             state.isRetryDue = false
-            return state.take(\.stale)
+            return stale
         }
         answer(stale)
     }
