@@ -31,8 +31,9 @@ extension Chain {
         delivery.phase = .ended
         delivery.isCounted = isCounted
         let record = delivery.record
-        let latest = taken.advanced(nanoseconds: patience)
-        let deadline = now < latest ? now.advanced(nanoseconds: patience) : latest
+        let latestTurn = taken.advanced(nanoseconds: patience)
+        // A message whose turn comes too late has a deadline that is over, which `gate` sees.
+        let deadline = now < latestTurn ? now.advanced(nanoseconds: patience) : latestTurn
         if let verdict = read(delivery, record, deadline, wallClock: wallClock, count: counts ? count : nil) {
             return .ended(verdict)
         }

@@ -5,7 +5,8 @@ public import PushmillPayload
 /// clear the delivery and use it again.
 public final class Chain: Sendable {
     public struct Settings: Sendable {
-        /// From a message's turn, which is to come as soon after it was taken from the input.
+        /// How long a message has from its turn on. One that has waited for its turn as long as this gets last-chance
+        /// edits alone.
         public var deadline = Duration.seconds(30)
         /// Whether messages that had expired before their turn are published.
         public var publishesExpired = true

@@ -47,9 +47,9 @@ extension SimulatedPorts {
             current = output
             return .ended(result)
         }
-        let latest = taken + switches.deadline
-        return suspend(
-            entry, output, result, after: event.delay, deadline: now < latest ? now + switches.deadline : latest)
+        let latestTurn = taken + switches.deadline
+        let deadline = now < latestTurn ? now + switches.deadline : latestTurn
+        return suspend(entry, output, result, after: event.delay, deadline: deadline)
     }
 
     /// Nothing begins while an earlier message of its key, or of its partition, has not ended.
