@@ -118,7 +118,7 @@ struct EntryTable: ~Copyable {
         byteCount += Int(entries[Int(index)].byteCount - before)
     }
 
-    /// For as long no message could run.
+    /// Messages that wait count as taken so much later, since none could run for so long.
     mutating func putOff(by nanoseconds: UInt64) {
         for index in 1...capacity where entries[index].state == .waiting {
             entries[index].taken = entries[index].taken.advanced(nanoseconds: nanoseconds)
