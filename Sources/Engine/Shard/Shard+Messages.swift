@@ -233,7 +233,7 @@ extension Shard where Ports: ~Copyable {
             let bytes = message.byteCount + ports.byteCount(ofSuspended: Int(entry))
             entries.add(bytes: bytes - Int(entries[entry].byteCount), to: entry)
         }
-        take(step, of: entry)
+        handle(step, of: entry)
     }
 
     /// nil when the disk cannot be read.
@@ -245,7 +245,7 @@ extension Shard where Ports: ~Copyable {
         return partitions[index].counts?.value.state(of: account)
     }
 
-    mutating func take(_ step: ChainStep, of entry: UInt32) {
+    mutating func handle(_ step: ChainStep, of entry: UInt32) {
         switch step {
         case .ended(let result): finish(entry, result)
         case .suspended(let wakeUp):

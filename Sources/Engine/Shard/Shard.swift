@@ -204,7 +204,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
                 let step = ports.resume(entry: index, now: now)
             else { continue }
             wakeUps.remove(entry, &entries)
-            take(step, of: entry)
+            handle(step, of: entry)
         }
         stageResults.removeAll(keepingCapacity: true)
     }
@@ -219,7 +219,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
         // At most once for each.
         for _ in 0..<wakeUps.count {
             guard let entry = wakeUps.next(dueAt: now, &entries) else { return }
-            take(ports.expire(entry: Int(entry), now: now), of: entry)
+            handle(ports.expire(entry: Int(entry), now: now), of: entry)
         }
     }
 
