@@ -176,7 +176,7 @@ extension Shard where Ports: ~Copyable {
                 let entry = batch[batchNext]
                 prepare(batchNext + Self.prepareDistance)
                 batchNext += 1
-                if entries[entry].state == .waiting, !waits(entry) { run(entry) }
+                if entries[entry].state == .waiting, !queueBehindKey(entry) { run(entry) }
             } else {
                 return
             }
@@ -188,7 +188,8 @@ extension Shard where Ports: ~Copyable {
         if next < batch.count, let message = messages[Int(batch[next])] { ports.prepare(message) }
     }
 
-    private mutating func waits(_ entry: UInt32) -> Bool {
+    /// True where an earlier message of its key has not ended: the entry is queued behind that.
+    private mutating func queueBehindKey(_ entry: UInt32) -> Bool {
         guard !order.isEmpty else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
