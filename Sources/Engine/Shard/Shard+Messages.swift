@@ -64,7 +64,11 @@ extension Shard where Ports: ~Copyable {
             }
             return ports.release(message)
         }
-        if partitions[index].isUncertain, !PlantedFault.isPlanted(.gapTakenForDone), !isNext(message, index) { return }
+        if partitions[index].isUncertain, !PlantedFault.isPlanted(.gapTakenForDone),
+            rereadsGap(before: message, index)
+        {
+            return
+        }
         if !enter(message, index) { stall(message, index) }
     }
 
@@ -118,21 +122,22 @@ extension Shard where Ports: ~Copyable {
         partitions[entries[entry].partition].counts?.value.want(account)
     }
 
-    /// The next record after something that may have lost some: false when it is not to be taken now.
-    private mutating func isNext(_ message: Ports.Message, _ index: Int32) -> Bool {
+    /// The first record after something that may have lost some. True where others are missing before it, for the first
+    /// time: it is given back, and the partition is read once more from where they are missed.
+    private mutating func rereadsGap(before message: Ports.Message, _ index: Int32) -> Bool {
         let next = partitions[index].ledger.next
         guard message.offset > next, partitions[index].gap.map({ message.offset > $0 }) ?? true else {
             if message.offset >= next {
                 partitions[index].isUncertain = false
                 partitions[index].gap = nil
             }
-            return true
+            return false
         }
-        // Read once more from where it should go on: what comes then is what the log has.
+        // What comes then is what the log has.
         partitions[index].state = .seeking(next, again: now)
         partitions[index].gap = message.offset
         ports.release(message)
-        return false
+        return true
     }
 
     /// Whether what is done beyond the position would fit into a transaction's commit, whole, when this is taken too.
