@@ -91,7 +91,7 @@ struct OutputRetry<Output: Sendable> {
         pause = .zero
     }
 
-    /// The next to be sent, if one may be now: `sent`, `stays` or `taken` is to be called before the next.
+    /// The next to be sent, if one may be now: `sent`, `stays` or `skipped` is to be called before the next.
     func next(now: Instant) -> Held? {
         guard let time = resendsAt, time <= now else { return nil }
         return held[first]
@@ -120,8 +120,8 @@ struct OutputRetry<Output: Sendable> {
     /// The next is not taken for now.
     mutating func stays(until time: Instant) { state = .resending(from: time) }
 
-    /// The next goes nowhere.
-    mutating func taken() {
+    /// The next is not sent.
+    mutating func skipped() {
         drop()
         if first == held.count { state = .idle }
     }

@@ -163,7 +163,7 @@ extension Shard where Ports: ~Copyable {
         defer { if hasSent { ports.flush() } }
         while let held = retries[isLetter].next(now: now) {
             guard let entry = entries.index(ofTag: held.tag), entries[entry].state == .held else {
-                retries[isLetter].taken()
+                retries[isLetter].skipped()
                 continue
             }
             switch ports.publish(held.output, tag: held.tag) {
@@ -175,7 +175,7 @@ extension Shard where Ports: ~Copyable {
             case .refused where entries[entry].isNameOnly:
                 return retries.letters.stays(until: now + Self.letterPause)
             case .refused(let reason):
-                retries[isLetter].taken()
+                retries[isLetter].skipped()
                 askLetter(entry, reason)
             }
         }

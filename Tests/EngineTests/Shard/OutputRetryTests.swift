@@ -117,7 +117,7 @@ struct OutputRetryTests {
         retry.stays(until: now + .seconds(1))
         #expect(retry.next(now: now) == nil)
         #expect(retry.next(now: now + .seconds(1))?.output == "one")
-        retry.taken()
+        retry.skipped()
         #expect(sendAll(&retry, now + .seconds(1)) == ["two"])
         #expect(retry.isIdle)
     }
