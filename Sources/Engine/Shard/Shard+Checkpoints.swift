@@ -111,10 +111,10 @@ extension Shard where Ports: ~Copyable {
         switch outcome {
         case .accepted:
             doneInMarks = 0
-            accept { _ in true }
+            acceptMarks { _ in true }
         case .partly(let refused):
             doneInMarks = 0
-            accept { !refused.contains($0) }
+            acceptMarks { !refused.contains($0) }
             ports.tell(.commitFailed(reason: "some partitions were refused"))
         case .denied(let error): ports.tell(.commitFailed(reason: error.name))
         case .retry: nextRecommit = now + Self.recommitDelay
@@ -128,7 +128,7 @@ extension Shard where Ports: ~Copyable {
 
     /// By taking its offsets the group has said that a partition was this shard's all the time: what its changelog has up to
     /// the last record of this shard is known.
-    mutating func accept(where isAccepted: (TopicPartition) -> Bool) {
+    mutating func acceptMarks(where isAccepted: (TopicPartition) -> Bool) {
         for mark in marks where partitions[mark.partition].epoch == mark.epoch && isAccepted(mark.place) {
             partitions[mark.partition].ledger.committed(mark.snapshot)
             partitions[mark.partition].committed = mark.snapshot

@@ -15,7 +15,7 @@ extension Shard where Ports: ~Copyable {
         case (.commit, .done):
             // Without offsets the group has not said that the partitions are this shard's.
             let isMember = !marks.isEmpty
-            accept { _ in true }
+            acceptMarks { _ in true }
             marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
                 takeStored(of: index)
