@@ -32,11 +32,11 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     /// Acknowledged and not on the disk yet, of accounts in memory; an account's later state is behind its earlier one.
     private var rows: [Row] = []
-    private var rowsToSettle = smallestSettling
+    private var rowsToCompact = fewestToCompact
     /// So many a disk that is full has not taken while they were restored.
     private var rowsRefused = 0
     /// More than are written at once, unless the disk fails.
-    private static var smallestSettling: Int { 131_072 }
+    private static var fewestToCompact: Int { 131_072 }
     private static var keptCapacity: Int { 16_384 }
 
     /// The highest state of any account that the changelog is known to have, by incarnation and offset; nil where there is
@@ -159,7 +159,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         // The changelog was told this state once more, and the account has gone on since.
         if let cell, state < table[cell].state, !table[cell].flags.contains(.changed) { return }
         rows.append((account: account, state: state))
-        if rows.count >= rowsToSettle { settle() }
+        if rows.count >= rowsToCompact { compactRows() }
         guard let cell else {
             // It was evicted since it was read, or was never asked for.
             var stray = CountCell(account, state)
@@ -183,7 +183,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     /// Writes them, and the position, in one transaction of the disk; a nil position leaves the disk's as it is. False when
     /// that failed: nothing is lost, and it is to be tried again.
     package mutating func writeBehind(at position: RecordPosition?) -> Bool {
-        settle()
+        compactRows()
         if rows.isEmpty, position == nil || position == disk.position { return true }
         if disk.highest == nil, disk.position == nil, !rows.isEmpty { filter = CountFilter(bytes: budget / 16) }
         guard disk.write(rows, at: position) else { return false }
@@ -193,18 +193,18 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         }
         if filter?.isFull ?? false { filter = nil }
         rows.removeAll(keepingCapacity: rows.capacity <= Self.keptCapacity)
-        rowsToSettle = Self.smallestSettling
+        rowsToCompact = Self.fewestToCompact
         rowsRefused = 0
         return true
     }
 
     /// Sorts the rows, and keeps an account's latest, the last of equal ones: there are never more than twice as many as
     /// accounts.
-    private mutating func settle() {
+    private mutating func compactRows() {
         // A stable sort, as the library's is.
         rows.sort { $0.account == $1.account ? $0.state < $1.state : $0.account < $1.account }
         rows.removeRepeated { $0.account == $1.account }
-        rowsToSettle = max(Self.smallestSettling, rows.count * 2)
+        rowsToCompact = max(Self.fewestToCompact, rows.count * 2)
     }
 
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
