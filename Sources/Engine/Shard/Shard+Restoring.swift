@@ -23,13 +23,13 @@ extension Shard where Ports: ~Copyable {
             if !starts.isEmpty { ports.tell(.restoring(starts.map(\.partition))) }
         }
         guard !restore.reading.isEmpty else { return }
-        take()
-        apply()
-        end()
+        takeReplica()
+        applyRows()
+        endRestores()
     }
 
-    private mutating func take() {
-        for news in Self.take(from: &ports, into: &restore) { ports.tell(news) }
+    private mutating func takeReplica() {
+        for news in Self.takeReplica(from: &ports, into: &restore) { ports.tell(news) }
         for index in restore.takeRestarts() {
             partitions[index].changelogEnd = nil
             if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
@@ -37,7 +37,7 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// Gives what is to be told.
-    private static func take(from ports: inout Ports, into restore: inout ChangelogRestore) -> [ShardNews] {
+    private static func takeReplica(from ports: inout Ports, into restore: inout ChangelogRestore) -> [ShardNews] {
         var news: [ShardNews] = []
         // Nobody wakes the thread for what is left of a batch.
         restore.mayHaveMore = false
@@ -48,7 +48,7 @@ extension Shard where Ports: ~Copyable {
         return news
     }
 
-    private mutating func apply() {
+    private mutating func applyRows() {
         for reading in restore.reading where !reading.rows.isEmpty {
             guard let last = reading.last else { continue }
             let index = reading.partition
@@ -84,7 +84,7 @@ extension Shard where Ports: ~Copyable {
         return true
     }
 
-    private mutating func end() {
+    private mutating func endRestores() {
         let whole = restore.reading.filter(\.isWhole)
         guard !whole.isEmpty else { return }
         if PlantedFault.isPlanted(.leaderlessHoldsUpAll), whole.count < restore.reading.count { return }
