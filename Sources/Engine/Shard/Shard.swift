@@ -18,7 +18,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var now: Instant
     var entries: EntryTable
     var partitions = PartitionTable<Ports>()
-    /// Partitions that are to be read from now on, until the end of the turn.
+    /// Partitions that this turn begins to read: `advancePartitions` tells the consumer of all of them at once.
     var begun: [Position] = []
     var order = KeyOrder()
     var wakeUps = WakeUps()
@@ -36,9 +36,9 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     // What was published.
     var retries = OutputRetries<Ports.Output>()
     var sequence: UInt64 = 0
-    /// At least once an output came back: what waits behind it in the producer is taken back, too.
+    /// An output came back, with the guarantee at-least-once: what waits behind it in the producer is taken back, too.
     var mustPurge = false
-    /// Outputs waited when something was last sent again, and that they go on is to be told.
+    /// `sendHeld` has seen outputs that wait, and has not told yet that they go on.
     var areOutputsHeld = false
     /// Changelog records that are not answered.
     var changesUnanswered = 0
@@ -83,12 +83,13 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var restore = ChangelogRestore()
     var ending: Ending
     var lastTurn: Instant
-    /// The shard was away for so long that the group may have given its partitions to others: the commit that asks.
+    /// The number of the commit by which the group is asked whether the partitions are still this shard's, as after its
+    /// thread did not run for long; nil where nothing is asked. Until the group has taken it nothing is published.
     var confirmation: UInt32?
     /// The number of the last such commit. They count down from the top, and those of checkpoints up: they do not meet.
     private var lastConfirmation = UInt32.max
     var nextConfirmation = Instant.past
-    /// How often it was asked for.
+    /// How many such commits were made since `confirm`: one partition after the other is asked about.
     private var asked = 0
 
     // Kept for their memory.
@@ -111,7 +112,7 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The group has been left, or the grace is over.
     package var hasEnded: Bool { ending.hasEnded }
 
-    /// Does what is due. Gives when there is something to do at the latest, unless there is news.
+    /// Does what is due. Returns when it is to be called again at the latest; news wakes the thread before that.
     package mutating func turn() -> Instant {
         now = ports.now
         // Who leaves asks nothing more: librdkafka ends the process over a commit that comes while it takes leave.
@@ -261,8 +262,8 @@ package struct Shard<Ports: ShardPorts & ~Copyable>: ~Copyable {
     }
 }
 
-/// A record whose output brokers have refused. Its time tells it from another one that has the offset in a topic made anew,
-/// of which nobody is told where nothing was taken.
+/// A record whose output brokers have refused. Its timestamp tells it from the record that has the same offset when the
+/// topic was made anew, which the shard does not learn where it had taken nothing of it.
 struct RefusedRecord: Hashable {
     let position: Position
     let timestamp: Int64
