@@ -58,7 +58,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func take(_ message: Ports.Message) {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else {
-            // What is skipped before a seek is there: no gap reaches over it.
+            // A record that is skipped before a seek is in the log: a gap ends at it at the latest.
             if index >= 0, let gap = partitions[index].gap, message.offset >= partitions[index].ledger.next {
                 partitions[index].gap = min(gap, message.offset)
             }
@@ -293,7 +293,7 @@ extension Shard where Ports: ~Copyable {
         if next != 0 { released.append(next) }
     }
 
-    /// False when the disk cannot be read.
+    /// Adds what the badge stage has asked for to the count of the entry's account. False when the disk cannot be read.
     mutating func count(_ entry: UInt32) -> Bool {
         guard let operation = entries[entry].operation else { return true }
         entries[entry].operation = nil
@@ -338,6 +338,7 @@ extension Shard where Ports: ~Copyable {
         entries[entry].hasPredecessor && entries[entry].account == account && entries[entry].partition == index
     }
 
+    /// The entry's count is final: it waits for the changelog from now on. Where it has none its offset is done.
     private mutating func settle(_ entry: UInt32) {
         let index = entries[entry].partition
         partitions[index].unfinished -= 1
