@@ -26,7 +26,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     /// The number of its topic, as records carry it.
     let topic: UInt32
     var state: State
-    /// When what the group has committed was first asked for, here or after it was unknown again.
+    /// When this shard began to ask what the group has committed of it: as the group gave it, or when it had to ask
+    /// anew.
     var beganAt: Instant
     /// Raised whenever what was taken before is void.
     var epoch: UInt32 = 1
@@ -68,7 +69,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var lastStored: RecordPosition?
     /// How far the changelog is known: read, or written while the partition was this shard's.
     var changelogEnd: RecordPosition?
-    /// What was not published of it by then is left to its next owner: nothing is sent again.
+    /// The time to finish is over: what is not published of it is left to its next owner, and nothing is sent again.
     var isGivenUp = false
     /// The timestamp of what was first published of it in the open transaction; nil where nothing was.
     var transactionStart: Int64?
@@ -129,6 +130,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         return counts?.value.writeBehind(at: end) ?? true
     }
 
+    /// Goes back to the last commit.
     mutating func rewind() {
         let metadata = try? OffsetMetadata(decoding: committed.metadata, committedAt: committed.offset)
         ledger = OffsetLedger(startingAt: committed.offset, completed: metadata?.completed ?? [])

@@ -7,7 +7,7 @@ import Synchronization
 package struct ShardFigures: Sendable {
     package struct PartitionFigures: Sendable {
         package let place: TopicPartition
-        /// When where it begins was first asked for, here or after it was unknown again.
+        /// `Partition.beganAt`.
         let beganAt: Instant
         /// The next offset to be taken; nil before it is served.
         package let next: Int64?

@@ -76,8 +76,9 @@ package protocol ShardPorts: ~Copyable {
     /// The message's turn comes soon: what will be looked up for it may be loaded meanwhile.
     func prepare(_ message: Message)
 
-    /// The message's turn. `count` is its account's, which the message was part of before if it `isCounted`: then it is
-    /// shown and not changed. What has ended is current until the next call of this kind.
+    /// The message's turn, for which it has waited since `taken`. `count` is its account's, which has the message in it
+    /// already if it `isCounted`: then it is shown and not changed. What has ended is current until the next call of
+    /// this kind.
     mutating func begin(
         _ message: Message, entry: Int, taken: Instant, now: Instant, count: Int32?, isCounted: Bool
     ) -> ChainStep
@@ -280,7 +281,7 @@ package enum ShardNews: Sendable, Equatable {
     case newerCommit(Position, reason: String)
     case logMadeAnew(TopicPartition, offset: Int64)
     case logExpired(TopicPartition, from: Int64, to: Int64)
-    /// A broker did, though the log holds it.
+    /// A broker denies an offset that the log holds.
     case offsetDenied(TopicPartition, offset: Int64)
     case offsetMissing(TopicPartition)
     /// Intake from it waits: what is done beyond one that hangs would not fit into a commit.

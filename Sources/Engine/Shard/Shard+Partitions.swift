@@ -4,7 +4,7 @@ import PushmillStores
 
 /// Partitions: what they wait for, and logs that do not hold what is to be read.
 extension Shard where Ports: ~Copyable {
-    /// Who was asked asks brokers again and again; to ask anew makes what is on its way no answer.
+    /// The consumer goes on asking brokers by itself; to ask it anew voids the answer that is on its way.
     private static var asksEvery: Duration { .seconds(15) }
     private static var looksForOldEvery: Duration { .seconds(5) }
     private static var seeksEvery: Duration { .milliseconds(100) }
@@ -193,8 +193,8 @@ extension Shard where Ports: ~Copyable {
         }
     }
 
-    /// The partition, and its counts, may have been another's for all that the log has lost. False until the group has
-    /// taken a commit of this member; a transaction is asked by its offsets.
+    /// While the log lost records the partition, and its counts, may have been another's. Asks the group by a commit,
+    /// and is false until the group has taken it; a transaction is asked by its offsets.
     private mutating func isConfirmed(_ index: Int32) -> Bool {
         if settings.isTransactional || partitions[index].isAsked && confirmation == nil { return true }
         if confirmation == nil { confirm(from: now) }
