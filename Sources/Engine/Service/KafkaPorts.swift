@@ -37,7 +37,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
-    /// Nanoseconds since something was last acknowledged, or nothing was published.
+    /// When something was last acknowledged, or no answer was awaited.
     var lastAnswer = Instant.past
 
     // The chain: see KafkaPorts+Chain.
