@@ -82,17 +82,17 @@ extension KafkaPorts {
         guard let delivery = suspended[entry] else { return }
         suspended[entry] = nil
         environment.chain.abandon(delivery)
-        keep(delivery)
+        recycle(delivery)
     }
 
-    /// Unless it is large: what it has would wait, uncounted, until its turn comes again, which may be never.
-    private mutating func keep(_ delivery: Delivery) { if !delivery.isLarge { spare.append(delivery) } }
+    /// Keeps the delivery for another message, unless it is large: its memory would lie there uncounted.
+    private mutating func recycle(_ delivery: Delivery) { if !delivery.isLarge { spare.append(delivery) } }
 
     private mutating func take(_ step: Chain.Step, of delivery: Delivery, _ entry: Int) -> ChainStep {
         switch step {
         case .ended(let verdict):
             forgetCurrent()
-            keep(current)
+            recycle(current)
             current = delivery
             suspended[entry] = nil
             return ended(verdict)
