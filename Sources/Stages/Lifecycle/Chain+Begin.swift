@@ -40,7 +40,7 @@ extension Chain {
         return begin(delivery, record, &delivery.content, now: now)
     }
 
-    /// Record and content are passed beside their delivery: a member of a class is copied, or taken hold of, for each call
+    /// Record and content are passed beside their delivery: a member of a class is copied, or retained, for each call
     /// that reads it.
     private func begin(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant

@@ -54,7 +54,7 @@ extension Chain {
         let isMeasured: Bool
     }
 
-    /// From the stage whose turn it is. Of the links, which are the chain's, none is taken hold of.
+    /// Runs the stages from `stageIndex` on. No link is retained for a call: the chain owns them.
     func runStages(_ delivery: Delivery, _ content: inout NotificationContent, now: Instant) -> Step {
         var context = context(delivery)
         let isMeasured = settings.measuresStages && delivery.isMeasured

@@ -20,7 +20,7 @@ public final class Chain: Sendable {
     public enum Step: Sendable {
         case ended(Verdict)
         /// A stage may wait: its work is to be started on a pool, `resume` to be called when it has ended there, and at that
-        /// time `expire`. The delivery has its bytes for itself, so that the lender may have his back.
+        /// time `expire`. The delivery has copied the record's bytes, so the caller may release the record.
         case suspended(until: Instant, StageWork)
         /// `expire` was called early: at that time once more.
         case waiting(until: Instant)
