@@ -93,7 +93,7 @@ struct ChangeQueue {
         }
     }
 
-    /// The next was, in a record of this time.
+    /// The next was published, in a record with this timestamp.
     mutating func published(at timestamp: Int64) {
         list[next].recordTime = timestamp > 0 ? timestamp : -1
         next += 1
@@ -106,7 +106,7 @@ struct ChangeQueue {
         return index >= first && index < next ? list[index] : nil
     }
 
-    /// One that is here was stored. True when others waited for that.
+    /// The changelog has this change, which is still here. True when others waited for that.
     mutating func stored(_ sequence: UInt32, at offset: Int64, now: Instant) -> Bool {
         unanswered -= 1
         unstored -= 1
@@ -118,7 +118,7 @@ struct ChangeQueue {
         return endFailure(.past) || wasAlone
     }
 
-    /// One that is here was not stored.
+    /// The changelog has not stored this change, which is still here.
     mutating func failed(_ sequence: UInt32, isRefused: Bool, _ now: Instant) {
         unanswered -= 1
         let index = Int(sequence &- self.sequence)

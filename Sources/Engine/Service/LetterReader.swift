@@ -14,7 +14,7 @@ final class LetterReader: Sendable {
         var isRunning = false
     }
 
-    /// For a record that no broker lends: an hour of them. Letters of other partitions come between.
+    /// How often a record is asked for that no broker gives, which takes an hour. Other letters are read in between.
     private static let tries = 360
     /// Milliseconds for a poll.
     private static let patience: Int32 = 1000
