@@ -64,7 +64,7 @@ public enum StageResult: Sendable, Equatable {
     case ok
     /// Nothing to do here.
     case skipped
-    /// The deadline came before the stage had ended.
+    /// The deadline, or the end of its budget, came before the stage had ended.
     case expired
     /// The stage has applied its own fallback. The reason is one of a fixed vocabulary: it labels metrics.
     case failed(StaticString)
