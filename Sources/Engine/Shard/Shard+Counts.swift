@@ -1,8 +1,9 @@
 import PushmillKafka
+import PushmillPayload
 import PushmillStages
 import PushmillStores
 
-/// Changes of counts: settled, brought to the changelog, stored. At least once an event that counts is done when the
+/// Counts: changed, settled, brought to the changelog, stored. At least once an event that counts is done when the
 /// changelog has its count.
 extension Shard where Ports: ~Copyable {
     /// Changes wait so long to be published together, or until they are so many.
@@ -29,8 +30,51 @@ extension Shard where Ports: ~Copyable {
         return count
     }
 
-    /// The entry's count is final.
-    mutating func addChange(_ entry: UInt32) {
+    /// The state of the entry's account; nil when the disk cannot be read.
+    mutating func state(of entry: UInt32) -> CountState? {
+        let (index, account) = (entries[entry].partition, entries[entry].account)
+        if let state = partitions[index].counts?.value.state(of: account) { return state }
+        partitions[index].counts?.value.want(account)
+        guard partitions[index].counts?.value.load() == true else { return nil }
+        return partitions[index].counts?.value.state(of: account)
+    }
+
+    /// Adds what the badge stage has asked for to the count of the entry's account. False when the disk cannot be read.
+    mutating func count(_ entry: UInt32) -> Bool {
+        guard let operation = entries[entry].operation else { return true }
+        entries[entry].operation = nil
+        guard let state = state(of: entry) else { return false }
+        let (index, account) = (entries[entry].partition, entries[entry].account)
+        let counted = CountState(
+            count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
+            offset: entries[entry].offset)
+        guard let earlier = partitions[index].counts?.value.change(account, to: counted, by: entry) else {
+            return false
+        }
+        entries[entry].counted = counted
+        entries[entry].hasChange = true
+        guard earlier != 0 else { return true }
+        entries[earlier].successor = entry
+        entries[entry].hasPredecessor = true
+        return true
+    }
+
+    /// Nothing is to come of the entry any more: its count, if it has one, is final, else its offset is done.
+    mutating func settle(_ entry: UInt32) {
+        let index = entries[entry].partition
+        partitions[index].unfinished -= 1
+        if entries[entry].hasChange {
+            let account = entries[entry].account
+            partitions[index].counts?.value.release(account, entry: entry)
+            addChange(entry)
+            // At least once it is done when its count is stored.
+            guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }
+        }
+        done(entries[entry].offset, of: index)
+    }
+
+    /// The entry's count waits for the changelog from now on.
+    private mutating func addChange(_ entry: UInt32) {
         let index = entries[entry].partition
         let (account, state, timestamp) = (entries[entry].account, entries[entry].counted, entries[entry].timestamp)
         partitions[index].changes.add(account, state, timestamp: timestamp, now: now) { keys in

@@ -1,5 +1,4 @@
 import PushmillKafka
-import PushmillPayload
 import PushmillStages
 import PushmillStores
 
@@ -242,15 +241,6 @@ extension Shard where Ports: ~Copyable {
         handle(step, of: entry)
     }
 
-    /// nil when the disk cannot be read.
-    private mutating func state(of entry: UInt32) -> CountState? {
-        let (index, account) = (entries[entry].partition, entries[entry].account)
-        if let state = partitions[index].counts?.value.state(of: account) { return state }
-        partitions[index].counts?.value.want(account)
-        guard partitions[index].counts?.value.load() == true else { return nil }
-        return partitions[index].counts?.value.state(of: account)
-    }
-
     mutating func handle(_ step: ChainStep, of entry: UInt32) {
         switch step {
         case .ended(let result): finish(entry, result)
@@ -293,26 +283,6 @@ extension Shard where Ports: ~Copyable {
         if next != 0 { released.append(next) }
     }
 
-    /// Adds what the badge stage has asked for to the count of the entry's account. False when the disk cannot be read.
-    mutating func count(_ entry: UInt32) -> Bool {
-        guard let operation = entries[entry].operation else { return true }
-        entries[entry].operation = nil
-        guard let state = state(of: entry) else { return false }
-        let (index, account) = (entries[entry].partition, entries[entry].account)
-        let counted = CountState(
-            count: operation.applied(to: state.count), incarnation: partitions[index].incarnation,
-            offset: entries[entry].offset)
-        guard let earlier = partitions[index].counts?.value.change(account, to: counted, by: entry) else {
-            return false
-        }
-        entries[entry].counted = counted
-        entries[entry].hasChange = true
-        guard earlier != 0 else { return true }
-        entries[earlier].successor = entry
-        entries[entry].hasPredecessor = true
-        return true
-    }
-
     /// The record is done: nothing is to come of it any more, or what came is acknowledged.
     mutating func complete(_ entry: UInt32) {
         if entries[entry].hasPredecessor {
@@ -336,19 +306,5 @@ extension Shard where Ports: ~Copyable {
     /// It may have been given up since, and its place taken by another.
     private func isSuccessor(_ entry: UInt32, of account: AccountHash, _ index: Int32) -> Bool {
         entries[entry].hasPredecessor && entries[entry].account == account && entries[entry].partition == index
-    }
-
-    /// The entry's count is final: it waits for the changelog from now on. Where it has none its offset is done.
-    private mutating func settle(_ entry: UInt32) {
-        let index = entries[entry].partition
-        partitions[index].unfinished -= 1
-        if entries[entry].hasChange {
-            let account = entries[entry].account
-            partitions[index].counts?.value.release(account, entry: entry)
-            addChange(entry)
-            // At least once it is done when its count is stored.
-            guard settings.isTransactional || PlantedFault.isPlanted(.changelogAfterOffsets) else { return }
-        }
-        done(entries[entry].offset, of: index)
     }
 }
