@@ -137,8 +137,8 @@ final class Verdict: ClusterWitness, PortsWitness {
         let index = Int(event)
         cases[index].firstBegun = min(cases[index].firstBegun, cluster.timeline.now)
         let place = cluster.partitions[scenario.events[index].topic][Int(scenario.events[index].partition)]
-        guard cluster.group.isOwner(ports.membership?.id, of: place) else {
-            // The partition was taken from it, and it could not know that yet.
+        guard let member = ports.membership, !member.isRenamed, cluster.group.isOwner(member.id, of: place) else {
+            // The partition was taken from it, be it to be given to it again, and it could not know that yet.
             cases[index].isBegunByStranger = true
             return
         }
