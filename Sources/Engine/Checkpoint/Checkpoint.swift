@@ -56,6 +56,8 @@ struct Checkpoint {
 
     private static let answerPatience = Duration.milliseconds(1500)
     private static let failurePatience = Duration.seconds(1)
+    /// How long a group may put commits off, as in a rebalance, before that is a failure, and then another one.
+    private static let retryPatience = Duration.seconds(30)
     private static let retryDelay = Duration.milliseconds(50)
     /// A group that does not know this member is about to tell it so.
     private static let refusalDelay = Duration.milliseconds(200)
@@ -72,6 +74,7 @@ struct Checkpoint {
     private var hasFailed = false
     /// When the first of the commits was made that the group has not taken since it took one.
     private var failsSince: Instant?
+    private var toldAt = Instant.past
     private var begun = Instant.past
     /// Transactions that were aborted one after the other.
     private var aborts = 0
@@ -88,6 +91,13 @@ struct Checkpoint {
 
     /// The group has taken no commit for so long that no message is to wait for one.
     func isLate(_ now: Instant) -> Bool { failsSince.map { now > $0 + Self.failurePatience } ?? false }
+
+    /// The group puts off one commit after the other, and has taken none for long: true once in so long a time.
+    mutating func isOverdue(_ now: Instant) -> Bool {
+        guard let failsSince, now >= max(failsSince, toldAt) + Self.retryPatience else { return false }
+        toldAt = now
+        return true
+    }
 
     /// Changes of counts may be published.
     var takesChanges: Bool { takesOutputs || state == .closing }

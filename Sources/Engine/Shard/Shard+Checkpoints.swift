@@ -117,7 +117,9 @@ extension Shard where Ports: ~Copyable {
             acceptMarks { !refused.contains($0) }
             ports.tell(.commitFailed(reason: "some partitions were refused"))
         case .denied(let error): ports.tell(.commitFailed(reason: error.name))
-        case .retry: nextRecommit = now + Self.recommitDelay
+        case .retry(let error):
+            nextRecommit = now + Self.recommitDelay
+            if checkpoint.isOverdue(now) { ports.tell(.commitFailed(reason: error.name)) }
         case .refused:
             ports.tell(.commitFailed(reason: "the group does not take offsets of this member"))
             // It may have given this member's partitions to others, and will say so.

@@ -79,6 +79,21 @@ struct ShardCommitTests {
         #expect(shard.committed(after: .seconds(10)) == nil)
     }
 
+    @Test("A group that puts commits off for half a minute has failed, and each half a minute once more")
+    func putOff() {
+        let shard = Shard()
+        shard.begin()
+        doOne(shard)
+        shard.turn()
+        var told: [ShardNews] = []
+        // A commit in one second, its answer in the next.
+        for _ in 0..<61 {
+            shard.acceptCommit(.retry(.unanswered))
+            told += shard.callsOfTurn(after: .seconds(1)).told
+        }
+        #expect(told == Array(repeating: ShardNews.commitFailed(reason: KafkaError.unanswered.name), count: 2))
+    }
+
     @Test("One that is not answered is given up, and made again with what is done by then")
     func unanswered() {
         let shard = Shard()
