@@ -43,6 +43,23 @@ extension EndToEnd {
             }
         }
 
+        @Test("Brokers that go while nothing is in flight leave it unready once the group has lost it", .thorough)
+        func downWhileIdle() async throws {
+            try await Scene.play(partitions: 1, brokersGoAway: true) { scene in
+                let mock = try #require(scene.brokers.mock)
+                let service = try scene.start(ServiceConfiguration(cores: 1))
+                try await service.wait(forPartitionsRead: 1)
+                let client = try #require(try AdminClient(of: service))
+                try await client.wait(for: "ready", at: "/readyz") { $0.contains(" 200 OK") }
+                mock.setDown()
+                try await client.wait(for: "the loss", at: "/readyz") { $0.contains(#""reason":"not-joined""#) }
+                mock.setUp()
+                try await client.wait(for: "ready again", at: "/readyz") { $0.contains(" 200 OK") }
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
         @Test("Brokers that are down when the service is told to end do not keep it")
         func downAtTheEnd() async throws {
             try await Scene.play(brokersGoAway: true) { scene in

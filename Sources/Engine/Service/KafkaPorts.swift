@@ -113,6 +113,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private mutating func note(_ event: ConsumerEvent) {
         switch event {
         case .assigned: hasJoined = true
+        // It is told again what is its own when the group has it back, if only nothing.
+        case .lost: hasJoined = false
         case .commitEnded(let number, let answer):
             let since = commitsSince.removeValue(forKey: number)
             switch answer {
@@ -122,7 +124,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
         case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
-        case .revoked, .lost, .renamed, .committed, .outOfLog, .range: break
+        case .revoked, .renamed, .committed, .outOfLog, .range: break
         }
     }
 

@@ -52,7 +52,7 @@ package struct ShardFigures: Sendable {
     package var partitions: [PartitionFigures] = []
 
     // Of the shard's Kafka clients.
-    /// The group has told what is its own, if only nothing.
+    /// The group has told what is its own, if only nothing, and has not lost it since.
     package var hasJoined = false
     /// False while brokers answer nothing of what was published.
     package var isAnswered = true
