@@ -24,6 +24,7 @@ struct StatisticsTests {
         }
         // What was measured before they were read has them as fetched.
         try member.until { _ in partition().map { ($0.nextOffset, $0.end, $0.fetched) == (3, 3, 0) } == true }
+        #expect(partition()?.isReached == true)
         let brokers = consumer.statistics.latest?.roundTrips.map(\.broker) ?? []
         #expect(Set(brokers).count == brokers.count, "a broker that coordinates is one nevertheless")
         #expect(consumer.statistics.latest?.partitions.allSatisfy { $0.place.partition >= 0 } == true)
@@ -41,18 +42,22 @@ struct StatisticsTests {
     func selection() throws {
         let text = #"""
             {"name":"x","msg_cnt":2,"msg_size":60,"brokers":{
-            "h:1/bootstrap":{"nodeid":-1,"source":"configured","rtt":{"avg":9,"cnt":9}},
-            "h:1/2":{"nodeid":2,"source":"learned","rtt":{"avg":1500,"cnt":1}},
-            "GroupCoordinator":{"nodeid":2,"source":"logical","rtt":{"avg":70,"cnt":1}},
-            "h:1/3":{"nodeid":3,"source":"learned","rtt":{"avg":0,"cnt":0}}},"topics":{"t":{"topic":"t","partitions":{
-            "0":{"partition":0,"fetchq_cnt":4,"next_offset":5,"hi_offset":9,"ls_offset":7},
-            "1":{"partition":1,"fetchq_cnt":0,"next_offset":-1001,"hi_offset":9,"ls_offset":-1001},
-            "-1":{"partition":-1,"fetchq_cnt":0,"next_offset":0,"hi_offset":0,"ls_offset":0}}}}}
+            "h:1/bootstrap":{"nodeid":-1,"source":"configured","state":"UP","rtt":{"avg":9,"cnt":9}},
+            "h:1/2":{"nodeid":2,"source":"learned","state":"UP","rtt":{"avg":1500,"cnt":1}},
+            "GroupCoordinator":{"nodeid":2,"source":"logical","state":"UP",
+            "rtt":{"avg":70,"cnt":1}},"GroupCoordinator/3":{"nodeid":3,"source":"logical","state":"UP",
+            "rtt":{"avg":70,"cnt":1}},
+            "h:1/3":{"nodeid":3,"source":"learned","state":"DOWN","rtt":{"avg":0,"cnt":0}}},
+            "topics":{"t":{"topic":"t","partitions":{
+            "0":{"partition":0,"broker":2,"fetchq_cnt":4,"next_offset":5,"hi_offset":9,"ls_offset":7},
+            "1":{"partition":1,"broker":3,"fetchq_cnt":0,"next_offset":-1001,"hi_offset":9,"ls_offset":-1001},
+            "-1":{"partition":-1,"broker":-1,"fetchq_cnt":0,"next_offset":0,"hi_offset":0,"ls_offset":0}}}}}
             """#
         let statistics = try #require(ClientStatistics(json: Array(text.utf8)))
         #expect(statistics.roundTrips.map(\.broker) == [2])
         #expect(statistics.roundTrips.map(\.seconds) == [0.0015])
         #expect(Set(statistics.partitions.map { [$0.place.partition, Int32($0.end)] }) == [[0, 7], [1, 9]])
+        #expect(statistics.partitions.filter(\.isReached).map(\.place.partition) == [0])
         #expect(statistics.queuedMessages == 2 && statistics.queuedBytes == 60)
     }
 }

@@ -10,8 +10,9 @@ package struct Backlog: Sendable, Equatable {
 }
 
 /// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
-/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take. Of a partition
-/// that is not served it is only known since when it is here: what has come since then waits.
+/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take; while the
+/// broker of a partition is not reached there may be such records. Of a partition that is not served it is only known since
+/// when it is here: what has come since then waits.
 struct BacklogWatch {
     private struct Seen {
         let first: Int64
@@ -32,10 +33,11 @@ struct BacklogWatch {
                 seen[figures.place] = before
                 return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.first, to: now))
             }
-            let left = log.map { Self.left(next, $0, isFetched: figures.isFetched) }
-            if left == 0 { before.caughtUp = now }
+            let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
+            let mayHaveMore = left ?? 0 > 0 || log?.isReached == false
+            if left == 0, !mayHaveMore { before.caughtUp = now }
             seen[figures.place] = before
-            let oldest = figures.oldest ?? (left ?? 0 > 0 ? Self.oldestLeft(figures, before) : now)
+            let oldest = figures.oldest ?? (mayHaveMore ? Self.oldestLeft(figures, before) : now)
             return Backlog(
                 place: figures.place, records: left.map { $0 + Int64(figures.inFlight) },
                 seconds: Self.seconds(from: oldest, to: now))

@@ -74,7 +74,7 @@ package final class ShardThreads: Sendable {
     /// Of each partition.
     package var backlogs: [Backlog] {
         let partitions = figures.flatMap { figures in
-            let logs = (figures.consumed?.latest?.partitions ?? []).filter { $0.end >= 0 }.map { ($0.place, $0) }
+            let logs = (figures.consumed?.latest?.partitions ?? []).map { ($0.place, $0) }
             let byPlace = Dictionary(logs) { first, _ in first }
             return figures.partitions.map { ($0, byPlace[$0.place]) }
         }

@@ -11,6 +11,8 @@ public struct ClientStatistics: Sendable {
         public let nextOffset: Int64
         /// Fetched and not yet polled.
         public let fetched: Int
+        /// The broker that it is fetched from is connected; else its log may have gone on since.
+        public var isReached = true
     }
 
     public struct RoundTrip: Sendable {
@@ -30,12 +32,13 @@ public struct ClientStatistics: Sendable {
     /// Nil if librdkafka does not write what it documents.
     init?(json: [UInt8]) {
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(json)) else { return nil }
+        let reached = Set(document.brokers.values.filter(\.isConnected).map(\.nodeid))
         partitions = document.topics.flatMap { topic, numbers in
             // The number -1 is for records that have no partition yet.
             numbers.partitions.values.filter { $0.partition >= 0 }.map {
                 Partition(
                     place: TopicPartition(topic, $0.partition), end: $0.ls_offset >= 0 ? $0.ls_offset : $0.hi_offset,
-                    nextOffset: $0.next_offset, fetched: $0.fetchq_cnt)
+                    nextOffset: $0.next_offset, fetched: $0.fetchq_cnt, isReached: reached.contains($0.broker))
             }
         }
         // Those without a number are addresses to begin with; a logical one is another connection to a broker that
@@ -58,12 +61,17 @@ public struct ClientStatistics: Sendable {
 
             let nodeid: Int32
             let source: String
+            let state: String
             let rtt: RoundTrip
+
+            /// Requests are sent to it.
+            var isConnected: Bool { nodeid >= 0 && source != "logical" && ["UP", "UPDATE"].contains(state) }
         }
 
         struct Topic: Decodable {
             struct Partition: Decodable {
                 let partition: Int32
+                let broker: Int32
                 let fetchq_cnt: Int
                 let next_offset: Int64
                 let hi_offset: Int64

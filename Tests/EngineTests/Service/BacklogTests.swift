@@ -24,8 +24,10 @@ struct BacklogTests {
         return ShardFigures.PartitionFigures(partition, oldest: oldest, canTake: true, now: .past)
     }
 
-    private func log(end: Int64, next: Int64, fetched: Int = 1) -> ClientStatistics.Partition {
-        ClientStatistics.Partition(place: place, end: end, nextOffset: next, fetched: fetched)
+    private func log(
+        end: Int64, next: Int64, fetched: Int = 1, isReached: Bool = true
+    ) -> ClientStatistics.Partition {
+        ClientStatistics.Partition(place: place, end: end, nextOffset: next, fetched: fetched, isReached: isReached)
     }
 
     @Test("One that hangs before 150,000 finished ones is a lag of one, as old as it is")
@@ -62,6 +64,29 @@ struct BacklogTests {
         #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + hour).first?.seconds == 0)
         let backlogs = watch.look([(figures, log(end: 11, next: 10))], now: start + hour + 2_000)
         #expect(backlogs == [Backlog(place: place, records: 1, seconds: 2)])
+    }
+
+    @Test("While the partition's broker is not reached, something may wait since nothing was left to take")
+    func unreached() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 60_000).first?.seconds == 0)
+        let away = log(end: 10, next: 10, isReached: false)
+        let backlogs = watch.look([(figures, away)], now: start + 90_000)
+        #expect(backlogs == [Backlog(place: place, records: 0, seconds: 30)])
+        #expect(watch.look([(figures, away)], now: start + 91_000).first?.seconds == 31)
+        #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 92_000).first?.seconds == 0)
+    }
+
+    @Test("Also where it was never reached, and nobody has told where its log ends")
+    func neverReached() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0)
+        // What was served but never fetched begins at the committed offset.
+        let away = log(end: -1001, next: 0, fetched: 0, isReached: false)
+        _ = watch.look([(figures, away)], now: start)
+        let backlogs = watch.look([(figures, away)], now: start + 90_000)
+        #expect(backlogs.map(\.records) == [nil] && backlogs.map(\.seconds) == [90])
     }
 
     @Test("What lies behind the last record of a log, such as the mark of a transaction, is nobody's record")
