@@ -21,7 +21,7 @@ package struct ShardFigures: Sendable {
         package let lastTaken: Int64?
         /// It is read on from what was fetched last.
         package let isFetched: Bool
-        /// Its counts are read from the changelog, or something else that it needs.
+        /// Its counts are read from the changelog, or will be once it is known where it begins; or what else it needs is.
         package let isRestoring: Bool
         /// It has not been read for long, and what it waits for is not restored.
         package let isUnserved: Bool
@@ -29,7 +29,7 @@ package struct ShardFigures: Sendable {
         private static let patience = Duration.seconds(15)
 
         init<Ports: ShardPorts & ~Copyable>(
-            _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool, now: Instant
+            _ partition: borrowing Partition<Ports>, oldest: Int64?, canTake: Bool, counts: Bool = false, now: Instant
         ) {
             place = partition.place
             beganAt = partition.beganAt
@@ -39,8 +39,10 @@ package struct ShardFigures: Sendable {
             isPaused = isFetched ? !canTake : partition.isServed
             self.oldest = oldest
             lastTaken = partition.timestamp > 0 ? partition.timestamp : nil
-            isRestoring = partition.state == .restoring
-            isUnserved = partition.isBeginning && !isRestoring && now >= partition.beganAt + Self.patience
+            let isAsking = partition.isBeginning && partition.state != .restoring
+            let isOverdue = now >= partition.beganAt + Self.patience
+            isRestoring = partition.state == .restoring || counts && isAsking && !isOverdue
+            isUnserved = isAsking && isOverdue
         }
     }
 
@@ -74,7 +76,8 @@ package struct ShardFigures: Sendable {
         for index in shard.partitions.indices where shard.partitions[index].state != .gone {
             partitions.append(
                 PartitionFigures(
-                    shard.partitions[index], oldest: oldest[Int(index)], canTake: canTake, now: shard.now))
+                    shard.partitions[index], oldest: oldest[Int(index)], canTake: canTake,
+                    counts: shard.settings.counts, now: shard.now))
         }
     }
 

@@ -219,6 +219,21 @@ struct ReadinessTests {
         #expect(words(after: .zero) == [])
     }
 
+    @Test("Where a partition begins is asked for before its counts are: they are not whole by then")
+    func asking() {
+        let shard = Shard { $0.counts = true }
+        shard.ports.events = [.assigned([Shard.place()])]
+        func words(after time: Duration) -> [String] {
+            shard.turn(after: time)
+            var figures = shard.figures
+            figures.hasJoined = true
+            return self.words([figures])
+        }
+        #expect(words(after: .zero) == ["restoring-counts"])
+        #expect(words(after: .seconds(14)) == ["restoring-counts"])
+        #expect(words(after: .seconds(1)) == ["not-served"])
+    }
+
     @Test("It is ready when every shard has joined, can publish, and has its counts")
     func reasons() {
         var figures = ShardFigures()
