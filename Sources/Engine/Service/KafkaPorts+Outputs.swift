@@ -253,6 +253,8 @@ extension KafkaPorts {
         case .abort: result = producer.abortTransaction(milliseconds: Self.stepPatience)
         }
         tick()
+        // Before there is a transaction readiness has a reason of its own.
+        if case .retry = result, step != .initialize { stuckSince = stuckSince ?? now } else { stuckSince = nil }
         if step == .commit, result == .done {
             environment.metrics.transactionsCommitted.add()
             if let since = transactionSince.take() { observeCheckpoint(since) }

@@ -37,6 +37,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// When commits and the transaction's end were asked for.
     private var commitsSince: [UInt32: Instant] = [:]
     var transactionSince: Instant?
+    /// Since when steps of a transaction have been tried in vain.
+    var stuckSince: Instant?
     /// When something was last acknowledged, or no answer was awaited.
     var lastAnswer = Instant.past
 

@@ -56,7 +56,7 @@ package struct ShardFigures: Sendable {
     // Of the shard's Kafka clients.
     /// The group has told what is its own, if only nothing, and has not lost it since.
     package var hasJoined = false
-    /// False while brokers answer nothing of what was published.
+    /// False while brokers answer nothing of what was published, or end no transaction.
     package var isAnswered = true
     /// At most so many records are left of the changelog.
     package var restoreLeft: Int64 = 0
@@ -132,13 +132,14 @@ extension Shard where Ports: ~Copyable {
 }
 
 extension KafkaPorts {
-    /// Without an answer to anything published, after which readiness says so.
+    /// Without an answer to anything published, or to a transaction's end, after which readiness says so.
     private static let answerPatience: UInt64 = 5_000_000_000
 
     func addClients(to figures: inout ShardFigures) {
         figures.hasJoined = hasJoined
         let isWaiting = producer.outstanding > 0 || !figures.canPublish
-        figures.isAnswered = !isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience
+        let isStuck = stuckSince.map { now.nanoseconds(since: $0) >= Self.answerPatience } ?? false
+        figures.isAnswered = !isStuck && (!isWaiting || now.nanoseconds(since: lastAnswer) < Self.answerPatience)
         figures.restoreLeft = reader?.left ?? 0
         figures.consumed = consumer.statistics
         figures.produced = producer.statistics

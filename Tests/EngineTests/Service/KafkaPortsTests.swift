@@ -66,6 +66,8 @@ private final class Peer {
     /// -1: none.
     func setLeader(of topic: String, broker: Int32) { cluster.setLeader(of: TopicPartition(topic, 0), broker: broker) }
 
+    func setDown() { cluster.setDown() }
+
     func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
         let position = Position(TopicPartition(topic, 0), offset: offset)
         return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
@@ -240,6 +242,34 @@ struct KafkaPortsTests {
         ports.purge(all: true)
         let report = try report(by: &ports, peer)
         #expect(report.tag == tag && report.returned == nil && report.failure == .purged)
+    }
+
+    @Test("A transaction that is not ended for long, though its outputs are stored, has no answer from the brokers")
+    func stuck() throws {
+        let peer = try Peer(producer: [("transactional.id", "mill")])
+        var ports = try ports(of: peer)
+        for step in [TransactionStep.initialize, .begin] {
+            var result = ports.transact(step)
+            for _ in 0..<60 {
+                guard case .retry = result else { break }
+                result = ports.transact(step)
+            }
+            try #require(result == .done)
+        }
+        let message = try begin(3, by: &ports, peer)
+        defer { ports.release(message) }
+        expectEqual(ports.publish(tag: Self.tag), .queued)
+        _ = try report(by: &ports, peer)
+        peer.setDown()
+        var answers: [Bool] = []
+        // Each waits for half a second.
+        for _ in 0..<20 where answers.last ?? true {
+            guard case .retry = ports.transact(.commit) else { throw KafkaError("it was ended") }
+            var figures = ShardFigures()
+            ports.addClients(to: &figures)
+            answers.append(figures.isAnswered)
+        }
+        #expect(answers.first == true && answers.last == false)
     }
 
     @Test("What was held is counted by what became of it, whatever its entry was before")
