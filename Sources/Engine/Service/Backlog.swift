@@ -10,9 +10,9 @@ package struct Backlog: Sendable, Equatable {
 }
 
 /// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
-/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take; while the
-/// broker of a partition is not reached there may be such records. Of a partition that is not served it is only known since
-/// when it is here: what has come since then waits.
+/// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take; while the end
+/// of a log is not known, or its broker not reached, there may be such records. Of a partition that is not served it is
+/// only known since when it is here: what has come since then waits.
 struct BacklogWatch {
     private struct Seen {
         let first: Int64
@@ -34,7 +34,9 @@ struct BacklogWatch {
                 return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.first, to: now))
             }
             let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
-            let mayHaveMore = left ?? 0 > 0 || log?.isReached == false
+            // A fetch that is refused, as where the topic may not be read any more, comes without an end.
+            let isUnknown = log.map { $0.end < 0 || !$0.isReached } ?? false
+            let mayHaveMore = isUnknown || left ?? 0 > 0
             if left == 0, !mayHaveMore { before.caughtUp = now }
             seen[figures.place] = before
             let oldest = figures.oldest ?? (mayHaveMore ? Self.oldestLeft(figures, before) : now)

@@ -37,7 +37,7 @@ extension MetricDescription {
         .gauge, "pushmill_oldest_unfinished_seconds",
         "Age of the partition's oldest unfinished record, by its timestamp; 0 where there is none. "
             + "While none of them is taken yet: that of the last one taken, an upper bound. "
-            + "While its broker is not reached: since nothing was left to take. "
+            + "While its broker is not reached, or lets nothing be read: since nothing was left to take. "
             + "While the partition is not served: how long it has waited here.",
         labels: [.topic, .partition])
     package static let paused = MetricDescription(

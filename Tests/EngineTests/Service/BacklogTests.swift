@@ -78,6 +78,16 @@ struct BacklogTests {
         #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 92_000).first?.seconds == 0)
     }
 
+    @Test("So it is while the broker refuses to let it be read, and tells no end of its log")
+    func refused() {
+        var watch = BacklogWatch()
+        let figures = figures(taken: 10, done: 0..<10, oldest: nil, lastTaken: start)
+        _ = watch.look([(figures, log(end: 10, next: 10))], now: start + 60_000)
+        let backlogs = watch.look([(figures, log(end: -1, next: 10))], now: start + 90_000)
+        #expect(backlogs == [Backlog(place: place, records: nil, seconds: 30)])
+        #expect(watch.look([(figures, log(end: 10, next: 10))], now: start + 91_000).first?.seconds == 0)
+    }
+
     @Test("Also where it was never reached, and nobody has told where its log ends")
     func neverReached() {
         var watch = BacklogWatch()
