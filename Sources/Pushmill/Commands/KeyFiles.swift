@@ -56,6 +56,16 @@ struct SecretFile {
         self.path = real.map { String(cString: $0) } ?? path
     }
 
+    /// Who reads the file to write it again holds its folder meanwhile: of two that do so at once, one would lose what
+    /// the other has added. Not every file system has locks, nor may everybody read the folder.
+    func alone<Result>(_ body: () throws(ProgramError) -> Result) throws(ProgramError) -> Result {
+        let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { if folder >= 0 { close(folder) } }
+        while folder >= 0, flock(folder, LOCK_EX) != 0, errno == EINTR {}
+        return try body()
+    }
+
     func write(_ bytes: [UInt8]) throws(ProgramError) {
         // Made for its owner's eyes only (0600).
         var template = Array("\(path).XXXXXX".utf8CString)

@@ -38,7 +38,8 @@ extension Command {
         let keyName = invocation.text(name)
         var text = try newKey(use, keyName, count)
         defer { text.wipe() }
-        let key = try added(text, named: keyName, to: path)
+        let file = SecretFile(path: path)
+        let key = try file.alone { () throws(ProgramError) in try added(text, named: keyName, to: path, file) }
         invocation.console.error(
             "\(path): a key for \(use.name)\(key.name.map { ", named \($0)" } ?? "") was added")
         if let published = key.published { invocation.console.output(published) }
@@ -55,7 +56,7 @@ extension Command {
 
     /// The key, as a service would read it from the set.
     private static func added(
-        _ key: [UInt8], named name: String?, to path: String
+        _ key: [UInt8], named name: String?, to path: String, _ file: SecretFile
     ) throws(ProgramError) -> DecryptionKey {
         var before: FileBytes?
         var text: [UInt8] = []
@@ -79,7 +80,7 @@ extension Command {
         guard let added = reader.keys.last, added.name == name else {
             throw .unreadableConfiguration("\(path): the set revokes this name: give the key another")
         }
-        try SecretFile(path: path).write(text)
+        try file.write(text)
         return added
     }
 }

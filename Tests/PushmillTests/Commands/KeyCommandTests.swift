@@ -114,6 +114,18 @@ struct KeyCommandTests {
         #expect(isFound, "it is at \(copy.withUnsafeBytes { "\($0)" }), among \(OwnMemory.maps)")
     }
 
+    @Test("Keys that are added at once are all there")
+    func addedAtOnce() async throws {
+        let keys = try KeyFolder()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { _ = try await keys.generate("openssl --kid \(number)") }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try keys.set().keys.count == 20)
+    }
+
     @Test("A link to a key set stays one")
     func link() async throws {
         let keys = try KeyFolder()
