@@ -38,7 +38,14 @@ extension Configuration {
             throw ProgramError.unreadableConfiguration(
                 "the embedded broker lives in the service alone: name the brokers to read from")
         }
-        return try TopicRecords(range, kafka.client(.consumer))
+        let properties = try kafka.client(.consumer)
+        do throws(ReplayError) {
+            return try TopicRecords(range, properties)
+        } catch {
+            // librdkafka says the same of brokers that are away and of those that refuse the login.
+            if case .kafka(_, let reason) = error, reason.isTimeOut { try Startup.reach(plainProducer()) }
+            throw error
+        }
     }
 }
 

@@ -144,6 +144,9 @@ extension Command {
             // What brokers do not lend cannot be read.
             if case .kafka = error { throw ProgramError.badData("\(error)") }
             throw error
+        } catch let error as ProgramError {
+            if case .outside = error { throw ProgramError.badData(error.messages.joined()) }
+            throw error
         }
     }
 }

@@ -87,6 +87,11 @@ enum Startup {
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
+    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now.
+    static func reach(_ properties: ClientProperties) throws(ProgramError) {
+        try reach(client(properties), properties["bootstrap.servers"] ?? "")
+    }
+
     /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again.
     private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
         guard let error = client.reach(milliseconds: reachPatience) else { return }

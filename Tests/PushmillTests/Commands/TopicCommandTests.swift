@@ -76,6 +76,22 @@ struct TopicCommandTests {
         #expect(await run(replay).1 == .badData)
     }
 
+    @Test(
+        "Where no broker answers it is said which were asked, and what to look at",
+        arguments: [
+            ("capture", ExitCode.internalFailure), ("badges export", .internalFailure),
+            ("replay topic:push.events --baseline topic:push.notifications", .badData),
+        ])
+    func nobodyAnswers(command: String, expected: ExitCode) async {
+        let terminal = Terminal()
+        let code = await terminal.run(
+            Program.commands, "\(command) --config \(folder.file)",
+            environment: ["PUSHMILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
+        #expect(code == expected)
+        let message = "no broker answers at 127.0.0.1:1: are they up, and is kafka.bootstrap.servers right? ("
+        #expect(terminal.error.hasPrefix("pushmill: \(message)"))
+    }
+
     @Test("A partition that is named twice is read once")
     func partitionTwice() async throws {
         try publish("x", to: "push.events")
