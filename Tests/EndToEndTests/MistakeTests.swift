@@ -52,6 +52,16 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "What runs until it is told to end does so for somebody: it ends where its output cannot be written",
+            arguments: ["broker", "demo --for 1h"])
+        func fullOutputForLong(command: String) async throws {
+            try await runShell("'\(Self.program)' \(command) > /dev/full") { shell in
+                try await shell.expectEnd(.exited(70))
+                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+            }
+        }
+
         @Test("A closed input is none: what is opened later does not stand in its place")
         func closedInput() async throws {
             let folder = try TemporaryFolder()

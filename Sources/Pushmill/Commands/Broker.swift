@@ -20,6 +20,8 @@ extension Command {
             return cluster
         }
         invocation.console.output(cluster.bootstrapServers)
+        // Nobody would find it.
+        guard !Console.hasFailed else { return .success }
         for await _ in signals { break }
         withExtendedLifetime(cluster) {}
         return .success

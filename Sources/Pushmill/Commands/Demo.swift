@@ -51,7 +51,9 @@ extension Command {
     ) async throws {
         do {
             let summary = try await onOwnThread("demo") {
-                try plan.run(servers: servers, board: board, until: { Signals.isEndWanted }, show: console.output)
+                try plan.run(
+                    servers: servers, board: board, until: { Signals.isEndWanted || Console.hasFailed },
+                    show: console.output)
             }
             console.output(summary.text)
         } catch {
