@@ -53,7 +53,10 @@ public struct ClientProperties: Sendable, Equatable {
 
     static func set(_ name: String, _ value: String, in configuration: OpaquePointer?) -> KafkaError? {
         let (result, reason) = withReason { rd_kafka_conf_set(configuration, name, value, $0, $1) }
-        return result == RD_KAFKA_CONF_OK ? nil : KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: reason)
+        guard result != RD_KAFKA_CONF_OK else { return nil }
+        // Some of its reasons come with a line end.
+        let line = reason.hasSuffix("\n") ? String(reason.dropLast()) : reason
+        return KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: line)
     }
 }
 

@@ -28,6 +28,10 @@ struct KafkaPropertyTests {
                 "1:33: kafka.producer.linger.ms: Configuration property \"queue.buffering.max.ms\""
                     + " value -1 is outside allowed range 0..900000"
             ),
+            (
+                "log_level: 9",
+                "1:21: kafka.log_level: Configuration property \"log_level\" value 9 is outside allowed range 0..7"
+            ),
             ("producer: { group.id: a }", "1:32: kafka.producer.group.id: is a property of consumers"),
             (
                 "socket.timeout.ms: 60s",
