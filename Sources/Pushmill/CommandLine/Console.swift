@@ -103,8 +103,7 @@ package final class ScratchFolder: Sendable {
     /// `files` by their paths in it.
     package init(_ name: String, files: [String: [UInt8]] = [:]) throws {
         path = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        guard mkdir(path, 0o700) == 0 else { throw FileFailure(path: path, errno) }
         for (name, bytes) in files {
             let file = URL(filePath: "\(path)/\(name)")
             try FileManager.default.createDirectory(

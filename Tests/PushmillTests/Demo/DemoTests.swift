@@ -21,6 +21,12 @@ struct DemoTests {
         #expect(try text(name) == String(decoding: own, as: UTF8.self))
     }
 
+    @Test("Where there is no folder for its files, it is said in words")
+    func noFolder() {
+        let error = #expect(throws: FileFailure.self) { try ScratchFolder("nowhere/demo") }
+        #expect(error?.what == "No such file or directory")
+    }
+
     @Test("The sample configuration has the demo's stages, and no mistake")
     func configuration() throws {
         let yaml = try text("pushmill.yaml")
