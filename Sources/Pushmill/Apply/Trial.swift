@@ -44,7 +44,7 @@ extension Invocation {
         do {
             return try BadgeCounts(lines: FileBytes(path: path, limit: 8 << 30).bytes)
         } catch {
-            throw .badData("\(path): \(error)")
+            throw .badData(error is FileUnreadable ? "\(error)" : "\(path): \(error)")
         }
     }
 }

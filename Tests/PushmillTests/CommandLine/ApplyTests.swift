@@ -202,6 +202,12 @@ struct ApplyTests {
         #expect(input.error == "pushmill: \(message)")
     }
 
+    @Test("A file of counts that is not there is named once")
+    func noCounts() async throws {
+        let (terminal, _) = try await apply("greeting", "--badges /nowhere", payload)
+        #expect(terminal.error == "pushmill: cannot read /nowhere: No such file or directory")
+    }
+
     @Test(
         "What makes no sense is refused",
         arguments: [
