@@ -1,3 +1,4 @@
+import Dispatch
 import PushmillKafka
 import PushmillTestSupport
 import Testing
@@ -12,9 +13,11 @@ struct ChangelogReaderTests {
         var outOfLog: Set<Int32> = []
         var isWhole = true
 
-        init(_ cluster: MockCluster) throws {
+        init(_ cluster: MockCluster, _ more: [(name: String, value: String)] = []) throws {
             reader = try ChangelogReader(
-                "t", ClientProperties([("bootstrap.servers", cluster.bootstrapServers), ("fetch.wait.max.ms", "20")]),
+                "t",
+                ClientProperties(
+                    [("bootstrap.servers", cluster.bootstrapServers), ("fetch.wait.max.ms", "20")] + more),
                 signal: signal, log: { _, _, _ in })
         }
 
@@ -86,5 +89,34 @@ struct ChangelogReaderTests {
         peer.cluster.setLeader(of: TopicPartition("t", 2), broker: 1)
         try follower.until { $0.ends[2] == 5 }
         #expect(follower.offsets[2] == Array(0..<5))
+    }
+
+    @Test("Who lets go of a reader waits only so long for its end, which never comes where its topic was deleted")
+    func deleted() throws {
+        let peer = try Peer()
+        nonisolated(unsafe) let follower = try followerOfDeleted(peer)
+        let ended = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "end of a reader").async {
+            follower.release()
+            ended.signal()
+        }
+        #expect(ended.wait(timeout: .now() + 10) == .success)
+    }
+
+    /// Has read a partition, and given it back, before the topic went.
+    private func followerOfDeleted(_ peer: Peer) throws -> Unmanaged<Follower> {
+        try peer.cluster.createTopic("t", partitions: 1)
+        try peer.fill("t", partitions: 1, each: 1)
+        let follower = try Follower(
+            peer.cluster,
+            [("topic.metadata.refresh.interval.ms", "500"), ("topic.metadata.propagation.max.ms", "1000")])
+        try follower.reader.replicate([(partition: 0, offset: 0)])
+        try follower.until { $0.ends[0] == 1 }
+        try follower.reader.replicate([])
+        // UNKNOWN_TOPIC_OR_PARTITION
+        peer.cluster.setTopicError("t", code: 3)
+        let limit = ContinuousClock.now + .seconds(3)
+        try follower.until { _ in ContinuousClock.now >= limit }
+        return .passRetained(follower)
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import PushmillKafka
 import PushmillTestSupport
 import Testing
@@ -38,6 +39,39 @@ struct ClientTests {
             _ = try member.leave(within: .seconds(1))
         }
         #expect(begin.duration(to: .now) < .seconds(30))
+    }
+
+    @Test("Who lets go of a member that can go on no more waits only so long for its end")
+    func endOfFailed() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        try peer.fill("t", partitions: 1, each: 1)
+        var member: Member? = try Member(peer.cluster, group: "g")
+        // librdkafka's threads do not end before it is given back.
+        let record = try fail(try #require(member), peer.cluster)
+        let released = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "end of a record").async {
+            _ = released.wait(timeout: .now() + 20)
+            record.destroy()
+        }
+        let begin = ContinuousClock.now
+        member = nil
+        #expect(begin.duration(to: .now) < .seconds(10))
+        released.signal()
+    }
+
+    /// Gives a record of the member's that was not given back.
+    private func fail(_ member: Member, _ cluster: MockCluster) throws -> Record {
+        var record: Record?
+        try member.until(records: 0) { member in
+            record = record ?? member.consumer.nextRecord()
+            return record != nil
+        }
+        // FENCED_INSTANCE_ID
+        cluster.failRequests(.offsetCommit, with: [82])
+        member.consumer.commit([Position(TopicPartition("t", 0), offset: 1)], number: 1)
+        try member.until(records: 0) { $0.consumer.fatalError != nil }
+        return try #require(record)
     }
 
     @Test("Where a partition begins and ends is told, and the question gives up in time when its leader is away")

@@ -1,4 +1,5 @@
 internal import CPushmillRdKafka
+internal import Dispatch
 import Synchronization
 
 /// A line that librdkafka logs, with its syslog level (3 error, 4 warning, 6 info, 7 debug).
@@ -64,13 +65,25 @@ final class Client: Sendable {
 
     /// Leaving a group takes an answer from its coordinator, which no deinit should wait for: `GroupConsumer.leave` leaves.
     deinit {
-        if isDestroyable {
-            rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
-        } else {
+        guard isDestroyable else {
             // The end of the process takes it. Its callbacks need their sinks until then.
             _ = Unmanaged.passRetained(sinks)
+            return
         }
+        // librdkafka 2.0.2 may never end one that has failed, or that has read a topic which was deleted.
+        let sinks = sinks
+        nonisolated(unsafe) let handle = handle
+        let ended = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "pushmill.remains").async {
+            rd_kafka_destroy_flags(handle, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+            withExtendedLifetime(sinks) {}
+            ended.signal()
+        }
+        _ = ended.wait(timeout: .now() + Self.endPatience)
     }
+
+    /// Seconds for the end of a client.
+    private static var endPatience: Double { 1 }
 
     private var isDestroyable: Bool {
         // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
