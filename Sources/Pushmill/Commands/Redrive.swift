@@ -31,14 +31,16 @@ extension Command {
         }
         let isWithoutJournal = access(path, F_OK) != 0 && errno == ENOENT
         _ = Signals.take([SIGINT, SIGTERM])
-        let tally = try await redrive.run(
+        try await redrive.run(
             source, to: configuration.topics.input, journal: path, configuration.plainProducer(),
-            isOver: { Signals.isEndWanted || Console.hasFailed }
-        ) { console.output(line($0, $1)) }
-        console.error(summary(tally, isDry: redrive.isDry))
-        if isWithoutJournal, tally[.sent] ?? 0 > 0 {
-            console.error("there was no journal at \(path): what another one knows to be sent is among these")
-        }
+            isOver: { Signals.isEndWanted || Console.hasFailed },
+            report: { console.output(line($0, $1)) },
+            end: { tally in
+                console.error(summary(tally, isDry: redrive.isDry))
+                if isWithoutJournal, tally[.sent] ?? 0 > 0 {
+                    console.error("there was no journal at \(path): what another one knows to be sent is among these")
+                }
+            })
         return .success
     }
 

@@ -40,15 +40,19 @@ package struct Redrive: Sendable {
 
     /// Tells `report` the fate of each letter that is meant, of those that are sent when it is remembered over runs, in the
     /// file `journal`: once the brokers have acknowledged it. A run that breaks off may send again what it was about to
-    /// remember, and loses nothing. Once `isOver` it remembers what is acknowledged, and sends no more.
+    /// remember, and loses nothing. Once `isOver` it remembers what is acknowledged, and sends no more. Tells `end` how
+    /// many had which fate, also where it throws once it has begun.
+    @discardableResult
     package func run(
         _ source: any RecordSource, to inputs: [String], journal path: String, _ properties: ClientProperties,
-        isOver: () -> Bool = { false }, report: (DeadLetter, Fate) -> Void = { _, _ in }
+        isOver: () -> Bool = { false }, report: (DeadLetter, Fate) -> Void = { _, _ in },
+        end: (Tally) -> Void = { _ in }
     ) async throws(ReplayError) -> Tally {
         let journal = try RedriveJournal(path: path, isDry: isDry)
         var tally: Tally = [:]
         var known: Set<DeadLetter.Origin> = []
         let sender = isDry ? nil : try RecordSender(properties)
+        defer { end(tally) }
         while true {
             let records = isOver() ? [] : try await source.next(500)
             if records.isEmpty {

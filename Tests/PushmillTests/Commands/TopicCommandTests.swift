@@ -152,6 +152,27 @@ struct TopicCommandTests {
         #expect(await run("capture").0.output.contains(#""headers":["pushmill-attempt","1"]"#))
     }
 
+    @Test("What was sent and what was refused is said before the error that a letter is refused with")
+    func refusedLetter() async throws {
+        for (offset, value) in ["x", String(repeating: "x", count: 4000)].enumerated() {
+            try publish(
+                value, to: "push.dead-letters",
+                [
+                    ("pushmill.error.reason", "not-json"), ("pushmill.error.topic", "push.events"),
+                    ("pushmill.error.partition", "0"), ("pushmill.error.offset", "\(offset)"),
+                    ("pushmill.error.attempt", "1"),
+                ])
+        }
+        let terminal = Terminal(registry: StageRegistry(adding: []))
+        let code = await terminal.run(
+            Program.commands, "redrive --config \(folder.file)",
+            environment: ["PUSHMILL_KAFKA_PRODUCER_MESSAGE_MAX_BYTES": "2000"])
+        #expect(code == .internalFailure)
+        let lines = terminal.error.split(separator: "\n")
+        #expect(lines.first == "1 sent, 1 refused by the brokers")
+        #expect(lines.last?.hasPrefix("pushmill: sending push.dead-letters/0/1: ") == true)
+    }
+
     @Test("What a letter says moves no cursor")
     func strangeLetter() async throws {
         try publish(
