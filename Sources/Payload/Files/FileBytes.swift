@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file that was read at once, with its permissions.
+/// A file that was read at once, without its byte order mark, with its permissions.
 package struct FileBytes: Sendable {
     package private(set) var bytes: [UInt8]
     /// Anyone may read it, or a group that this process is not of: by their own group containers are lent their secrets.
@@ -27,7 +27,8 @@ package struct FileBytes: Sendable {
                 if errno == EINTR { continue }
                 throw FileUnreadable(path: path, errorNumber: errno)
             }
-            all.appendWiping(chunk[..<count])
+            let isMarked = all.isEmpty && chunk[..<count].starts(with: ByteOrderMark.bytes)
+            all.appendWiping(chunk[(isMarked ? ByteOrderMark.bytes.count : 0)..<count])
             guard all.count <= limit else { throw FileUnreadable(path: path, errorNumber: EFBIG) }
         }
         bytes = all

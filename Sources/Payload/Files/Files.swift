@@ -34,7 +34,12 @@ package final class InputFile {
     }
 }
 
-/// Lines out of bytes that come in pieces.
+/// What editors of other systems begin a file of UTF-8 with. Nobody sees it, and JSON may not begin with it.
+enum ByteOrderMark {
+    static let bytes: [UInt8] = [0xEF, 0xBB, 0xBF]
+}
+
+/// Lines out of bytes that come in pieces, the first without a byte order mark.
 package struct LineReader {
     /// Of the line that was given last, from 1.
     package private(set) var number = 0
@@ -54,7 +59,7 @@ package struct LineReader {
             if let end = rest[searched...].firstIndex(of: UInt8(ascii: "\n")) {
                 number += 1
                 defer { rest = rest[(end + 1)...] }
-                return rest[..<end]
+                return unmarked(rest[..<end])
             }
             guard !isOver else { break }
             let piece = try more(rest.count)
@@ -65,7 +70,12 @@ package struct LineReader {
         guard !rest.isEmpty else { return nil }
         number += 1
         defer { rest = [] }
-        return rest
+        return unmarked(rest)
+    }
+
+    private func unmarked(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard number == 1, line.starts(with: ByteOrderMark.bytes) else { return line }
+        return line.dropFirst(ByteOrderMark.bytes.count)
     }
 }
 

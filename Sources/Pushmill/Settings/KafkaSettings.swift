@@ -227,14 +227,12 @@ enum SecretText {
         return try text(of: &file, path)
     }
 
-    /// Without the byte order mark that editors of other systems begin it with, which nobody sees. Wipes the file's bytes,
-    /// whatever they are. The text is not wiped: librdkafka's clients need it for as long as they are, and so do those that
-    /// are made anew.
+    /// Wipes the file's bytes, whatever they are. The text is not wiped: librdkafka's clients need it for as long as
+    /// they are, and so do those that are made anew.
     static func text(of file: inout FileBytes, _ path: String) throws(Unusable) -> String {
         defer { file.wipe() }
         var text = String(validating: file.bytes, as: UTF8.self) ?? ""
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
-        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         // librdkafka would take what is before a NUL for all of it.
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw Unusable("\(path) is empty, not UTF-8, or has a NUL character in it")

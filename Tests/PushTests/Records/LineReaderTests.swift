@@ -17,9 +17,10 @@ struct LineReaderTests {
     }
 
     @Test(
-        "Lines end at a line feed, the last one also without",
+        "Lines end at a line feed, the last one also without; a byte order mark is no part of the first",
         arguments: [
             ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("\n\na\r\n", ["", "", "a\r"]),
+            ("\u{FEFF}a\n\u{FEFF}b", ["a", "\u{FEFF}b"]), ("\u{FEFF}", [""]), ("\u{FEFF}\n", [""]),
         ])
     func lines(_ text: String, _ expected: [String]) throws { #expect(try read(text) == expected) }
 

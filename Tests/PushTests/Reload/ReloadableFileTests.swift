@@ -172,6 +172,15 @@ struct ReloadableFileTests {
         #expect(try FileBytes(path: "/proc/self/fd/\(ends[0])").bytes == text)
     }
 
+    @Test(
+        "A byte order mark is no part of what is read",
+        arguments: [
+            ("\u{FEFF}{}", "{}"), ("\u{FEFF}", ""), ("\u{FEFF}\u{FEFF}a", "\u{FEFF}a"), ("a\u{FEFF}", "a\u{FEFF}"),
+        ])
+    func mark(text: String, expected: String) throws {
+        #expect(try FileBytes(path: folder.write(text, to: "a")).bytes == Array(expected.utf8))
+    }
+
     @Test("A file over the limit is refused")
     func limit() throws {
         let path = try folder.write("12345", to: "a")

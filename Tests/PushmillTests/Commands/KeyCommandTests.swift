@@ -126,6 +126,19 @@ struct KeyCommandTests {
         #expect(try keys.set().keys.count == 20)
     }
 
+    @Test("A key set that begins with a byte order mark is read, and is without it once a key is added")
+    func mark() async throws {
+        let keys = try KeyFolder()
+        try await keys.generate("aes-gcm --kid a")
+        let text = try String(decoding: Data(contentsOf: URL(filePath: keys.keys)), as: UTF8.self)
+        try keys.folder.write("keys.json", "\u{FEFF}\(text)")
+        let sealed = try await keys.encrypt("hello", "aes-gcm --kid a")
+        #expect(try await keys.decrypt("\(sealed)\n", "--kid a") == "hello")
+        try await keys.generate("aes-gcm --kid b")
+        #expect(try Data(contentsOf: URL(filePath: keys.keys)).first == UInt8(ascii: "{"))
+        #expect(try keys.set().keys.map { $0["kid"] } == ["a", "b"])
+    }
+
     @Test("A link to a key set stays one")
     func link() async throws {
         let keys = try KeyFolder()

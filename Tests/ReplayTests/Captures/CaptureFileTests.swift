@@ -40,6 +40,12 @@ struct CaptureFileTests {
         #expect((magic == [0x1F, 0x8B]) == name.hasSuffix(".gz"))
     }
 
+    @Test("A capture that begins with a byte order mark is read")
+    func mark() async throws {
+        let record = RecordEnvelope("x")
+        #expect(try await read(folder.write("\u{FEFF}\(record.line)", to: "capture.jsonl")) == [record])
+    }
+
     /// (trust 7)
     @Test("A capture is its owner's alone, whatever the process's mask is, and whatever an earlier one has left behind")
     func modes() throws {

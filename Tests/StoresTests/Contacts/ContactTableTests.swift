@@ -39,6 +39,14 @@ struct ContactTableTests {
         }
     }
 
+    @Test("A file that begins with a byte order mark is read")
+    func mark() throws {
+        let folder = try TemporaryFolder()
+        let line = #"{"owner":"anna","id":"c1","name":"Zoë"}"#
+        let file = try ContactFile(path: try folder.write("\u{FEFF}\(line)\n", to: "contacts.jsonl"))
+        #expect(try file.name("c1", for: "anna") == "Zoë")
+    }
+
     @Test("Who is prepared is found as before, and who is unknown prepares nothing")
     func prepared() throws {
         let folder = try TemporaryFolder()
