@@ -87,14 +87,17 @@ enum Startup {
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
-    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now.
+    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now. Asks but
+    /// once: brokers that are far away are not to be taken for none.
     static func reach(_ properties: ClientProperties) throws(ProgramError) {
-        try reach(client(properties), properties["bootstrap.servers"] ?? "")
+        try reach(client(properties), properties["bootstrap.servers"] ?? "", milliseconds: patience)
     }
 
     /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again.
-    private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
-        guard let error = client.reach(milliseconds: reachPatience) else { return }
+    private static func reach(
+        _ client: ClusterClient, _ servers: String, milliseconds: Int32 = reachPatience
+    ) throws(ProgramError) {
+        guard let error = client.reach(milliseconds: milliseconds) else { return }
         let reason =
             if error.isLogin {
                 ProbeReason(

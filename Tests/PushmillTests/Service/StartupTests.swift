@@ -2,6 +2,7 @@ import Glibc
 import PushmillKafka
 import PushmillStores
 import PushmillTelemetry
+import PushmillTestSupport
 import Testing
 
 @testable import Pushmill
@@ -52,6 +53,16 @@ struct StartupTests {
             return
         }
         #expect(reason.reason == "tls")
+    }
+
+    @Test("Brokers whose answers take long are not taken for none", .ownThread)
+    func distant() throws {
+        let cluster = try MockCluster()
+        // It takes two of them, and more with a login.
+        cluster.setRoundTrip(milliseconds: 800)
+        try withExtendedLifetime(cluster) {
+            try Startup.reach(ClientProperties([("bootstrap.servers", cluster.bootstrapServers)]))
+        }
     }
 
     @Test("A service may open as many files and connections as the system lets it")
