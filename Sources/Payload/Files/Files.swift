@@ -91,6 +91,22 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
     return true
 }
 
+/// Holds a file's folder, until this descriptor of it is closed, for who reads what is there and replaces it: of two
+/// that do so at once the second waits. Not every file system has locks, nor may everybody read the folder, which gives
+/// -1: there two may disturb each other. Who holds it for longer than `patience` is none of them, such as `flock` around
+/// this very process.
+package func heldFolder(of path: String, patience: Duration = .seconds(10)) -> Int32 {
+    let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let end = ContinuousClock.now + patience
+    while folder >= 0, flock(folder, LOCK_EX | LOCK_NB) != 0, [EINTR, EWOULDBLOCK].contains(errno),
+        ContinuousClock.now < end
+    {
+        usleep(10_000)
+    }
+    return folder
+}
+
 /// Why a file cannot be read or written.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
     package let path: String
@@ -160,11 +176,8 @@ package struct OutputFile: ~Copyable {
     /// has left under the name may have another mode, or lead elsewhere: it goes. What another one is writing stays: who
     /// looks for that, and begins, holds the folder meanwhile.
     private static func begin(_ partial: String, of path: String) throws(FileFailure) -> Int32 {
-        let name = partial.lastIndex(of: "/").map { String(partial[...$0]) } ?? "."
-        let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let folder = heldFolder(of: partial)
         defer { if folder >= 0 { Glibc.close(folder) } }
-        // Not every file system has locks, nor may everybody read the folder: there two may disturb each other.
-        while folder >= 0, flock(folder, LOCK_EX) != 0, errno == EINTR {}
         let left = open(partial, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard left >= 0 || [ENOENT, ELOOP, ENXIO].contains(errno) else { throw FileFailure(path: path, errno) }
         defer { if left >= 0 { Glibc.close(left) } }

@@ -57,12 +57,12 @@ struct SecretFile {
     }
 
     /// Who reads the file to write it again holds its folder meanwhile: of two that do so at once, one would lose what
-    /// the other has added. Not every file system has locks, nor may everybody read the folder.
-    func alone<Result>(_ body: () throws(ProgramError) -> Result) throws(ProgramError) -> Result {
-        let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    /// the other has added.
+    func alone<Result>(
+        patience: Duration = .seconds(10), _ body: () throws(ProgramError) -> Result
+    ) throws(ProgramError) -> Result {
+        let folder = heldFolder(of: path, patience: patience)
         defer { if folder >= 0 { close(folder) } }
-        while folder >= 0, flock(folder, LOCK_EX) != 0, errno == EINTR {}
         return try body()
     }
 

@@ -126,6 +126,17 @@ struct KeyCommandTests {
         #expect(try keys.set().keys.count == 20)
     }
 
+    @Test("Who holds the folder of a key set for long, as flock around the command does, keeps no key from it")
+    func heldFolder() throws {
+        let keys = try KeyFolder()
+        let folder = open(keys.folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(folder) }
+        try #require(flock(folder, LOCK_EX) == 0)
+        let file = SecretFile(path: keys.keys)
+        let isDone = try file.alone(patience: .milliseconds(50)) { () throws(ProgramError) in true }
+        #expect(isDone)
+    }
+
     @Test("A key set that begins with a byte order mark is read, and is without it once a key is added")
     func mark() async throws {
         let keys = try KeyFolder()
