@@ -43,7 +43,7 @@ extension Configuration {
             return try TopicRecords(range, properties)
         } catch {
             // librdkafka says the same of brokers that are away and of those that refuse the login.
-            if case .kafka(_, let reason) = error, reason.isTimeOut { try Startup.reach(plainProducer()) }
+            if case .kafka(_, let reason) = error, reason.isTimeOut { try Startup.reach(properties) }
             throw error
         }
     }

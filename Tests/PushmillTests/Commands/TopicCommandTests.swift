@@ -84,9 +84,13 @@ struct TopicCommandTests {
         ])
     func nobodyAnswers(command: String, expected: ExitCode) async {
         let terminal = Terminal()
+        // Who reads needs no secret of who writes.
         let code = await terminal.run(
             Program.commands, "\(command) --config \(folder.file)",
-            environment: ["PUSHMILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
+            environment: [
+                "PUSHMILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+                "PUSHMILL_KAFKA_PRODUCER_SASL_PASSWORD_FILE": "/nowhere/password",
+            ])
         #expect(code == expected)
         let message = "no broker answers at 127.0.0.1:1: are they up, and is kafka.bootstrap.servers right? ("
         #expect(terminal.error.hasPrefix("pushmill: \(message)"))
