@@ -110,7 +110,7 @@ final class ClientSinks: Sendable {
     nonisolated(unsafe) let group = GroupInbox()
     let joins = JoinWatch()
     let statistics = StatisticsInbox()
-    /// Why brokers were there and took no connection.
+    /// Why there is no connection to any broker.
     let refusal = Mutex<KafkaError?>(nil)
 
     init(log: @escaping KafkaLogSink) { self.log = log }
@@ -134,8 +134,12 @@ private func onError(
     client: OpaquePointer?, code: Int32, message: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?
 ) {
     let error = KafkaError(rd_kafka_resp_err_t(rawValue: code), message: message.map { String(cString: $0) })
-    guard error.isLogin || error.isTLS, let sinks = ClientSinks.from(opaque) else { return }
-    sinks.refusal.withLock { $0 = error }
+    guard let sinks = ClientSinks.from(opaque) else { return }
+    if error.isLogin || error.isTLS {
+        sinks.refusal.withLock { $0 = error }
+    } else if error.isOfAllBrokers {
+        sinks.refusal.withLock { $0 = $0 ?? error }
+    }
 }
 
 /// Called within a poll when `statistics.interval.ms` has passed. Returning 0 lets librdkafka free the text.

@@ -76,6 +76,12 @@ extension KafkaError {
 
     package var isTLS: Bool { isAny(of: RD_KAFKA_RESP_ERR__SSL) }
 
+    /// No connection to any broker can be made.
+    var isOfAllBrokers: Bool { isAny(of: RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) }
+
+    /// No answer has come, and nothing has said yet that none will.
+    package var mayBeSlowness: Bool { isTimeOut && !isOfAllBrokers }
+
     /// Brokers know the client, and do not let it do this.
     package var isForbidden: Bool {
         isAny(of: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)

@@ -6,8 +6,9 @@ import PushmillTelemetry
 
 /// What has to be right outside before a service starts: better said now than found in a log later.
 enum Startup {
-    /// Milliseconds for a broker's answer: between two attempts it can be ended.
+    /// Milliseconds for a broker's answer, and how often it is waited for so long: between two times it can be ended.
     private static let reachPatience: Int32 = 1000
+    private static let reachTimes = 5
     private static let patience: Int32 = 5000
     private static let limitPatience: Int32 = 2000
 
@@ -87,17 +88,20 @@ enum Startup {
         settings.producer["batch.size"] = "\(min(limit, configured))"
     }
 
-    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now. Asks but
-    /// once: brokers that are far away are not to be taken for none.
+    /// Throws what keeps a command from the brokers that it has asked in vain; nothing where they answer now.
     static func reach(_ properties: ClientProperties) throws(ProgramError) {
-        try reach(client(properties), properties["bootstrap.servers"] ?? "", milliseconds: patience)
+        try reach(client(properties), properties["bootstrap.servers"] ?? "")
     }
 
-    /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again.
-    private static func reach(
-        _ client: ClusterClient, _ servers: String, milliseconds: Int32 = reachPatience
-    ) throws(ProgramError) {
-        guard let error = client.reach(milliseconds: milliseconds) else { return }
+    /// Not by a client that outlives the attempt: it would wait longer and longer before it tries again. Brokers that are far
+    /// away need some seconds for a login; those that are not there are known at once.
+    private static func reach(_ client: ClusterClient, _ servers: String) throws(ProgramError) {
+        var failure = client.reach(milliseconds: reachPatience)
+        for _ in 1..<reachTimes where failure?.mayBeSlowness == true {
+            try goOn()
+            failure = client.reach(milliseconds: reachPatience)
+        }
+        guard let error = failure else { return }
         let reason =
             if error.isLogin {
                 ProbeReason(
