@@ -30,6 +30,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     private var consumed: [Counter] = []
     private var taken: [Int] = []
     private(set) var hasJoined = false
+    /// What the group has given and not taken back.
+    private var owned: Set<TopicPartition> = []
 
     /// Topics that have not taken their last output.
     var turnedAway: [OutputTopic] = []
@@ -114,9 +116,15 @@ struct KafkaPorts: ShardPorts, ~Copyable {
 
     private mutating func note(_ event: ConsumerEvent) {
         switch event {
-        case .assigned: hasJoined = true
-        // It is told again what is its own when the group has it back, if only nothing.
-        case .lost: hasJoined = false
+        case .assigned(let places):
+            hasJoined = true
+            owned.formUnion(places)
+        case .revoked(let places): owned.subtract(places)
+        // Who is no member any more has lost everything, and is told what is its own when the group has it back, if
+        // only nothing. Of a topic that is gone a member loses what it has of that, and may be told nothing more.
+        case .lost(let places):
+            owned.subtract(places)
+            if owned.isEmpty { hasJoined = false }
         case .commitEnded(let number, let answer):
             let since = commitsSince.removeValue(forKey: number)
             switch answer {
@@ -126,7 +134,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
             case .refused(let error): environment.log.warning("offsets were not committed", [.error(error)])
             }
         case .failed(let error): environment.log.error("the input cannot be read", [.error(error)])
-        case .revoked, .renamed, .committed, .outOfLog, .range: break
+        case .renamed, .committed, .outOfLog, .range: break
         }
     }
 

@@ -1,0 +1,41 @@
+import PushmillPayload
+import PushmillStages
+import PushmillTelemetry
+import Testing
+
+@testable import PushmillEngine
+@testable import PushmillKafka
+
+@Suite("What a shard's ports know of the membership")
+struct MembershipTests {
+    /// Whose brokers are away: nothing is told but what a test tells.
+    private func ports() throws -> KafkaPorts {
+        let properties = ClientProperties([("bootstrap.servers", "127.0.0.1:1"), ("group.id", "mill")])
+        let settings = EngineSettings(
+            consumer: properties, producer: properties, input: ["events", "others"], output: "out",
+            deadLetters: "dead")
+        let metrics = ServiceMetrics(
+            registry: MetricRegistry(shards: 1), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
+            deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
+        let environment = EngineEnvironment(
+            chain: Chain([], settings: Chain.Settings()), counts: nil, contacts: nil, metrics: metrics, log: Log())
+        return try KafkaPorts(settings, environment, ShardInbox(shard: 0))
+    }
+
+    @Test("Who loses the partitions of a topic that is gone is a member still, and who loses everything is none")
+    func losses() throws {
+        var ports = try ports()
+        let (event, other) = (TopicPartition("events", 0), TopicPartition("others", 0))
+        let steps: [(event: ConsumerEvent, isJoined: Bool)] = [
+            (.assigned([event, other]), true), (.lost([other]), true), (.lost([event]), false), (.assigned([]), true),
+            // What was given back before is not there to be kept.
+            (.assigned([event, other]), true), (.revoked([other]), true), (.lost([event]), false),
+        ]
+        for step in steps {
+            ports.consumer.sinks.group.events = [step.event]
+            _ = ports.takeEvents()
+            let hasJoined = ports.hasJoined
+            #expect(hasJoined == step.isJoined, "\(step.event)")
+        }
+    }
+}
