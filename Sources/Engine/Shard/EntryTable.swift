@@ -20,9 +20,9 @@ struct Entry {
 
     var offset: Int64 = 0
     var timestamp: Int64 = 0
-    /// When it was taken from the log; later by as long as no message could run since.
+    /// When it was taken from the log; later by as long as brokers have held it up since.
     var taken = Instant.past
-    /// When its stage is abandoned: its deadline, or the end of the stage's budget.
+    /// When its stage is abandoned: its deadline, or the end of the stage's budget. Since when it is held, where it is.
     var wakeUp = Instant.never
     var account = AccountHash(high: 0, low: 0)
     /// The state of its account to which it led.
@@ -60,6 +60,11 @@ struct Entry {
     var hasPredecessor = false
     /// Later ones of its key wait for it.
     var holdsKey = false
+
+    /// Brokers have held it up since then, or since it was taken.
+    mutating func putOff(since: Instant, to now: Instant) {
+        taken = taken < since ? taken.advanced(nanoseconds: now.nanoseconds(since: since)) : now
+    }
 }
 
 /// The entries of a shard, in memory that is allocated once.
@@ -118,10 +123,10 @@ struct EntryTable: ~Copyable {
         byteCount += Int(entries[Int(index)].byteCount - before)
     }
 
-    /// Messages that wait count as taken so much later, since none could run for so long.
-    mutating func putOff(by nanoseconds: UInt64) {
+    /// Messages that wait count as taken so much later, since none could run since then.
+    mutating func putOff(since: Instant, to now: Instant) {
         for index in 1...capacity where entries[index].state == .waiting {
-            entries[index].taken = entries[index].taken.advanced(nanoseconds: nanoseconds)
+            entries[index].putOff(since: since, to: now)
         }
     }
 

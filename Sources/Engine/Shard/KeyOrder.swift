@@ -1,3 +1,5 @@
+import PushmillStages
+
 /// Which entries wait for an earlier one of their key: a queue for each key that is held, linked through the entries.
 /// While nothing is held no message needs its key.
 struct KeyOrder: ~Copyable {
@@ -46,6 +48,16 @@ struct KeyOrder: ~Copyable {
         entries[next].holdsKey = true
         waiting -= 1
         return next
+    }
+
+    /// What waits behind the entry, which holds its key, counts as taken so much later: brokers have held up its output
+    /// since then.
+    func putOff(behind entry: UInt32, since: Instant, to now: Instant, _ entries: inout EntryTable) {
+        guard entries[entry].holdsKey, var next = held[entries[entry].key]?.first else { return }
+        while next != 0 {
+            entries[next].putOff(since: since, to: now)
+            next = entries[next].next
+        }
     }
 
     /// Takes out every entry of the partition that waits.

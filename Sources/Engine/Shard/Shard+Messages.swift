@@ -51,7 +51,7 @@ extension Shard where Ports: ~Copyable {
     /// is not looked at.
     mutating func putOffDeadlines(heldUpSince since: Instant) {
         guard since + .seconds(1) < now else { return }
-        entries.putOff(by: now.nanoseconds(since: since))
+        entries.putOff(since: since, to: now)
     }
 
     private mutating func take(_ message: Ports.Message) {

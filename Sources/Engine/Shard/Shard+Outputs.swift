@@ -42,6 +42,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func hold(_ entry: UInt32, isSuspect: Bool) {
         entries[entry].state = .held
+        entries[entry].wakeUp = now
         retries[entries[entry].destination == .deadLetters].hold(
             ports.holdCurrent(), tag: entries.tag(of: entry), isSuspect: isSuspect, now: now)
     }
@@ -189,6 +190,8 @@ extension Shard where Ports: ~Copyable {
         sequence &+= 1
         entries[entry].sequence = sequence
         guard settings.isTransactional else { return }
+        // While another output is held no message runs at all.
+        if isLetter { order.putOff(behind: entry, since: entries[entry].wakeUp, to: now, &entries) }
         completeInTransaction(entry)
         letGo(of: entry)
     }

@@ -170,6 +170,22 @@ struct ShardTransactionTests {
         #expect(shard.published(after: .milliseconds(5)) == [0, 1])
     }
 
+    @Test("No message is late that waits behind a dead letter whose topic is away, however long that is")
+    func behindLetter() {
+        let shard = transactional()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.publishing = { $0.isLetter ? .later : .queued }
+        shard.deliver(2)
+        #expect(shard.published() == [0])
+        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
+        shard.deliver()
+        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(5)) == [0, 1, 2])
+        #expect(shard.ports.waited == [0: 0, 1: 0, 2: 0])
+    }
+
     @Test("Counts go into their transaction, though they have not waited for each other yet")
     func countsAtEnd() {
         let shard = transactional {
