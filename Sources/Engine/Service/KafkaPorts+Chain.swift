@@ -55,6 +55,7 @@ extension KafkaPorts {
             copied = message
             lent = nil
             suspended[entry] = current
+            turns[entry] = now
             current = spare.popLast() ?? Delivery()
             pool.start(work)
             return .suspended(until: until)
@@ -94,6 +95,7 @@ extension KafkaPorts {
             forgetCurrent()
             recycle(current)
             current = delivery
+            turn = turns[entry]
             suspended[entry] = nil
             return ended(verdict)
         case .waiting(let until): return .suspended(until: until)

@@ -47,6 +47,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     // The chain: see KafkaPorts+Chain.
     var current = Delivery()
     var verdict: Verdict?
+    /// Of what is current.
     var turn = Instant.past
     /// The current message, while it is librdkafka's.
     var lent: Record?
@@ -58,6 +59,8 @@ struct KafkaPorts: ShardPorts, ~Copyable {
     /// A dead letter that was refused: only its name is published.
     var isNameOnly = false
     var suspended: [Delivery?]
+    /// Of what is suspended, by entry.
+    var turns: [Instant]
     var spare: [Delivery] = []
     /// Of each entry: what its output's report adds to the metrics.
     var facts: [OutputFacts]
@@ -88,6 +91,7 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         counters = environment.metrics.shard(inbox.shard)
         let capacity = settings.shard.maxInFlight + 1
         suspended = Array(repeating: nil, count: capacity)
+        turns = Array(repeating: .past, count: capacity)
         facts = Array(repeating: OutputFacts(), count: capacity)
     }
 

@@ -16,6 +16,7 @@ private final class Peer {
     let inbox = ShardInbox(shard: 0)
     let settings: EngineSettings
     let environment: EngineEnvironment
+    private let registry = MetricRegistry(shards: 2)
 
     init(
         producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = [],
@@ -38,7 +39,7 @@ private final class Peer {
         settings.changelog = changelog
         self.settings = settings
         let metrics = ServiceMetrics(
-            registry: MetricRegistry(shards: 2), stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
+            registry: registry, stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         var rules = Chain.Settings()
         rules.publishesExpired = publishesExpired
@@ -88,6 +89,12 @@ private final class Peer {
         return (text(record.key), text(record.value), headers)
     }
 
+    /// The samples of a metric.
+    func samples(_ name: String) -> [Substring] {
+        String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
+            .filter { $0.hasPrefix("\(name) ") }
+    }
+
     var lines: [String] {
         var cursor = 0
         return environment.log.ring.read(from: &cursor).lines.map { "\($0.message)" }
@@ -134,6 +141,23 @@ struct KafkaPortsTests {
         guard case .ended = ports.begin(message, entry: entry, taken: now, now: now, count: nil, isCounted: false)
         else { throw KafkaError("a stage was begun") }
         return message
+    }
+
+    /// Begins the input's record as the third entry and the fourth, at these turns. Gives them as their stages have ended
+    /// on the pool.
+    private func suspend(at turns: [Instant], by ports: inout KafkaPorts, _ peer: Peer) throws -> [Int] {
+        for (entry, turn) in zip(3..., turns) {
+            let message = try peer.record(of: "events")
+            let step = ports.begin(message, entry: entry, taken: turn, now: turn, count: nil, isCounted: false)
+            guard case .suspended = step else { throw KafkaError("no stage was begun") }
+        }
+        var ended: [Int] = []
+        for _ in 0..<60 where ended.count < 2 {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            peer.inbox.takeResults(into: &ended)
+        }
+        try #require(ended.sorted() == [3, 4])
+        return ended
     }
 
     private func report(by ports: inout KafkaPorts, _ peer: Peer) throws -> OutputReport<HeldOutput> {
@@ -207,19 +231,8 @@ struct KafkaPortsTests {
             headers: [("x", String(repeating: "x", count: count))],
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
         var ports = try ports(of: peer)
-        for entry in 3...4 {
-            let message = try peer.record(of: "events")
-            let now = ports.now
-            let step = ports.begin(message, entry: entry, taken: now, now: now, count: nil, isCounted: false)
-            guard case .suspended = step else { throw KafkaError("no stage was begun") }
-        }
-        var ended: [Int] = []
-        for _ in 0..<60 where ended.count < 2 {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            peer.inbox.takeResults(into: &ended)
-        }
-        try #require(ended.sorted() == [3, 4])
-        for entry in ended {
+        let now = ports.now
+        for entry in try suspend(at: [now, now], by: &ports, peer) {
             guard case .some(.ended) = ports.resume(entry: entry, now: ports.now) else {
                 throw KafkaError("the chain has not ended")
             }
@@ -227,6 +240,19 @@ struct KafkaPortsTests {
         // The one that was empty beside them, and the one that ended first.
         let spare = ports.spare.count
         #expect(spare == kept)
+    }
+
+    @Test("The time of a message counts from its own turn, though another's has come while its stage ran")
+    func messageSeconds() throws {
+        let peer = try Peer(
+            value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
+        var ports = try ports(of: peer)
+        let now = ports.now
+        let earlier = Instant(nanoseconds: now.nanoseconds - 2_000_000_000)
+        _ = try suspend(at: [earlier, now], by: &ports, peer)
+        guard case .some(.ended) = ports.resume(entry: 3, now: now) else { throw KafkaError("the chain has not ended") }
+        expectEqual(ports.publish(tag: Self.tag), .queued)
+        #expect(peer.samples("pushmill_message_seconds_sum") == ["pushmill_message_seconds_sum 2.0"])
     }
 
     @Test("A change of a count that comes back is no message's, whatever its number")
