@@ -97,7 +97,7 @@ extension KafkaPorts {
             current = delivery
             turn = turns[entry]
             suspended[entry] = nil
-            return ended(verdict)
+            return ended(verdict, hasWaited: true)
         case .waiting(let until): return .suspended(until: until)
         case .suspended(let until, let work):
             pool.start(work)
@@ -105,10 +105,10 @@ extension KafkaPorts {
         }
     }
 
-    private mutating func ended(_ verdict: Verdict) -> ChainStep {
+    private mutating func ended(_ verdict: Verdict, hasWaited: Bool = false) -> ChainStep {
         self.verdict = verdict
         if verdict.destination == .nowhere { counters.dropped.add() }
-        countStages()
+        countStages(hasWaited: hasWaited)
         return .ended(ChainResult(verdict.destination, current.badgeOperation))
     }
 
@@ -125,8 +125,9 @@ extension KafkaPorts {
         isNameOnly = false
     }
 
-    private mutating func countStages() {
-        guard current.isMeasured || !current.isAllOkay else { return okayMessages += 1 }
+    /// A stage that has waited was measured in any message.
+    private mutating func countStages(hasWaited: Bool) {
+        guard current.isMeasured || hasWaited || !current.isAllOkay else { return okayMessages += 1 }
         for stage in counters.stages.indices where stage < current.results.count {
             switch current.results[stage] {
             case .ok: counters.stages[stage].count("ok")

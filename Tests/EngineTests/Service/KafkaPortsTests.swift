@@ -39,10 +39,11 @@ private final class Peer {
         settings.changelog = changelog
         self.settings = settings
         let metrics = ServiceMetrics(
-            registry: registry, stages: [], outcomes: Outcome.allCases.map { "\($0.name)" },
+            registry: registry, stages: links.map { $0.stage.name }, outcomes: Outcome.allCases.map { "\($0.name)" },
             deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
         var rules = Chain.Settings()
         rules.publishesExpired = publishesExpired
+        rules.measuresStages = true
         environment = EngineEnvironment(
             chain: Chain(links, settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
         let signal = WakeSignal()
@@ -143,8 +144,8 @@ struct KafkaPortsTests {
         return message
     }
 
-    /// Begins the input's record as the third entry and the fourth, at these turns. Gives them as their stages have ended
-    /// on the pool.
+    /// Begins the input's record as the third and the fourth entry, at these turns. Gives them in the order in which
+    /// their stages have ended on the pool.
     private func suspend(at turns: [Instant], by ports: inout KafkaPorts, _ peer: Peer) throws -> [Int] {
         for (entry, turn) in zip(3..., turns) {
             let message = try peer.record(of: "events")
@@ -253,6 +254,21 @@ struct KafkaPortsTests {
         guard case .some(.ended) = ports.resume(entry: 3, now: now) else { throw KafkaError("the chain has not ended") }
         expectEqual(ports.publish(tag: Self.tag), .queued)
         #expect(peer.samples("pushmill_message_seconds_sum") == ["pushmill_message_seconds_sum 2.0"])
+    }
+
+    @Test("The time of a stage that waits is counted for each message, though all is well with it")
+    func stageSeconds() throws {
+        let peer = try Peer(
+            value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
+        var ports = try ports(of: peer)
+        let now = ports.now
+        for entry in try suspend(at: [now, now], by: &ports, peer) {
+            guard case .some(.ended) = ports.resume(entry: entry, now: now) else {
+                throw KafkaError("the chain has not ended")
+            }
+        }
+        let count = #"pushmill_stage_seconds_count{stage="pool"}"#
+        #expect(peer.samples(count) == ["\(count) 2"])
     }
 
     @Test("A change of a count that comes back is no message's, whatever its number")
