@@ -78,10 +78,11 @@ extension Shard where Ports: ~Copyable {
         entries[entry].isUnanswered = false
         if report.failure == nil { replacements = 0 }
         let index = entries[entry].partition
-        // Where an earlier one of its key was given up, one that comes back would overtake it.
+        // Where an earlier one of its key was given up, one that comes back would overtake it. With transactions it fails
+        // that which holds its offset.
         let isVoid =
             entries[entry].epoch != partitions[index].epoch
-            || report.failure != nil && partitions[index].isGivenUp
+            || report.failure != nil && partitions[index].isGivenUp && !settings.isTransactional
         let sequence = entries[entry].sequence
         // What is void, or part of a transaction that fails, is not sent again.
         let returned = isVoid || settings.isTransactional ? nil : report.returned
@@ -89,9 +90,7 @@ extension Shard where Ports: ~Copyable {
             report.tag, report.failure, returned, sequence: sequence)
         if isVoid {
             // A drain does not wait for this one.
-            if !settings.isTransactional, entries[entry].epoch == partitions[index].epoch {
-                partitions[index].unfinished -= 1
-            }
+            if entries[entry].epoch == partitions[index].epoch { partitions[index].unfinished -= 1 }
             entries.remove(entry)
         } else if let failure = report.failure {
             failed(entry, failure, isPoison: answer == .poison)

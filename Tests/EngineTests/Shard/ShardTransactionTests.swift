@@ -268,6 +268,23 @@ struct ShardTransactionTests {
         #expect(calls.contains(.transact(.abort)))
     }
 
+    @Test("An output that comes back after the drain fails its transaction: the next owner would not make it again")
+    func returnedAfterDrain() {
+        let shard = transactional { $0.drain = .seconds(1) }
+        shard.begin()
+        shard.suspend([1], for: .seconds(10))
+        shard.deliver(to: "anna")
+        shard.deliver(to: "bert")
+        shard.turn()
+        shard.ports.events = [.revoked([place])]
+        shard.turn()
+        #expect(shard.callsOfTurn(after: .seconds(1)).told == [.drainTooLong(unfinished: 1)])
+        shard.fail(.purged)
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(calls.contains(.transact(.abort)))
+        #expect(!calls.contains(.transact(.commit)))
+    }
+
     @Test("With nothing to commit no transaction ends, after an abort or another producer")
     func nothingToCommit() {
         let shard = transactional()
