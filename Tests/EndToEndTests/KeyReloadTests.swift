@@ -84,6 +84,13 @@ extension EndToEnd {
                 try scene.rewrite("log: { level: loud }")
                 service.send(SIGHUP)
                 try await service.wait(forLine: "the configuration cannot be read again: it stays as it was")
+                // Nobody ever writes to it, and everything else is read again behind it.
+                try scene.replaceConfigurationByPipe()
+                service.send(SIGHUP)
+                try await service.wait(forLine: "a pipe is read at the start alone")
+                try scene.rewrite(configuration)
+                service.send(SIGHUP)
+                try await service.wait(forLine: "settings have changed that a restart takes over", count: 4)
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }

@@ -26,13 +26,25 @@ extension Command {
         let rereading = Rereading(configuration)
         do throws(ProgramError) {
             let service = try await Service(configuration, log: log, signals: signals) {
-                rereading.apply(to: log) { () throws(ProgramError) in try invocation.configuration() }
+                rereading.apply(to: log) { () throws(ProgramError) in try invocation.configurationAgain() }
             }
             return await service.run()
         } catch {
             error.tell(log)
             return error.exitCode
         }
+    }
+}
+
+extension Invocation {
+    /// On the thread that reads every file again: a pipe or a terminal waits for who writes to it, maybe for ever.
+    fileprivate func configurationAgain() throws(ProgramError) -> Configuration {
+        let path = try required(.config)
+        var status = stat()
+        if stat(path, &status) == 0, [S_IFIFO, S_IFCHR].contains(status.st_mode & S_IFMT) {
+            throw .unreadableConfiguration("\(path): a pipe is read at the start alone")
+        }
+        return try configuration(path)
     }
 }
 

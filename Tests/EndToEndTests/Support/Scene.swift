@@ -85,6 +85,12 @@ final class Scene: Sendable {
 
     func rewrite(_ text: String) throws { try folder.write(text, to: "service-0.yaml") }
 
+    /// Puts a pipe that nobody writes to in the place of the configuration file of the only service.
+    func replaceConfigurationByPipe() throws {
+        let file = "\(folder.path)/service-0.yaml"
+        try #require(unlink(file) == 0 && mkfifo(file, 0o600) == 0)
+    }
+
     private func text(of configuration: ServiceConfiguration) -> String {
         configuration.text(
             bootstrapServers: brokers.bootstrapServers, group: group, input: input, output: output,
