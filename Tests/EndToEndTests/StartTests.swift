@@ -22,6 +22,26 @@ extension EndToEnd {
             }
         }
 
+        @Test("While a pipe is awaited into which nobody writes keys, the service can be ended")
+        func pipe() async throws {
+            let folder = try TemporaryFolder()
+            let pipe = "\(folder.path)/keys"
+            try #require(mkfifo(pipe, 0o600) == 0)
+            try await run(ServiceConfiguration(stages: ["decrypt: { keys: \(pipe) }"]), at: "127.0.0.1:1") { service in
+                // That succeeds when somebody reads.
+                let limit = ContinuousClock.now + .seconds(60)
+                var writer: Int32 = -1
+                while writer < 0, ContinuousClock.now < limit {
+                    writer = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                try #require(writer >= 0)
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0), within: .seconds(20))
+                close(writer)
+            }
+        }
+
         @Test(
             "Brokers that are away from before the start are waited for in this process, which is ready when they come",
             .thorough,

@@ -1,6 +1,7 @@
 import Glibc
 import PushmillStages
 import PushmillTelemetry
+import Synchronization
 
 extension Command {
     static let run = Command(
@@ -25,14 +26,40 @@ extension Command {
         }
         let rereading = Rereading(configuration)
         do throws(ProgramError) {
+            let start = StartWatch()
+            start.watch(log)
             let service = try await Service(configuration, log: log, signals: signals) {
                 rereading.apply(to: log) { () throws(ProgramError) in try invocation.configurationAgain() }
             }
+            start.isOver.store(true, ordering: .relaxed)
             return await service.run()
         } catch {
             error.tell(log)
             return error.exitCode
         }
+    }
+}
+
+/// What hangs, such as a pipe for keys that nobody writes to, keeps no process that is to end before it has begun.
+private final class StartWatch: Sendable {
+    private static let patience = Duration.seconds(3)
+    private static let step = Duration.milliseconds(100)
+
+    let isOver = Atomic<Bool>(false)
+
+    func watch(_ log: Log) {
+        let thread = try? Thread(named: "start") { [self] in
+            var left = Self.patience
+            while !isOver.load(ordering: .relaxed) {
+                usleep(UInt32(Self.step / .microseconds(1)))
+                if Signals.isEndWanted { left -= Self.step }
+                guard left <= .zero, !isOver.load(ordering: .relaxed) else { continue }
+                log.warning("ending without what hangs")
+                usleep(100_000)
+                _exit(ExitCode.success.rawValue)
+            }
+        }
+        thread?.detach()
     }
 }
 
