@@ -4,6 +4,8 @@ import PushmillPayload
 package struct ContactStore: ~Copyable {
     /// Contacts of one transaction: no writer beside this one waits longer than for that many.
     private static let batchSize = 10_000
+    /// Nor does this process hold more of them than that.
+    private static let batchBytes = 16 << 20
     /// Of contacts that no partition of a topic stands for: they are served wherever the file is.
     package static let noPartition: Int32 = -1
 
@@ -61,20 +63,36 @@ extension ContactStore {
         var lines = try ContactLines(path)
         var total = 0
         while true {
-            let count = try edit { () throws(StoreError) in
-                for count in 0..<Self.batchSize {
-                    let isLine = try lines.next { (owner, id, name) throws(StoreError) in
-                        try put(owner: owner, id: id, name: name)
-                    }
-                    if !isLine { return count }
+            let (contacts, isLast) = try Self.batch(of: &lines)
+            try edit { () throws(StoreError) in
+                for (owner, id, name) in contacts {
+                    try put(owner: owner.span.bytes, id: id.span.bytes, name: name.span.bytes)
                 }
-                return Self.batchSize
             }
-            total += count
+            total += contacts.count
             progress(total)
-            if count < Self.batchSize { return total }
+            if isLast { return total }
         }
     }
+
+    /// Read before they are written: who gives them, such as a query behind a pipe, may take any time, and other writers
+    /// would wait for it.
+    private static func batch(
+        of lines: inout ContactLines
+    ) throws(StoreError) -> (contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])], isLast: Bool) {
+        var contacts: [(owner: [UInt8], id: [UInt8], name: [UInt8])] = []
+        var byteCount = 0
+        while contacts.count < batchSize, byteCount < batchBytes {
+            let isLine = try lines.next { (owner, id, name) throws(StoreError) in
+                contacts.append((copy(owner), copy(id), copy(name)))
+                byteCount += owner.byteCount + id.byteCount + name.byteCount
+            }
+            if !isLine { return (contacts, true) }
+        }
+        return (contacts, false)
+    }
+
+    private static func copy(_ bytes: RawSpan) -> [UInt8] { bytes.withUnsafeBytes { Array($0) } }
 
     /// Gives all contacts, or one owner's, by owner and identifier, as of one moment: as lines that can be imported, many at
     /// once. Also those of partitions that are not served now: they are here, and an operator who lists them is to be told.

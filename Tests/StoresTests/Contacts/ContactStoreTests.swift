@@ -1,3 +1,4 @@
+import Glibc
 import PushmillTestSupport
 import Testing
 
@@ -37,6 +38,30 @@ struct ContactStoreTests {
         }
         #expect(reported == 10_000)
         #expect(try store.list().count == reported)
+    }
+
+    @Test("Nobody else who writes waits for an import whose lines are slow to come", .ownThread)
+    func slowImport() async throws {
+        let path = "\(folder.path)/pipe"
+        try #require(mkfifo(path, 0o600) == 0)
+        let bytes = Array((lines(0..<4000) + "\n").utf8)
+        let state = store.state
+        let other = try state.connect()
+        async let importing = Self.importLines(path, into: state)
+        // Returns when the import has opened it.
+        let writer = open(path, O_WRONLY | O_CLOEXEC)
+        // A pipe holds less: when it has taken them all, the import has read some, and waits for more.
+        let written = bytes.withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+        let isFree = (try? other.execute("PRAGMA busy_timeout=0; BEGIN IMMEDIATE; ROLLBACK")) != nil
+        close(writer)
+        let imported = try await importing
+        #expect(written == bytes.count)
+        #expect(isFree)
+        #expect(imported == 4000)
+    }
+
+    private static func importLines(_ path: String, into state: StateFile) async throws -> Int {
+        try ContactStore(state).importLines(path)
     }
 
     @Test("One person's contacts can be shown and deleted")
