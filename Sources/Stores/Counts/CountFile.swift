@@ -97,6 +97,8 @@ package final class CountFile: CountDisk {
         Self.names.withLock { _ in
             do throws(StoreError) {
                 guard access(path, F_OK) != 0 else { throw .inUse(path: path) }
+                // Copies may be lost at any time, and their folder with them.
+                if let slash = path.lastIndex(of: "/") { mkdir(String(path[..<slash]), 0o700) }
                 try connect()
             } catch {
                 if error != .inUse(path: path) { try? AsideFile.remove(path) }

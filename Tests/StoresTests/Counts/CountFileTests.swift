@@ -92,6 +92,16 @@ struct CountFileTests {
         #expect(read(try open(), 1...2) == [2: two])
     }
 
+    @Test("One that is made after the folder was removed makes that anew")
+    func removedFolder() throws {
+        let file = try open()
+        try #require(rmdir(path) == 0)
+        #expect(file.write(rows([(1, one)]), at: position(1)))
+        #expect(file.takeNews() == [])
+        #expect(try temporary.mode(of: "counts") == 0o700)
+        #expect(read(try open(), 1...2) == [1: one])
+    }
+
     @Test("A file of something else is set aside, and the last two are kept")
     func foreign() throws {
         func fill(_ file: CountFile) -> Bool { file.write(rows([(1, one)]), at: position(1)) }
