@@ -68,8 +68,11 @@ package struct Redrive: Sendable {
                     tally[.unreadable, default: 0] += 1
                     continue
                 }
+                // Nor does another letter of its record go, though this one may be of a reason that is not meant now.
+                let isDone = journal.contains(record)
+                if isDone { known.insert(letter.origin) }
                 guard isMeant(letter) else { continue }
-                let fate = fate(of: letter, inputs, journal, &known)
+                let fate = isDone ? Fate.done : fate(of: letter, inputs, &known)
                 if fate == .sent, let sender {
                     do throws(ReplayError) {
                         try sender.send(letter.restored, as: record.place)
@@ -105,13 +108,7 @@ package struct Redrive: Sendable {
     }
 
     /// `known` are the records that go back, or went.
-    private func fate(
-        of letter: DeadLetter, _ inputs: [String], _ journal: RedriveJournal, _ known: inout Set<DeadLetter.Origin>
-    ) -> Fate {
-        if journal.contains(letter.record) {
-            known.insert(letter.origin)
-            return .done
-        }
+    private func fate(of letter: DeadLetter, _ inputs: [String], _ known: inout Set<DeadLetter.Origin>) -> Fate {
         if !inputs.contains(letter.place.topic) { return .foreign }
         if letter.isWithoutRecord { return .empty }
         if letter.attempt > maximalAttempts { return .exhausted }

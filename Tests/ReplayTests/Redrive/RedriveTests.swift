@@ -111,6 +111,14 @@ struct RedriveTests {
         #expect(try await input().count == 6)
     }
 
+    @Test("Another letter of a record that was sent back stays, also where only that one's reason is meant")
+    func repeatedForAnotherReason() async throws {
+        try broker.publish([letter([1]), letter([1], reason: "too-deep")], to: "dead")
+        #expect(try await redrive { $0.reasons = ["not-json"] } == [.sent: 1])
+        #expect(try await redrive { $0.reasons = ["too-deep"] } == [.repeated: 1])
+        #expect(try await input().count == 1)
+    }
+
     @Test("One that is told to end does so when what it has sent is remembered")
     func over() async throws {
         try broker.publish((0..<501).map { letter([1], offset: $0) }, to: "dead")
