@@ -45,8 +45,8 @@ extension Chain {
     private func begin(
         _ delivery: Delivery, _ record: InputRecord, _ content: inout NotificationContent, now: Instant
     ) -> Step {
-        if let verdict = gate(delivery, record, &content, now: now) { return .ended(verdict) }
         observer?.stagesWillBegin(content)
+        if let verdict = gate(delivery, record, &content, now: now) { return .ended(verdict) }
         return runStages(delivery, &content, now: now)
     }
 

@@ -96,6 +96,33 @@ struct ApplyTests {
                 """)
     }
 
+    @Test("--explain tells of each line what its stages changed in it, also where they count alone")
+    func explainedLines() async throws {
+        let input = [
+            #"{"key":"anna","payload":"{\"aps\":{\"alert\":\"For Anna\",\"mutable-content\":1}}"}"#,
+            #"{"key":"bert","payload":"{\"aps\":{\"badge\":0}}"}"#,
+            #"{"key":"bert","ts":2000,"headers":["apns-expiration","1"],"#
+                + #""payload":"{\"aps\":{\"alert\":\"For Bert\",\"mutable-content\":1}}"}"#,
+        ]
+        let (terminal, code) = try await apply("counter", "--lines --explain", input.joined(separator: "\n"))
+        #expect(code == .success)
+        let told = terminal.error.replacing(/[0-9]+\.[0-9] us/, with: "# us")
+        #expect(
+            told == """
+                line 1:
+                  counter: ok, # us
+                    + /aps/badge: 1
+                modified: counter=ok
+                line 2:
+                  counter: ok, # us
+                passed: counter=ok
+                line 3:
+                  counter: ok, # us
+                    + /aps/badge: 1
+                expired: counter=ok
+                """)
+    }
+
     @Test("What cannot be a notification is bad data")
     func deadLetter() async throws {
         let (terminal, code) = try await apply("greeting", "", #"{"aps":"#)
