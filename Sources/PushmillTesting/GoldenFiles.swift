@@ -23,9 +23,12 @@ extension StageTest {
     /// outcome and stages in a line, then the payload. With `PUSHMILL_TEST_UPDATE=1` in the environment that is written
     /// instead, for `git diff` to show.
     public func changes(in folder: String, beside source: String = #filePath) async throws -> [GoldenChange] {
-        let isUpdate = !(ProcessInfo.processInfo.environment[Self.updateVariable] ?? "").isEmpty
+        let isUpdate = Self.isUpdate(ProcessInfo.processInfo.environment)
         return try await changes(in: Self.path(folder, beside: source), isUpdate: isUpdate)
     }
+
+    /// With 1 alone: who sets 0 wants none, and what is written passes whatever it is.
+    package static func isUpdate(_ environment: [String: String]) -> Bool { environment[updateVariable] == "1" }
 
     package func changes(in folder: String, isUpdate: Bool) async throws -> [GoldenChange] {
         let files = try Set(FileManager.default.contentsOfDirectory(atPath: folder))

@@ -215,6 +215,14 @@ struct StageTestTests {
             ])
     }
 
+    @Test(
+        "Golden files are written where the variable is 1, and with nothing else in it",
+        arguments: [("1", true), ("0", false), ("false", false), ("", false)])
+    func update(_ value: String, _ isUpdate: Bool) {
+        #expect(StageTest.isUpdate([StageTest.updateVariable: value]) == isUpdate)
+        #expect(!StageTest.isUpdate([:]))
+    }
+
     @Test("A golden file has what is empty, and what is dropped")
     func empty() async throws {
         let folder = try TemporaryFolder()
