@@ -19,7 +19,8 @@ public final class StageTest: Sendable {
     private let badges: [String: Int32]
     private let log: TestLog
     private let rehearsal: Rehearsal
-    private let isRunning = Atomic(false)
+    /// What a message runs on, while one runs.
+    private let running = Mutex<Rehearsal?>(nil)
     private let messages = Atomic<Int64>(0)
     /// Where the configuration's files are, if they are this test's own.
     private let folder: ScratchFolder?
@@ -98,7 +99,7 @@ public final class StageTest: Sendable {
     /// Lets time pass: for a stage whose budget ends while another task runs a message, say.
     public func advance(by duration: Duration) async {
         clock.advance(by: duration)
-        await rehearsal.wake()
+        await running.withLock { $0 }?.wake()
     }
 
     /// 14 November 2023, 22:13:20 UTC.
@@ -127,9 +128,9 @@ public final class StageTest: Sendable {
     }
 
     private func run(_ record: RecordEnvelope, on rehearsal: Rehearsal, taken: Instant? = nil) async -> Result {
-        let wasRunning = isRunning.exchange(true, ordering: .acquiring)
-        precondition(!wasRunning, "a StageTest runs one message at a time")
-        defer { isRunning.store(false, ordering: .releasing) }
+        let earlier = running.withLock { exchange(&$0, with: rehearsal) }
+        precondition(earlier == nil, "a StageTest runs one message at a time")
+        defer { running.withLock { $0 = nil } }
         let ended = await rehearsal.run(record, wallClock: record.timestamp, taken: taken)
         let names = candidate.chain.links.map(\.stage.name)
         return Result(ended, names, candidate.output(of: ended), log.take())

@@ -223,6 +223,22 @@ struct StageTestTests {
         #expect(!StageTest.isUpdate([:]))
     }
 
+    @Test("Time that passes ends a budget for a folder's payloads too", .timeLimit(.minutes(1)))
+    func goldenBudget() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path
+        try folder.write(payload, to: "late.json")
+        let published = payload.replacing(#""?""#, with: #""?","title":"Late""#)
+        try folder.write("modified: hanging=expired\n\(published)\n", to: "late.expected")
+        let hanging = Hanging()
+        let test = StageTest(hanging, budget: .seconds(2))
+        async let changes = test.changes(in: path, isUpdate: false)
+        await hanging.waitUntilBegun()
+        await test.advance(by: .seconds(2))
+        #expect(try await changes == [])
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("A golden file has what is empty, and what is dropped")
     func empty() async throws {
         let folder = try TemporaryFolder()
