@@ -12,7 +12,9 @@ extension Chain {
         switch ended.result {
         case .success(let value):
             result = value
+            let (mark, operation) = (delivery.content.mark(), delivery.content.badgeOperation)
             delivery.content = ended.content
+            keep(operation, in: &delivery.content, since: mark)
         case .failure(let error):
             // The delivery has kept what there was before the stage.
             var context = context(delivery)
@@ -110,7 +112,10 @@ extension Chain {
         let operation = content.badgeOperation
         let failed: StageResult?
         do {
-            if let result = try link.stage.didReceiveAtOnce(&content, context: context) { return result }
+            if let result = try link.stage.didReceiveAtOnce(&content, context: context) {
+                keep(operation, in: &content, since: mark)
+                return result
+            }
             failed = nil
         } catch {
             failed = failure(error, context)
@@ -119,6 +124,15 @@ extension Chain {
         // No edit of the payload.
         content.badgeOperation = operation
         return failed
+    }
+
+    /// A payload that a stage has put in the place of the one before says nothing of the count, which goes on.
+    @inline(__always)
+    private func keep(
+        _ operation: BadgeOperation?, in content: inout NotificationContent, since mark: JSONDocument.Mark
+    ) {
+        guard let operation, content.badgeOperation == nil, !content.isOf(mark) else { return }
+        content.badgeOperation = operation
     }
 
     /// The stage gets a copy of the content; the delivery keeps the best attempt, and has its bytes for itself.
@@ -161,7 +175,9 @@ extension Chain {
         var context = context
         context.stage = delivery.stageIndex
         let applies = link.applies(to: content, delivery)
+        let (mark, operation) = (content.mark(), content.badgeOperation)
         let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
+        keep(operation, in: &content, since: mark)
         end(delivery, content, result, took: 0)
     }
 }

@@ -147,7 +147,7 @@ extension StageCondition {
 /// Follows the stages. Called on the thread that has the message, so it has to be quick. Stages are known by their index
 /// in the chain.
 public protocol ChainObserver: AnyObject, Sendable {
-    /// What comes of a message's stages follows, if any run: also where it passes, or has expired, and is counted alone.
+    /// What comes of a message's stages follows, if any run: also where it passes or has expired, and is only counted.
     func stagesWillBegin(_ content: NotificationContent)
 
     /// A stage of a message has ended, or its turn has passed. `nanoseconds` is 0 where nothing was measured.

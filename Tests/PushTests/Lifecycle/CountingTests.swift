@@ -121,6 +121,29 @@ struct CountingTests {
         }
     }
 
+    @Test(
+        "The count goes on where a stage puts another payload in the place of the one that was counted",
+        arguments: [true, false])
+    func otherPayload(isImmediate: Bool) async {
+        let other = payload.replacing("2", with: "7")
+        let replacing = ScriptedStage(
+            "r", isImmediate: isImmediate,
+            receive: { content, _ in
+                content = try NotificationContent(other)
+                return .ok
+            },
+            expire: { content, _ in
+                if let payload = try? NotificationContent(other) { content = payload }
+                return .expired
+            })
+        for wait in [Duration.zero, .seconds(30)] {
+            let chain = Chain([counter, ChainLink(replacing)])
+            let published = await Message(payload).publish(chain, count: 5, after: wait)
+            #expect(published?.value == other)
+            #expect(published?.badgeOperation == .add(2))
+        }
+    }
+
     @Test("What a stage does to the count before it has to wait is undone as well")
     func undoneAtOnce() {
         struct Asking: Stage {
