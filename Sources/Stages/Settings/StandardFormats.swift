@@ -83,7 +83,7 @@ extension SettingFormat where Value == Duration {
     }
 
     private static func rendered(_ duration: Duration) -> String {
-        written(Int(duration.attoseconds / 1_000_000_000_000_000), durationUnits)
+        written(Int(clamping: duration.attoseconds / 1_000_000_000_000_000), durationUnits)
     }
 }
 

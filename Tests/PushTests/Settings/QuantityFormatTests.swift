@@ -32,6 +32,14 @@ struct QuantityFormatTests {
             ])
     }
 
+    @Test("A stage may take durations of any length")
+    func anyDuration() {
+        var settings = SettingReader(["d": "1h"])
+        let value = settings.value("d", .duration(.zero ... .seconds(Int64.max)), default: .seconds(Int64.max))
+        #expect(value == .seconds(3600))
+        #expect(settings.messages == [])
+    }
+
     @Test(
         "A size is a whole number of bytes, with or without a unit",
         arguments: [
