@@ -149,6 +149,13 @@ extension ScriptedShard {
         return shard
     }
 
+    static func transactional(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
+        ScriptedShard {
+            $0.isTransactional = true
+            change(&$0)
+        }
+    }
+
     static func record(_ offset: Int64, _ recipient: String, _ value: String, of partition: Int32 = 0) -> ReplicaEntry {
         let position = RecordPosition(partition: partition, offset: offset, timestamp: 500)
         return (.record(position, key: nil, value: nil), ScriptedPorts.key(of: recipient), Array(value.utf8))

@@ -11,16 +11,9 @@ struct ShardTransactionTests {
     private typealias Shard = ScriptedShard
     private let place = ScriptedShard.place()
 
-    private func transactional(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
-        Shard {
-            $0.isTransactional = true
-            change(&$0)
-        }
-    }
-
     @Test("Outputs, then offsets, then the commit: and the next transaction begins at once")
     func commits() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.ports.events = [.assigned([place])]
         let calls = shard.callsOfTurn()
         #expect(calls.suffix(3) == [.transact(.initialize), .tell(.transactionsTakenOver), .transact(.begin)])
@@ -52,7 +45,7 @@ struct ShardTransactionTests {
 
     @Test("A stage that ends while the transaction does has its result taken as soon as the next one is open")
     func stageMeanwhile() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.suspend([0])
         shard.deliver(to: "anna")
@@ -66,46 +59,9 @@ struct ShardTransactionTests {
         #expect(shard.published() == [0])
     }
 
-    @Test("What waits behind a stage counts for a message's deadline, what waits for brokers does not")
-    func outage() {
-        let shard = transactional()
-        shard.begin()
-        shard.suspend([0])
-        shard.deliver(2)
-        shard.deliver(to: "bert")
-        #expect(shard.published() == [2])
-        // The transaction is to end, but its output is not stored.
-        shard.turn(after: .milliseconds(20))
-        for _ in 0..<40 { shard.turn(after: .seconds(1)) }
-        shard.acknowledge()
-        shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1])
-        #expect(shard.ports.waited[2] == 0)
-        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
-    }
-
-    @Test("A step of a transaction that brokers hold up makes no message late that waits behind a stage")
-    func blockingStep() {
-        let shard = transactional()
-        shard.begin()
-        shard.suspend([0])
-        shard.deliver(2)
-        shard.deliver(to: "bert")
-        #expect(shard.published() == [2])
-        shard.acknowledge()
-        shard.ports.transaction = { [unowned ports = shard.ports] step in
-            if case .addOffsets = step { ports.now = ports.now + .seconds(40) }
-            return .done
-        }
-        #expect(shard.callsOfTurn(after: .milliseconds(20)).suffix(2) == [.transact(.commit), .transact(.begin)])
-        shard.ports.stageResults = shard.ports.suspendedEntries
-        #expect(shard.published() == [0, 1])
-        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
-    }
-
     @Test("An interval begins when the brokers have opened its transaction, however long that took")
     func slowBrokers() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.ports.transaction = { [unowned ports = shard.ports] step in
             if case .begin = step { ports.now = ports.now + .milliseconds(400) }
@@ -121,7 +77,7 @@ struct ShardTransactionTests {
 
     @Test("Nothing is committed before outputs and dead letters are all stored")
     func bothOutstanding() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
         shard.deliver(2)
@@ -134,13 +90,13 @@ struct ShardTransactionTests {
 
     @Test("No more is in flight than may be, nor more counts on their way than four times as many and 10,000")
     func room() {
-        let shard = transactional { $0.maxInFlight = 2 }
+        let shard = Shard.transactional { $0.maxInFlight = 2 }
         shard.begin()
         shard.deliver(3)
         #expect(shard.published() == [0, 1])
         shard.acknowledge()
         #expect(shard.published() == [2])
-        let counting = transactional {
+        let counting = Shard.transactional {
             $0.counts = true
             $0.maxInFlight = 828
             $0.checkpointInterval = .seconds(3_600)
@@ -159,7 +115,7 @@ struct ShardTransactionTests {
 
     @Test("What goes on hold keeps the later ones of its key back until it is published")
     func heldKey() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
         shard.ports.publishing = { $0.isLetter ? .later : .queued }
@@ -170,107 +126,9 @@ struct ShardTransactionTests {
         #expect(shard.published(after: .milliseconds(5)) == [0, 1])
     }
 
-    @Test("No message is late that waits behind a dead letter whose topic is away, however long that is")
-    func behindLetter() {
-        let shard = transactional()
-        shard.begin()
-        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
-        shard.ports.publishing = { $0.isLetter ? .later : .queued }
-        shard.deliver(2)
-        #expect(shard.published() == [0])
-        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
-        shard.deliver()
-        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
-        shard.ports.publishing = { _ in .queued }
-        #expect(shard.published(after: .milliseconds(5)) == [0, 1, 2])
-        #expect(shard.ports.waited == [0: 0, 1: 0, 2: 0])
-    }
-
-    @Test("Counts go into their transaction, though they have not waited for each other yet")
-    func countsAtEnd() {
-        let shard = transactional {
-            $0.counts = true
-            $0.maxInFlight = 1_000
-        }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
-        shard.begin()
-        shard.turn(after: .milliseconds(10))
-        shard.deliver()
-        shard.turn()
-        shard.acknowledge()
-        shard.turn()
-        let change = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
-        #expect(shard.callsOfTurn(after: .milliseconds(10)) == [change, .flush])
-    }
-
-    @Test("A count that is not stored aborts the transaction")
-    func countFails() {
-        let shard = transactional { $0.counts = true }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
-        shard.begin()
-        shard.deliver()
-        shard.turn()
-        shard.acknowledge()
-        shard.turn()
-        shard.turn(after: .milliseconds(20))
-        for change in shard.ports.takeSentChanges() {
-            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
-        }
-        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.transact(.abort)))
-    }
-
-    /// One that has put a count right in the open transaction, of a partition that waits for something else.
-    private func rewriting() -> ScriptedShard {
-        let shard = transactional { $0.counts = true }
-        shard.ports.isPrepared = false
-        shard.assign()
-        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2"), Shard.end(2)]
-        shard.turn()
-        return shard
-    }
-
-    private func rewrites(_ calls: [ScriptedPorts.Call]) -> Int {
-        calls.count { if case .publishChange(key: "anna", value: "5 3", _) = $0 { true } else { false } }
-    }
-
-    @Test("A count that is put right is committed though nothing else is")
-    func rewriteAlone() {
-        let shard = rewriting()
-        shard.acknowledgeChanges(at: 2)
-        let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
-        #expect(calls.contains(.transact(.commit)))
-        #expect(rewrites(calls) == 0)
-    }
-
-    @Test("What is put right is published again when its transaction comes to nothing", arguments: [false, true])
-    func rewriteAgain(isProducerLost: Bool) {
-        let shard = rewriting()
-        for change in shard.ports.takeSentChanges() {
-            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
-        }
-        shard.ports.hasProducerFailed = isProducerLost
-        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(isProducerLost ? .replaceProducer : .transact(.abort)))
-        #expect(rewrites(calls) == 1)
-        shard.acknowledgeChanges(at: 9)
-        let ending = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
-        #expect(ending.contains(.transact(.commit)))
-    }
-
-    @Test("A partition that is lost with no more than a count in the open transaction fails it")
-    func lostWithCount() {
-        let shard = rewriting()
-        shard.acknowledgeChanges(at: 2)
-        shard.turn()
-        shard.ports.events = [.lost([place])]
-        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.transact(.abort)))
-    }
-
     @Test("An output that comes back after the drain fails its transaction: the next owner would not make it again")
     func returnedAfterDrain() {
-        let shard = transactional { $0.drain = .seconds(1) }
+        let shard = Shard.transactional { $0.drain = .seconds(1) }
         shard.begin()
         shard.suspend([1], for: .seconds(10))
         shard.deliver(to: "anna")
@@ -287,7 +145,7 @@ struct ShardTransactionTests {
 
     @Test("With nothing to commit no transaction ends, after an abort or another producer")
     func nothingToCommit() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -301,7 +159,7 @@ struct ShardTransactionTests {
 
     @Test("What is given back with something in a transaction that does not end fails it")
     func givenBack() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin(0..<2)
         shard.deliver()
         shard.turn()
@@ -315,7 +173,7 @@ struct ShardTransactionTests {
 
     @Test("With nothing in flight a record is taken, however much is known to be done beyond it")
     func windowOfOne() {
-        let shard = transactional { $0.metadataLimit = 64 }
+        let shard = Shard.transactional { $0.metadataLimit = 64 }
         let done = stride(from: Int64(1), to: 400, by: 2).map { $0..<$0 + 1 }
         shard.ports.events = [.assigned([place])]
         shard.turn()
@@ -328,7 +186,7 @@ struct ShardTransactionTests {
 
     @Test("What is not stored aborts the transaction, and everything is read again from the last commit")
     func aborts() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver(2)
         shard.turn()
@@ -348,7 +206,7 @@ struct ShardTransactionTests {
 
     @Test("The reason of an abort is what brokers said to the step that failed")
     func reason() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -368,7 +226,7 @@ struct ShardTransactionTests {
         "Of a batch that is refused each is sent alone in its turn, and the poison record becomes a dead letter, and no other",
         arguments: [true, false])
     func poison(isSame: Bool) {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver(2)
         shard.turn()
@@ -391,7 +249,7 @@ struct ShardTransactionTests {
 
     @Test("A partition that is lost with something in the open transaction fails it")
     func lost() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin(0..<2)
         shard.deliver()
         shard.turn()
@@ -410,7 +268,7 @@ struct ShardTransactionTests {
 
     @Test("What would not fit into a commit is not taken while one hangs")
     func window() {
-        let shard = transactional {
+        let shard = Shard.transactional {
             $0.metadataLimit = 64
             $0.maxInFlight = 2000
         }
@@ -433,36 +291,9 @@ struct ShardTransactionTests {
         #expect(shard.figures.partitions[0].isPaused)
     }
 
-    @Test("Badges count with what is published, and go back with what is not")
-    func counts() {
-        let shard = transactional {
-            $0.counts = true
-            $0.maxInFlight = 1000
-        }
-        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
-        shard.begin()
-        shard.deliver(2)
-        let calls = shard.callsOfTurn()
-        #expect(calls.contains(.begin(offset: 1, count: 1, isCounted: false)))
-        shard.fail(.unavailable(reason: "away"))
-        for _ in 0..<3 { shard.turn() }
-        shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1)]
-        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 0, isCounted: false)))
-        shard.acknowledge()
-        let closing = shard.callsOfTurn(after: .milliseconds(20))
-        #expect(closing.contains(.publishChange(key: "anna", value: "2 1", timestamp: shard.ports.wallClock)))
-        #expect(!closing.contains(.transact(.commit)))
-        shard.acknowledgeChanges(at: 4)
-        #expect(shard.callsOfTurn().contains(.transact(.commit)))
-        shard.turn(after: .seconds(10))
-        #expect(shard.ports.disks[place]?.rows.values.map(\.count) == [2])
-        // The group has taken the offsets: the changelog is known up to there.
-        #expect(shard.ports.disks[place]?.position?.offset == 5)
-    }
-
     @Test("A step that fails for good replaces the producer, and everything is asked for again")
     func replaced() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -481,7 +312,7 @@ struct ShardTransactionTests {
 
     @Test("Where a partition began is not committed again when it goes after a commit of which nobody knows")
     func beginningOnce() {
-        let shard = transactional { $0.reset = .earliest }
+        let shard = Shard.transactional { $0.reset = .earliest }
         let other = Shard.place(1)
         shard.ports.events = [.assigned([place, other])]
         shard.turn()
@@ -514,7 +345,7 @@ struct ShardTransactionTests {
 
     @Test("A failed producer is asked for nothing more of its transaction")
     func failedProducer() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.deliver()
         shard.turn()
@@ -525,14 +356,14 @@ struct ShardTransactionTests {
 
     @Test("An open transaction is aborted when its shard leaves")
     func leaves() {
-        let shard = transactional()
+        let shard = Shard.transactional()
         shard.begin()
         shard.ports.transaction = { $0 == .abort ? .retry(.unanswered) : .done }
         shard.ports.terminations = 2
         let calls = shard.callsOfTurn()
         #expect(calls.count { $0 == .transact(.abort) } == 5)
         #expect(calls.last == .leave)
-        let other = transactional()
+        let other = Shard.transactional()
         other.begin()
         other.ports.terminations = 2
         #expect(other.callsOfTurn().count { $0 == .transact(.abort) } == 1)

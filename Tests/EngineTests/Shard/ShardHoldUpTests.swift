@@ -1,0 +1,65 @@
+import PushmillKafka
+import PushmillPayload
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Messages that brokers hold up")
+struct ShardHoldUpTests {
+    private typealias Shard = ScriptedShard
+
+    @Test("What waits behind a stage counts for a message's deadline, what waits for brokers does not")
+    func outage() {
+        let shard = Shard.transactional()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [2])
+        // The transaction is to end, but its output is not stored.
+        shard.turn(after: .milliseconds(20))
+        for _ in 0..<40 { shard.turn(after: .seconds(1)) }
+        shard.acknowledge()
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1])
+        #expect(shard.ports.waited[2] == 0)
+        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+    }
+
+    @Test("A step of a transaction that brokers hold up makes no message late that waits behind a stage")
+    func blockingStep() {
+        let shard = Shard.transactional()
+        shard.begin()
+        shard.suspend([0])
+        shard.deliver(2)
+        shard.deliver(to: "bert")
+        #expect(shard.published() == [2])
+        shard.acknowledge()
+        shard.ports.transaction = { [unowned ports = shard.ports] step in
+            if case .addOffsets = step { ports.now = ports.now + .seconds(40) }
+            return .done
+        }
+        #expect(shard.callsOfTurn(after: .milliseconds(20)).suffix(2) == [.transact(.commit), .transact(.begin)])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == [0, 1])
+        #expect(shard.ports.waited[1].map { $0 <= 2_000_000_000 } == true)
+    }
+
+    @Test("No message is late that waits behind a dead letter whose topic is away, however long that is")
+    func behindLetter() {
+        let shard = Shard.transactional()
+        shard.begin()
+        shard.ports.chain = { message, _ in .ended(ChainResult(message.offset == 0 ? .deadLetters : .output)) }
+        shard.ports.publishing = { $0.isLetter ? .later : .queued }
+        shard.deliver(2)
+        #expect(shard.published() == [0])
+        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
+        shard.deliver()
+        for _ in 0..<20 { shard.turn(after: .seconds(1)) }
+        shard.ports.publishing = { _ in .queued }
+        #expect(shard.published(after: .milliseconds(5)) == [0, 1, 2])
+        #expect(shard.ports.waited == [0: 0, 1: 0, 2: 0])
+    }
+}

@@ -1,0 +1,122 @@
+import PushmillKafka
+import PushmillPayload
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Counts in transactions of a shard")
+struct ShardTransactionCountTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+
+    @Test("Counts go into their transaction, though they have not waited for each other yet")
+    func countsAtEnd() {
+        let shard = Shard.transactional {
+            $0.counts = true
+            $0.maxInFlight = 1_000
+        }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.begin()
+        shard.turn(after: .milliseconds(10))
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        let change = ScriptedPorts.Call.publishChange(key: "anna", value: "1 0", timestamp: shard.ports.wallClock)
+        #expect(shard.callsOfTurn(after: .milliseconds(10)) == [change, .flush])
+    }
+
+    @Test("A count that is not stored aborts the transaction")
+    func countFails() {
+        let shard = Shard.transactional { $0.counts = true }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        for change in shard.ports.takeSentChanges() {
+            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
+        }
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.transact(.abort)))
+    }
+
+    /// One that has put a count right in the open transaction, of a partition that waits for something else.
+    private func rewriting() -> ScriptedShard {
+        let shard = Shard.transactional { $0.counts = true }
+        shard.ports.isPrepared = false
+        shard.assign()
+        shard.ports.replica = [Shard.record(0, "anna", "5 3"), Shard.record(1, "anna", "4 2"), Shard.end(2)]
+        shard.turn()
+        return shard
+    }
+
+    private func rewrites(_ calls: [ScriptedPorts.Call]) -> Int {
+        calls.count { if case .publishChange(key: "anna", value: "5 3", _) = $0 { true } else { false } }
+    }
+
+    @Test("A count that is put right is committed though nothing else is")
+    func rewriteAlone() {
+        let shard = rewriting()
+        shard.acknowledgeChanges(at: 2)
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(calls.contains(.transact(.commit)))
+        #expect(rewrites(calls) == 0)
+    }
+
+    @Test("What is put right is published again when its transaction comes to nothing", arguments: [false, true])
+    func rewriteAgain(isProducerLost: Bool) {
+        let shard = rewriting()
+        for change in shard.ports.takeSentChanges() {
+            shard.ports.reports.append(OutputReport(tag: change.tag, failure: .unavailable(reason: "away")))
+        }
+        shard.ports.hasProducerFailed = isProducerLost
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(isProducerLost ? .replaceProducer : .transact(.abort)))
+        #expect(rewrites(calls) == 1)
+        shard.acknowledgeChanges(at: 9)
+        let ending = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(20)) }
+        #expect(ending.contains(.transact(.commit)))
+    }
+
+    @Test("A partition that is lost with no more than a count in the open transaction fails it")
+    func lostWithCount() {
+        let shard = rewriting()
+        shard.acknowledgeChanges(at: 2)
+        shard.turn()
+        shard.ports.events = [.lost([place])]
+        let calls = (0..<2).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.transact(.abort)))
+    }
+
+    @Test("Badges count with what is published, and go back with what is not")
+    func counts() {
+        let shard = Shard.transactional {
+            $0.counts = true
+            $0.maxInFlight = 1000
+        }
+        shard.ports.chain = { _, _ in .ended(ChainResult(.output, .add(1))) }
+        shard.begin()
+        shard.deliver(2)
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.begin(offset: 1, count: 1, isCounted: false)))
+        shard.fail(.unavailable(reason: "away"))
+        for _ in 0..<3 { shard.turn() }
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: 1)]
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 0, isCounted: false)))
+        shard.acknowledge()
+        let closing = shard.callsOfTurn(after: .milliseconds(20))
+        #expect(closing.contains(.publishChange(key: "anna", value: "2 1", timestamp: shard.ports.wallClock)))
+        #expect(!closing.contains(.transact(.commit)))
+        shard.acknowledgeChanges(at: 4)
+        #expect(shard.callsOfTurn().contains(.transact(.commit)))
+        shard.turn(after: .seconds(10))
+        #expect(shard.ports.disks[place]?.rows.values.map(\.count) == [2])
+        // The group has taken the offsets: the changelog is known up to there.
+        #expect(shard.ports.disks[place]?.position?.offset == 5)
+    }
+}
