@@ -32,6 +32,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     /// No partition is read before the counts of all are there.
     case leaderlessHoldsUpAll
     case duplicateTakenForNewLog
+    /// A log that was made anew is told by its end alone.
+    case longerLogTakenForOld
     /// Records of the changelog that brokers refuse for their time are sent again as they were.
     case clockAheadAbortsForEver
     /// What is published and not committed has no bound.

@@ -6,7 +6,8 @@ package import PushmillStores
 ///
 /// The key is the recipient's length (32 bits, big-endian), the recipient and the app. The value is, in decimal, the count,
 /// the source offset of the last event counted and, unless it is 0, the incarnation of that log: `3 120045`, `3 120045 1`.
-/// A count alone is of an unknown event, as is no value, which is a count of 0.
+/// A count alone is of an unknown event, as is no value, which is a count of 0. Nobody's account, whose recipient and app are
+/// empty, tells which log it is (`Shard+NewLogs`).
 ///
 /// In version 2 this comes after a mark, and may have more behind it, each with a name, which is passed over where it is not
 /// known: `v2 3 120045 1 name=value`. A release must not need what the one before it would lose. Later versions have marks
@@ -168,12 +169,12 @@ package struct ChangelogView {
     /// The account's state, 0 of an unknown event where there is none.
     package func state(ofKey key: [UInt8]) -> CountState { states[key] ?? CountState(count: 0) }
 
-    /// The keys of the counts, or of one recipient's, but for those that are 0.
+    /// The keys of the counts, or of one recipient's, but for those that are 0, and nobody's.
     package func keys(of recipient: [UInt8]?) -> [[UInt8]] {
         states.filter { $0.value.count > 0 }.keys.filter { key in
-            guard let recipient else { return true }
-            return key.withUnsafeBytes { key in
-                (try? ChangelogRecord.account(key)).map { $0.recipient.elementsEqual(recipient) } == true
+            key.withUnsafeBytes { key in
+                guard let account = try? ChangelogRecord.account(key) else { return false }
+                return recipient.map { account.recipient.elementsEqual($0) } ?? !account.recipient.isEmpty
             }
         }
     }

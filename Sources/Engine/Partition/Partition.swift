@@ -11,6 +11,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         case restoring
         /// What the log holds was asked for, because it did not hold what was to be read; it is asked again then.
         case askingRange(again: Instant)
+        /// Its log may be another than that of its counts: what stands at the mark says so, if it comes by then.
+        case comparing(CountState, until: Instant)
         /// It is to be read on from this offset; tried again then.
         case seeking(Int64, again: Instant)
         case running
@@ -48,6 +50,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var mustCommit = false
     /// What the log holds, once that was asked for.
     var range: Range<Int64>?
+    /// Where somebody else has set it to begin.
+    var foreignOffset: Int64?
     /// The group is asked whether it is still this shard's, before it goes on in a log that has lost records.
     var isAsked = false
     /// Entries of this epoch that are not done.
@@ -61,6 +65,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var suspected: CountState?
     /// Of the last record taken, in milliseconds since 1970.
     var timestamp: Int64 = 0
+    /// When the changelog is told again which record its log has at one of its places.
+    private(set) var nextMark: Instant
     /// Counts that are settled and not in the changelog.
     var changes = ChangeQueue()
     /// Of these, and of those of partitions that had the number before, what was published and is not answered.
@@ -79,6 +85,7 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         self.topic = topic
         state = .asking(again: now)
         beganAt = now
+        nextMark = now + Self.marksEvery
         committed = OffsetLedger(startingAt: 0).snapshot()
     }
 
@@ -87,14 +94,14 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         switch state {
         case .running, .seeking, .stalled: isRead
         case .askingRange, .draining: isRead && hasPosition
-        case .asking, .restoring, .gone: false
+        case .asking, .restoring, .comparing, .gone: false
         }
     }
 
     /// It is not read yet: where it begins, or its counts, are still asked for.
     var isBeginning: Bool {
         switch state {
-        case .asking, .restoring: true
+        case .asking, .restoring, .comparing: true
         case .askingRange: !isRead || !hasPosition
         case .seeking, .running, .stalled, .draining, .gone: false
         }
@@ -110,6 +117,10 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
 
     /// Nothing that was taken is unfinished, or on its way to the changelog.
     var isDrained: Bool { unfinished == 0 && changes.unstored == 0 }
+
+    private static var marksEvery: Duration { .seconds(5) }
+
+    mutating func noteMark(_ now: Instant) { nextMark = now + Self.marksEvery }
 
     mutating func noteStored(at offset: Int64, timestamp: Int64) {
         guard offset > lastStored?.offset ?? -1 else { return }

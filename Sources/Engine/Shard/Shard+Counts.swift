@@ -86,13 +86,15 @@ extension Shard where Ports: ~Copyable {
         changesDue = min(changesDue, now + delay)
     }
 
-    /// Says again what is known, and is no event's.
-    mutating func addRewrite(_ index: Int32, _ state: CountState, timestamp: Int64, key: [UInt8]) {
+    /// What is no entry's. A rewrite says again what is known, and is no event's.
+    mutating func add(_ index: Int32, _ state: CountState, isRewrite: Bool, timestamp: Int64, key: [UInt8]) {
         guard let secret = partitions[index].counts?.value.secret else { return }
         let account = key.withUnsafeBytes { secret.hash($0) }
         let now = now
         withChanges(of: index) { queue in
-            queue.add(account, state, isRewrite: true, timestamp: timestamp, now: now) { $0.append(contentsOf: key) }
+            queue.add(account, state, isRewrite: isRewrite, timestamp: timestamp, now: now) {
+                $0.append(contentsOf: key)
+            }
         }
         changesDue = now
         isDirty = true
@@ -188,16 +190,19 @@ extension Shard where Ports: ~Copyable {
 
     /// What the changelog has is to be written to the disk, and the events are done.
     mutating func takeStored(of index: Int32) {
+        var last: (counted: CountState, timestamp: Int64)?
         while let change = partitions[index].changes.popStored() {
             partitions[index].counts?.value.stored(change.account, change.state)
             partitions[index].noteStored(at: change.storedAt, timestamp: change.recordTime)
             storedSinceWriting += 1
             if !change.isRewrite {
+                last = (change.state, change.timestamp)
                 done(change.state.offset, of: index)
             } else if partitions[index].needsCommit {
                 isDirty = true
             }
         }
+        if let last { markLog(index, last.counted, timestamp: last.timestamp) }
         let delay = storedSinceWriting >= Self.writeBehindAfter ? .zero : Self.writeBehindInterval
         nextWriting = min(nextWriting, now + delay)
     }

@@ -58,6 +58,9 @@ extension Shard where Ports: ~Copyable {
         let index = partitions.index(topic: message.topic, partition: message.partition)
         guard index >= 0, partitions[index].state == .running else {
             // A record that is skipped before a seek is in the log: a gap ends at it at the latest.
+            if index >= 0, case .comparing(let mark, _) = partitions[index].state {
+                compare(message, with: mark, index)
+            }
             if index >= 0, let gap = partitions[index].gap, message.offset >= partitions[index].ledger.next {
                 partitions[index].gap = min(gap, message.offset)
             }

@@ -24,6 +24,7 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
+            case .comparing(_, let time) where time <= now: compared(index, isAnother: false)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
                 // Its changelog does not answer: nothing more is counted of it for now.
@@ -43,7 +44,8 @@ extension Shard where Ports: ~Copyable {
         var due = Instant.never
         for index in partitions.indices {
             switch partitions[index].state {
-            case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
+            case .asking(let again), .askingRange(let again), .seeking(_, let again), .comparing(_, let again):
+                due = min(due, again)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
             case .restoring, .running, .draining, .gone: break
@@ -56,12 +58,8 @@ extension Shard where Ports: ~Copyable {
         guard let index = partitions.index(of: position.partition), case .asking = partitions[index].state else {
             return
         }
-        partitions[index].range = nil
-        guard position.offset >= 0 else {
-            partitions[index].hasPosition = false
-            partitions[index].state = .askingRange(again: now)
-            return
-        }
+        (partitions[index].range, partitions[index].foreignOffset) = (nil, nil)
+        guard position.offset >= 0 else { return askRange(index) }
         var completed: [Range<Int64>] = []
         do throws(OffsetMetadata.Rejection) {
             completed = try OffsetMetadata(decoding: position.metadata, committedAt: position.offset).completed
@@ -71,8 +69,19 @@ extension Shard where Ports: ~Copyable {
             return ports.tell(.newerCommit(position, reason: error.explanation))
         } catch {
             ports.tell(.foreignCommit(position, reason: error.explanation))
+            // Somebody has set it, perhaps for another log than that of its counts.
+            if settings.counts {
+                partitions[index].foreignOffset = position.offset
+                return askRange(index)
+            }
         }
         start(index, OffsetLedger(startingAt: position.offset, completed: completed))
+    }
+
+    /// To know where it begins.
+    private mutating func askRange(_ index: Int32) {
+        partitions[index].hasPosition = false
+        partitions[index].state = .askingRange(again: now)
     }
 
     /// It goes on there, as soon as what it needs is restored.
@@ -104,26 +113,27 @@ extension Shard where Ports: ~Copyable {
     /// Its counts are whole.
     mutating func restored(_ index: Int32) {
         partitions[index].isRestored = true
-        // What is not committed at all, and ends before what was counted, is a log that was made anew: unless another
-        // process has read on, and counted, since both were asked for.
-        let end = partitions[index].range.take()?.upperBound
-        if let end, let highest = partitions[index].counts?.value.highest, highest.offset >= end {
+        let highest = partitions[index].counts?.value.highest
+        partitions[index].incarnation = highest?.incarnation ?? 0
+        guard let range = partitions[index].range.take(), let highest else { return beginReading(index) }
+        // What is not committed by this group's members, and ends before what was counted, is a log that was made anew:
+        // unless another process has read on, and counted, since both were asked for.
+        if highest.offset >= range.upperBound {
             guard partitions[index].suspected == highest else {
                 partitions[index].suspected = highest
                 partitions[index].state = .asking(again: now)
                 partitions[index].beganAt = now
                 return
             }
-            partitions[index].incarnation = highest.incarnation
             forgetRefusals(of: [partitions[index].place])
             beginIncarnation(index)
-            return beginReading(index)
+        } else if highest.offset >= partitions[index].ledger.position {
+            return compareLog(index, in: range)
         }
-        partitions[index].incarnation = partitions[index].counts?.value.highest?.incarnation ?? 0
         beginReading(index)
     }
 
-    private mutating func beginReading(_ index: Int32) {
+    mutating func beginReading(_ index: Int32) {
         guard case .restoring = partitions[index].state, ports.prepare(partitions[index].place) else { return }
         let place = partitions[index].place
         let offset = partitions[index].ledger.position
@@ -158,6 +168,7 @@ extension Shard where Ports: ~Copyable {
             partitions[index].range = nil
             partitions[index].isAsked = false
             partitions[index].state = .askingRange(again: now)
+        case .comparing: partitions[index].state = .asking(again: now)
         case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
         }
     }
@@ -205,6 +216,10 @@ extension Shard where Ports: ~Copyable {
     /// Nothing is committed of it: `auto.offset.reset` says where it begins, and that is committed at once, so that its
     /// next owner begins there too.
     private mutating func begin(_ index: Int32, in range: Range<Int64>) {
+        if let offset = partitions[index].foreignOffset {
+            partitions[index].mustCommit = true
+            return start(index, OffsetLedger(startingAt: offset))
+        }
         switch settings.reset {
         case .earliest, .latest:
             partitions[index].mustCommit = true
@@ -218,29 +233,5 @@ extension Shard where Ports: ~Copyable {
             ports.tell(.offsetMissing(partitions[index].place))
             partitions[index].state = .asking(again: now + .seconds(10))
         }
-    }
-
-    /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
-    mutating func beginAnew(_ index: Int32, at offset: Int64) {
-        ports.tell(.logMadeAnew(partitions[index].place, offset: offset))
-        partitions[index].range = nil
-        partitions[index].epoch &+= 1
-        // They were of other records.
-        forgetRefusals(of: [partitions[index].place])
-        if settings.counts { beginIncarnation(index) }
-        partitions[index].ledger = OffsetLedger(startingAt: offset)
-        partitions[index].committed = partitions[index].ledger.snapshot()
-        partitions[index].mustCommit = true
-        isDirty = true
-        partitions[index].state = .seeking(offset, again: now)
-    }
-
-    /// Nobody's account says so in the changelog, before anything of the new log is committed. Beyond the last incarnation
-    /// that the changelog can name, where a record that somebody has put there has led, it is taken for the same log.
-    private mutating func beginIncarnation(_ index: Int32) {
-        partitions[index].incarnation = min(partitions[index].incarnation, CountState.highestIncarnation - 1) + 1
-        addRewrite(
-            index, CountState(count: 0, incarnation: partitions[index].incarnation, offset: 0),
-            timestamp: partitions[index].timestamp, key: [0, 0, 0, 0])
     }
 }

@@ -56,6 +56,7 @@ extension Shard where Ports: ~Copyable {
             switch partitions[index].state {
             case .running: partitions[index].state = .seeking(partitions[index].ledger.next, again: time)
             case .seeking(let offset, _): partitions[index].state = .seeking(offset, again: time)
+            case .comparing: partitions[index].state = .asking(again: now)
             case .asking, .askingRange, .restoring, .stalled, .draining, .gone: break
             }
         }

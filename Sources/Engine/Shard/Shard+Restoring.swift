@@ -79,7 +79,7 @@ extension Shard where Ports: ~Copyable {
         for account in accounts {
             guard let state = partitions[index].counts?.value.state(of: account), let stale = reading.stale[account]
             else { continue }
-            addRewrite(index, state, timestamp: stale.timestamp, key: stale.key)
+            add(index, state, isRewrite: true, timestamp: stale.timestamp, key: stale.key)
         }
         return true
     }

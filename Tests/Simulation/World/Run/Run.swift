@@ -97,12 +97,15 @@ package final class Run {
         }
         guard drain(through: early), scenario.late > 0 else { return }
         run(for: .seconds(2)) { false }
+        let isReplaced = if case .replaced = scenario.sequel { true } else { false }
+        if isReplaced { killAll() }
         let begun = cluster.group.begun
+        let marks = (0..<scenario.partitions).map { verdict.mark(Int32($0)) }
         for topic in 0..<scenario.topics {
             for log in cluster.logs[topic] {
                 switch scenario.sequel {
                 case .none: break
-                case .madeAnew:
+                case .madeAnew, .replaced:
                     log.cut(from: 0)
                     if scenario.settings.reset == .earliest { cluster.group.offsets.forget(topic: Place.names[topic]) }
                 case .cut(let count): log.cut(from: max(0, log.end - count))
@@ -110,16 +113,45 @@ package final class Run {
             }
         }
         verdict.logsMadeAnew()
-        // Whoever has not noticed when the new log is longer than the old one was can never notice.
+        var late = Array(early..<scenario.events.count)
+        if isReplaced {
+            late = produceBeyond(marks, late)
+            for instance in instances { start(instance, after: timeline.dice.between(0...UInt64.milliseconds(100))) }
+        }
+        // Whoever has not noticed when the new log is longer than the old one was, and may not compare, never notices.
         run(for: .seconds(16)) { false }
         let isNoticed = { self.cluster.group.hasCommitted(withinLogsOf: begun) }
         comeAbout(isNoticed)
         if verdict.findings.isEmpty, !isNoticed() { verdict.found("a new log was not noticed") }
-        for index in early..<scenario.events.count {
-            timeline.after(UInt64(index - early) * .milliseconds(20)) { [unowned self] in produce(index) }
+        for (place, index) in late.enumerated() {
+            timeline.after(UInt64(place) * .milliseconds(20)) { [unowned self] in produce(index) }
         }
         run(for: .seconds(1)) { false }
         _ = drain(through: scenario.events.count)
+    }
+
+    /// Nobody is left who would notice that a log is made anew, nor anything of theirs that is still to be committed.
+    private func killAll() {
+        for instance in instances { kill(instance) }
+        run(for: .seconds(12)) { false }
+    }
+
+    /// Of the partitions whose logs have marks new logs become longer than the old ones were, with another record at the
+    /// mark. Gives the events that are still to come.
+    private func produceBeyond(_ marks: [Int64?], _ late: [Int]) -> [Int] {
+        var (left, places) = ([Int](), [Int32: Int]())
+        for index in late {
+            let partition = scenario.events[index].partition
+            let count = late.count { scenario.events[$0].partition == partition }
+            guard count > 2, let mark = marks[Int(partition)], mark > 0 else {
+                left.append(index)
+                continue
+            }
+            let place = places[partition, default: 0]
+            places[partition] = place + 1
+            produce(index, skipping: place == 1 ? mark - 1 : place == 2 ? 100_000 : 0)
+        }
+        return left
     }
 
     /// One partition has no leader for long. What is of others is done all the same, by instances that begin then.
@@ -189,7 +221,7 @@ package final class Run {
         timeline.run(until: timeline.now + time) { !verdict.findings.isEmpty || condition() }
     }
 
-    private func produce(_ index: Int) {
+    private func produce(_ index: Int, skipping gap: Int64? = nil) {
         let event = scenario.events[index]
         let log = cluster.logs[event.topic][Int(event.partition)]
         // Its producer waits for the leader, and keeps its order.
@@ -197,7 +229,7 @@ package final class Run {
             verdict.postponed(index)
             return timeline.after(.milliseconds(10)) { [unowned self] in produce(index) }
         }
-        log.skip(scenario.gaps[index])
+        log.skip(gap ?? scenario.gaps[index])
         timeline.note(log.identity, .produce, Int64(index), log.end, Int64(event.recipient))
         verdict.producing(index, at: log.end)
         _ = log.append(Batch([NewRecord(.event(Int32(index)))]))

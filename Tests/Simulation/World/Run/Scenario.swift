@@ -26,8 +26,9 @@ package enum Fault: Sendable {
     case diskFails(instance: Int)
 }
 
-/// What follows when everything is done: the input's logs are made anew or cut, and more events come.
-package enum Sequel: Sendable { case none, madeAnew, cut(Int64) }
+/// What follows when everything is done: the input's logs are made anew or cut, and more events come. Where they are
+/// replaced nobody looks on, and new ones are longer than the old ones were.
+package enum Sequel: Sendable { case none, madeAnew, replaced, cut(Int64) }
 
 /// One run, all of it from a seed.
 package struct Scenario: Sendable {
@@ -175,7 +176,9 @@ package struct Scenario: Sendable {
         guard count > 0, dice.chance(200) else { return }
         late = min(40, events.count / 4)
         // A topic that is made anew takes its committed offsets with it: other rules would pass over what it has.
-        sequel = settings.reset == .earliest ? .madeAnew : .none
+        guard settings.reset == .earliest else { return }
+        var other = Dice(seed: seed ^ 0x5e9_0e1)
+        sequel = other.chance(500) ? .replaced : .madeAnew
     }
 
     /// Much that hangs, in few partitions: what is done beyond it hardly fits into a commit.

@@ -309,13 +309,23 @@ final class Verdict: ClusterWitness, PortsWitness {
         }
     }
 
-    /// The count of the highest incarnation and offset.
     private func lastCount(_ recipient: Int, _ partition: Int32) -> Int32 {
-        let log = cluster.logs[Place.changelog][Int(partition)]
         let name = withUnsafeBytes(of: SimulatedPorts.accountName(of: Int32(recipient))) { Array($0) }
+        return last(name, partition).count
+    }
+
+    /// The offset of which the changelog says what record the log has there; nil where it does not.
+    func mark(_ partition: Int32) -> Int64? {
+        let mark = last([0, 0, 0, 0], partition)
+        return mark.count > 0 ? mark.offset : nil
+    }
+
+    /// What the changelog has of the highest incarnation and offset.
+    private func last(_ account: [UInt8], _ partition: Int32) -> (offset: Int64, count: Int32) {
+        let log = cluster.logs[Place.changelog][Int(partition)]
         var best: (incarnation: Int64, offset: Int64, count: Int32) = (-1, -1, 0)
         for entry in log.entries where log.isVisible(entry) {
-            guard case .change(let key, let value) = entry.content, key == name else { continue }
+            guard case .change(let key, let value) = entry.content, key == account else { continue }
             let isNext = value?.first == UInt8(ascii: "v")
             formats.insert("count \(isNext ? 2 : 1)")
             let parts = (value ?? []).split(separator: UInt8(ascii: " ")).dropFirst(isNext ? 1 : 0).map { part in
@@ -325,6 +335,6 @@ final class Verdict: ClusterWitness, PortsWitness {
             let (offset, incarnation) = (parts.count > 1 ? parts[1] : -1, parts.count > 2 ? parts[2] : 0)
             if (incarnation, offset) >= (best.incarnation, best.offset) { best = (incarnation, offset, count) }
         }
-        return best.count
+        return (best.offset, best.count)
     }
 }

@@ -1,0 +1,173 @@
+import PushmillKafka
+import PushmillStages
+import PushmillStores
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Logs that are made anew and longer than what was counted: told by the record at the mark")
+struct ShardLogMarkTests {
+    private typealias Shard = ScriptedShard
+    private let place = ScriptedShard.place()
+
+    /// The changelog has 5 for anna, counted up to 7 of a log whose record at 7 is of the time 1000.
+    private static var counted: [ScriptedShard.ReplicaEntry] {
+        [
+            Shard.record(0, "anna", "5 7"), (event: nobody(at: 1), key: [0, 0, 0, 0], value: Array("1000 7".utf8)),
+            Shard.end(2),
+        ]
+    }
+
+    private static func nobody(at offset: Int64) -> ReplicaEvent {
+        .record(RecordPosition(partition: 0, offset: offset, timestamp: 500), key: nil, value: nil)
+    }
+
+    /// Up to where it is to be known which log it is.
+    private static func asked(
+        _ committed: Position = Shard.position(Position.none), _ range: Range<Int64> = 0..<10,
+        _ changelog: [Shard.ReplicaEntry] = counted, _ change: (inout ShardSettings) -> Void = { _ in }
+    ) -> (shard: ScriptedShard, calls: [Shard.Call]) {
+        let shard = Shard.counting {
+            $0.reset = .earliest
+            change(&$0)
+        }
+        shard.ports.events = [.assigned([Shard.place()])]
+        shard.turn()
+        shard.ports.events = [.committed([committed])]
+        shard.turn()
+        shard.ports.events = [.range(Shard.place(), range)]
+        shard.ports.replica = changelog
+        return (shard, shard.callsOfTurn())
+    }
+
+    @Test("The changelog is told each few seconds which record its log has where it was counted last")
+    func marked() {
+        let shard = Shard.counting()
+        shard.begin()
+        shard.count()
+        shard.turn()
+        #expect(shard.ports.takeSentChanges().isEmpty)
+        shard.turn(after: .seconds(5))
+        for isMarked in [true, false] {
+            shard.count()
+            shard.turn()
+            shard.turn(after: .milliseconds(20))
+            let marks = shard.ports.takeSentChanges().map { "\($0.key) \($0.value)" }
+            #expect(marks == (isMarked ? [" 1000 1"] : []))
+        }
+    }
+
+    @Test("In a transaction the mark is part of the next one")
+    func markedInTransaction() {
+        let shard = Shard.counting { $0.isTransactional = true }
+        shard.begin()
+        shard.turn(after: .seconds(5))
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn(after: .milliseconds(100))
+        shard.acknowledgeChanges()
+        let calls = shard.callsOfTurn()
+        #expect(calls.contains(.transact(.commit)))
+        let next = (0..<3).flatMap { _ in shard.callsOfTurn(after: .milliseconds(100)) }
+        #expect(next.contains(.publishChange(key: "", value: "1000 0", timestamp: shard.ports.wallClock)))
+        shard.acknowledgeChanges()
+        #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.transact(.commit)))
+    }
+
+    @Test("Only a record that was counted at the highest offset of all is a mark", arguments: [false, true])
+    func onlyHighest(isHighest: Bool) {
+        let shard = Shard.counting()
+        shard.ports.events = [.assigned([place])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.commit(isHighest ? 8 : 5)])]
+        shard.ports.replica = Self.counted
+        for _ in 0..<2 { shard.turn() }
+        shard.turn(after: .seconds(5))
+        let offset: Int64 = isHighest ? 8 : 6
+        shard.ports.messages = [ScriptedPorts.Message(partition: 0, offset: offset, recipient: "bert")]
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        shard.acknowledgeChanges()
+        shard.turn()
+        shard.turn(after: .milliseconds(20))
+        #expect(shard.ports.takeSentChanges().map(\.value) == (isHighest ? ["1000 8"] : []))
+    }
+
+    @Test("Another record at the mark is of another log: counts stay, and its events count")
+    func another() {
+        let (shard, calls) = Self.asked()
+        #expect(calls.contains(.read([Shard.position(7)])))
+        #expect(shard.committed(after: .seconds(1)) == nil)
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
+        let compared = shard.callsOfTurn()
+        #expect(compared.told.contains(.logMadeAnew(place, offset: 0)))
+        #expect(compared.contains(.publishChange(key: "", value: "0 0 1", timestamp: shard.ports.wallClock)))
+        #expect(shard.ports.released == [7])
+        #expect(compared.contains(.seek(Shard.position(0))))
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: false)))
+    }
+
+    @Test("The same record at the mark, or none any more, is of the same log", arguments: [7, 8] as [Int64])
+    func same(offset: Int64) {
+        let (shard, _) = Self.asked()
+        shard.ports.messages = [ScriptedPorts.Message(offset: offset, timestamp: offset == 7 ? 1_000 : 2_000)]
+        let compared = shard.callsOfTurn()
+        #expect(compared.told == [])
+        #expect(compared.contains(.seek(Shard.position(0))))
+        shard.deliver()
+        #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
+    }
+
+    @Test("What somebody else has committed is compared as well, and is where it begins")
+    func foreign() {
+        let (shard, calls) = Self.asked(Shard.position(3))
+        #expect(calls.contains(.read([Shard.position(7)])))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
+        let compared = shard.callsOfTurn()
+        #expect(compared.told.contains(.logMadeAnew(place, offset: 3)))
+        #expect(compared.contains(.seek(Shard.position(3))))
+    }
+
+    @Test("A log that holds nothing that was counted, or not its mark, is not compared", arguments: [0, 1, 2])
+    func notCompared(way: Int) {
+        let unmarked = [Shard.record(0, "anna", "5 7"), Shard.end(1)]
+        let (_, calls) =
+            switch way {
+            case 0: Self.asked(Shard.position(8))
+            case 1: Self.asked(Shard.position(Position.none), 8..<10)
+            default: Self.asked(Shard.position(Position.none), 0..<10, unmarked)
+            }
+        #expect(calls.contains(.read([Shard.position(way == 0 ? 8 : way == 1 ? 8 : 0)])))
+    }
+
+    @Test("A log that gives nothing from the mark on is taken for the same after a while")
+    func nothing() {
+        let (shard, _) = Self.asked()
+        let seek = Shard.Call.seek(Shard.position(0))
+        #expect(!shard.callsOfTurn(after: .milliseconds(9_990)).contains(seek))
+        #expect(shard.turn() == shard.ports.now + .milliseconds(10))
+        shard.turn(after: .milliseconds(10))
+        #expect(shard.callsOfTurn().contains(seek))
+    }
+
+    @Test("After a rebalance, or where the log is cut meanwhile, all is asked again", arguments: [false, true])
+    func again(isCut: Bool) {
+        let (shard, _) = Self.asked()
+        shard.ports.events = [isCut ? .outOfLog(place) : .assigned([Shard.place(1)])]
+        #expect(
+            shard.callsOfTurn().contains { if case .askCommitted(let all) = $0 { all.contains(place) } else { false } })
+    }
+
+    @Test("Where it begins is not committed before it is compared")
+    func revoked() {
+        let (shard, _) = Self.asked()
+        shard.ports.events = [.revoked([place])]
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.giveBack([place])))
+        #expect(!calls.contains { if case .commit = $0 { true } else { false } })
+    }
+}
