@@ -1,6 +1,8 @@
 /// The connection of one owner to a file of counts, and what it says in SQL.
 struct CountConnection: ~Copyable {
     private static let version = 2
+    /// Milliseconds. Messages wait meanwhile, and what cannot be written now is written later.
+    private static let patience: Int32 = 500
 
     /// The hash is in the order of its bytes, so that rows sorted by it are next to each other.
     private static let schema = """
@@ -31,7 +33,7 @@ struct CountConnection: ~Copyable {
     static func open(
         path: String, identity: String, secret: AccountSecret
     ) throws(StoreError) -> CountConnection {
-        let database = try Database.open(path: path)
+        let database = try Database.open(path: path, patience: patience)
         // The file is a copy: after a crash of the machine it may lack its last transactions, as long as it is whole.
         try database.execute(
             "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-1024; PRAGMA mmap_size=0; "

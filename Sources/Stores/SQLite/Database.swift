@@ -9,8 +9,9 @@ package struct Database: ~Copyable {
     /// Each of a thousand partitions has a connection, and most of these a few pages.
     private static let isPrepared: Void = pushmill_sqlite_take_pages_singly()
 
-    /// Creates the file if it is not there. Every commit is on the disk when it returns (WAL, `synchronous=FULL`).
-    package static func open(path: String) throws(StoreError) -> Database {
+    /// Creates the file if it is not there. Every commit is on the disk when it returns (WAL, `synchronous=FULL`). Writers
+    /// of one file take turns: `patience` is how many milliseconds one waits for its own.
+    package static func open(path: String, patience: Int32 = 10_000) throws(StoreError) -> Database {
         // For its owner only, whatever the process's mask is; what SQLite puts beside it has the same mode. Only a file that
         // is not there yet is opened here: to close another one's descriptor would give up SQLite's locks.
         let made = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -29,8 +30,7 @@ package struct Database: ~Copyable {
         }
         let database = Database(path: path, handle: handle)
         sqlite3_extended_result_codes(handle, 1)
-        // Writers of one file take turns: no transaction of ours is anywhere near as long as this.
-        sqlite3_busy_timeout(handle, 10_000)
+        sqlite3_busy_timeout(handle, patience)
         try database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
         return database
     }

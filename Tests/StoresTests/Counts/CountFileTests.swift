@@ -57,6 +57,22 @@ struct CountFileTests {
         #expect(file.write(rows([(3, one)]), at: position(1)) && read(file, 1...3) == [3: one])
     }
 
+    @Test("One that somebody else holds is written later: messages do not wait for that", .timeLimit(.minutes(1)))
+    func held() throws {
+        let file = try open()
+        #expect(file.write(rows([(1, one)]), at: position(9)))
+        let other = try Database.open(path: file.path)
+        let clock = ContinuousClock()
+        try other.transaction { () throws(StoreError) in
+            var isWritten = true
+            #expect(clock.measure { isWritten = file.write(rows([(2, two)]), at: position(10)) } < .seconds(5))
+            #expect(!isWritten)
+            #expect(read(file, 1...2) == [1: one])
+        }
+        #expect(file.write(rows([(2, two)]), at: position(10)))
+        #expect(read(file, 1...2) == [1: one, 2: two])
+    }
+
     @Test("Who opened it earlier writes nothing any more")
     func owners() throws {
         let earlier = try open()
