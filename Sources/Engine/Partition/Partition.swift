@@ -16,8 +16,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
         /// It is to be read on from this offset; tried again then.
         case seeking(Int64, again: Instant)
         case running
-        /// Nothing is read of it: what is done beyond one that hangs would not fit into a commit, or its changelog does not
-        /// answer. It goes on at the ledger's next offset, when this one has room.
+        /// Nothing is read of it: what is done beyond one that hangs would not fit into a commit, too many wait behind one, or
+        /// its changelog does not answer. It goes on at the ledger's next offset, when this one has room.
         case stalled(Int64)
         /// Nothing more is taken of it; it goes with the revocation that it is part of.
         case draining
@@ -56,6 +56,8 @@ struct Partition<Ports: ShardPorts & ~Copyable>: ~Copyable {
     var isAsked = false
     /// Entries of this epoch that are not done.
     var unfinished = 0
+    /// Those of them that wait behind an earlier one of their key.
+    var waiting = 0
     /// nil where nothing is counted.
     var counts: Box<PartitionCounts<Ports.Disk>>?
     /// The counts are whole.

@@ -56,7 +56,7 @@ extension EngineEnvironment {
                 [.topic(place.topic), .partition(place.partition)])
         case .windowFull(let place, let offset):
             log.warning(
-                "a message hangs with too many finished ones behind it: intake from its partition waits",
+                "a message hangs with too many others behind it: intake from its partition waits",
                 fields(place, offset))
         case .metadataCut(let place, let count):
             log.warning(

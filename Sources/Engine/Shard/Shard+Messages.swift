@@ -74,9 +74,9 @@ extension Shard where Ports: ~Copyable {
         if !enter(message, index) { stall(message, index) }
     }
 
-    /// False when the window of its partition has no room for it.
+    /// False when its partition has no room for it.
     private mutating func enter(_ message: Ports.Message, _ index: Int32) -> Bool {
-        guard fits(message.offset, index, in: settings.metadataLimit) else { return false }
+        guard fits(message.offset, index, in: settings.metadataLimit), !isCrowded(index, by: 1) else { return false }
         switch partitions[index].ledger.take(message.offset) {
         case .taken: break
         case .full: return false
@@ -149,6 +149,13 @@ extension Shard where Ports: ~Copyable {
             || partitions[index].ledger.metadataSizeBound(taking: offset) <= limit
     }
 
+    /// So many of the partition wait behind one that hangs that other partitions would soon have no room: each leaves as
+    /// much as it takes.
+    private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
+        partitions[index].waiting * factor > entries.capacity - entries.count
+            && partitions.indices.contains { $0 != index && partitions[$0].isServed }
+    }
+
     private mutating func stall(_ message: Ports.Message, _ index: Int32) {
         ports.tell(.windowFull(partitions[index].place, offset: message.offset))
         if !PlantedFault.isPlanted(.pauseForgotten) { stall(index, at: message.offset) }
@@ -165,7 +172,7 @@ extension Shard where Ports: ~Copyable {
     /// Reads on when the window has moved, and has room to spare.
     mutating func endStall(of index: Int32, at offset: Int64) {
         let ledger = partitions[index].ledger
-        guard partitions[index].changes.unstored == 0,
+        guard partitions[index].changes.unstored == 0, !isCrowded(index, by: 2),
             ledger.inFlight == 0
                 || fits(offset, index, in: settings.metadataLimit / 4 * 3)
                     && offset - ledger.position < OffsetLedger.spanLimit / 2
@@ -200,6 +207,7 @@ extension Shard where Ports: ~Copyable {
         guard !order.isEmpty else { return false }
         setKey(of: entry)
         guard order.wait(entry, &entries) else { return false }
+        partitions[entries[entry].partition].waiting += 1
         // Else the whole fetched batch would be kept as long as this message waits.
         if let message = messages[Int(entry)] {
             entries.add(bytes: message.headerByteCount, to: entry)
@@ -283,7 +291,9 @@ extension Shard where Ports: ~Copyable {
         }
         guard entries[entry].holdsKey else { return }
         let next = order.release(entry, &entries)
-        if next != 0 { released.append(next) }
+        guard next != 0 else { return }
+        partitions[entries[next].partition].waiting -= 1
+        released.append(next)
     }
 
     /// The record is done: nothing is to come of it any more, or what came is acknowledged.

@@ -187,6 +187,7 @@ extension Shard where Ports: ~Copyable {
         partitions[index].epoch &+= 1
         partitions[index].unfinished = 0
         order.removeWaiting(&entries, of: index)
+        partitions[index].waiting = 0
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index {
             drop(entry)
@@ -208,6 +209,7 @@ extension Shard where Ports: ~Copyable {
     mutating func dropUnpublished(of index: Int32) {
         partitions[index].isGivenUp = true
         order.removeWaiting(&entries, of: index)
+        partitions[index].waiting = 0
         for entry in 1...UInt32(entries.capacity)
         where entries[entry].state != .free && entries[entry].partition == index && !entries[entry].isUnanswered {
             partitions[index].unfinished -= 1

@@ -423,49 +423,4 @@ struct ShardMessageTests {
         shard.acknowledge()
         #expect(shard.committed()?.map(\.offset) == [3])
     }
-
-    @Test("A partition whose window is full is read on from there when there is room again")
-    func stalled() {
-        let shard = Shard()
-        shard.begin()
-        shard.suspend([0], for: .seconds(9))
-        let far = Int64(OffsetLedger.spanLimit)
-        shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: far)]
-        #expect(
-            shard.callsOfTurn() == [
-                .tell(.windowFull(Shard.place(), offset: far)), .stop(Shard.place()),
-                .begin(offset: 0, count: nil, isCounted: false),
-            ])
-        #expect(shard.ports.released == [far])
-        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
-        #expect(shard.figures.partitions.map(\.isPaused) == [true])
-        shard.ports.stageResults = shard.ports.suspendedEntries
-        shard.turn()
-        #expect(!shard.callsOfTurn().contains(.read([Shard.position(1)])))
-        shard.acknowledge()
-        shard.turn()
-        #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
-        #expect(shard.figures.partitions.map(\.isPaused) == [false])
-        // It is read, and so it is sought again.
-        shard.ports.events = [.assigned([])]
-        #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
-    }
-
-    @Test(
-        "While another hangs it is read on once less than half of the window lies between",
-        arguments: [(0, false), (1, true)] as [(Int64, Bool)])
-    func stalledBehind(beyond: Int64, isRead: Bool) {
-        let shard = Shard()
-        shard.begin()
-        let far = Int64(OffsetLedger.spanLimit)
-        let middle = far / 2 + beyond
-        shard.suspend([0, middle], for: .seconds(9))
-        shard.ports.messages = [0, middle, far].map { ScriptedPorts.Message(offset: $0, recipient: "\($0)") }
-        shard.turn()
-        shard.ports.stageResults = [shard.ports.suspendedEntries[0]]
-        shard.turn()
-        shard.acknowledge()
-        let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
-        #expect(calls.contains(.read([Shard.position(middle + 1)])) == isRead)
-    }
 }

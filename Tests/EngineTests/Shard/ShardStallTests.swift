@@ -1,0 +1,94 @@
+import PushmillKafka
+import PushmillStages
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Partitions of which nothing more is taken for now")
+struct ShardStallTests {
+    private typealias Shard = ScriptedShard
+
+    @Test("A partition whose window is full is read on from there when there is room again")
+    func stalled() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0], for: .seconds(9))
+        let far = Int64(OffsetLedger.spanLimit)
+        shard.ports.messages = [ScriptedPorts.Message(offset: 0), ScriptedPorts.Message(offset: far)]
+        #expect(
+            shard.callsOfTurn() == [
+                .tell(.windowFull(Shard.place(), offset: far)), .stop(Shard.place()),
+                .begin(offset: 0, count: nil, isCounted: false),
+            ])
+        #expect(shard.ports.released == [far])
+        #expect(shard.turn() == shard.ports.now + .milliseconds(100))
+        #expect(shard.figures.partitions.map(\.isPaused) == [true])
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        shard.turn()
+        #expect(!shard.callsOfTurn().contains(.read([Shard.position(1)])))
+        shard.acknowledge()
+        shard.turn()
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(1)])))
+        #expect(shard.figures.partitions.map(\.isPaused) == [false])
+        // It is read, and so it is sought again.
+        shard.ports.events = [.assigned([])]
+        #expect(shard.callsOfTurn().contains(.seek(Shard.position(1))))
+    }
+
+    @Test(
+        "While another hangs it is read on once less than half of the window lies between",
+        arguments: [(0, false), (1, true)] as [(Int64, Bool)])
+    func stalledBehind(beyond: Int64, isRead: Bool) {
+        let shard = Shard()
+        shard.begin()
+        let far = Int64(OffsetLedger.spanLimit)
+        let middle = far / 2 + beyond
+        shard.suspend([0, middle], for: .seconds(9))
+        shard.ports.messages = [0, middle, far].map { ScriptedPorts.Message(offset: $0, recipient: "\($0)") }
+        shard.turn()
+        shard.ports.stageResults = [shard.ports.suspendedEntries[0]]
+        shard.turn()
+        shard.acknowledge()
+        let calls = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        #expect(calls.contains(.read([Shard.position(middle + 1)])) == isRead)
+    }
+
+    @Test("Messages behind one that hangs leave room for other partitions, and are read when they have left")
+    func crowded() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.chain = { message, now in
+            message.offset == 0 && message.partition == 0
+                ? .suspended(until: now + .seconds(9)) : .ended(ChainResult(.output))
+        }
+        // One hangs, and seven wait: that is half of the room.
+        for _ in 0..<9 {
+            shard.deliver()
+            shard.turn()
+        }
+        shard.deliver()
+        let calls = shard.callsOfTurn()
+        #expect(calls == [.tell(.windowFull(Shard.place(), offset: 9)), .stop(Shard.place())])
+        for offset in 0..<7 as Range<Int64> {
+            shard.ports.messages = [ScriptedPorts.Message(partition: 1, offset: offset, recipient: "bert")]
+            #expect(shard.published() == [offset])
+        }
+        shard.ports.stageResults = shard.ports.suspendedEntries
+        #expect(shard.published() == Array(0..<9))
+        shard.acknowledge()
+        #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(9)])))
+    }
+
+    @Test("A partition that is the only one takes all the room")
+    func alone() {
+        let shard = Shard()
+        shard.begin()
+        shard.suspend([0], for: .seconds(9))
+        for _ in 0..<16 {
+            shard.deliver()
+            shard.turn()
+        }
+        #expect(shard.figures.inFlight == 16)
+        #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
+    }
+}
