@@ -162,6 +162,10 @@ package struct KeySetReader {
         guard try members.text("crv") == "P-256" else {
             return passOver(members, "only the curve P-256 is used here")
         }
+        let (algorithm, purpose) = try (members.text("alg"), members.text("use"))
+        if algorithm == "ES256" || purpose == "sig" {
+            return passOver(members, "a key for signatures opens nothing")
+        }
         guard let number = try members.secret("d") else {
             return passOver(members, "a public key opens nothing")
         }

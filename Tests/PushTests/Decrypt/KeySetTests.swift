@@ -105,6 +105,18 @@ struct KeySetTests {
             ])
     }
 
+    @Test("A pair for signatures is passed over, and a message that names no key is opened by the one behind it")
+    func signatures() throws {
+        let agreement = try KeyGenerator.text(.agreement, name: "b")
+        for member in [#""alg":"ES256""#, #""use":"sig""#] {
+            let reader = try read(set("{\(Self.point),\(member)}", agreement))
+            #expect(reader.passedOver == ["key 1: a key for signatures opens nothing"])
+            #expect(KeyRing(reader.keys).key(for: KeyNeed(.agreement))?.name == "b")
+        }
+        let others = [#""alg":"ECDH-ES+A256KW""#, #""use":"enc""#].map { "{\(Self.point),\($0)}" }
+        #expect(try read(set(others[0], others[1])).keys.map(\.use) == [.agreement, .agreement])
+    }
+
     @Test("No key shows itself")
     func hidden() throws {
         let key = try #require(try read(set(Self.good)).keys.first)
