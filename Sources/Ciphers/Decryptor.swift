@@ -42,8 +42,8 @@ package struct Decryptor: Sendable {
     /// It is known then, for as long as it is among the latest.
     package func derive(_ derivation: Derivation) async throws { _ = try await derivedKeys.derive(derivation) }
 
-    /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. A set
-    /// that was replaced a short while ago gets its turn where the one in force does not help.
+    /// Chooses a key where the ciphertext names none, and asks for a draft's parameters where it may need them. Sets
+    /// that were replaced a short while ago get their turn where the one in force does not help.
     package func open(
         _ text: UnsafeRawBufferPointer, as encoding: BinaryEncoding = .auto, _ scratch: inout DecryptScratch,
         _ ring: KeyRing, choose: KeyChoice, draft: DraftSource
@@ -51,10 +51,11 @@ package struct Decryptor: Sendable {
         do throws(DecryptFailure) {
             return try openText(text, encoding, &scratch, ring, choose, draft)
         } catch {
-            guard error.mayBeOfTheKey, let former = ring.former, former.until > .now,
-                let opened = try? openText(text, encoding, &scratch, former.ring, choose, draft)
-            else { throw error }
-            return opened
+            guard error.mayBeOfTheKey else { throw error }
+            for former in ring.formers where former.until > .now {
+                if let opened = try? openText(text, encoding, &scratch, former.ring, choose, draft) { return opened }
+            }
+            throw error
         }
     }
 

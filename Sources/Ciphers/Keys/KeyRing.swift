@@ -3,7 +3,7 @@ import Synchronization
 
 /// A key set in force: immutable, replaced as a whole.
 package final class KeyRing: Sendable {
-    /// The set that another has replaced. Messages on their way may still need it for a while.
+    /// A set that another has replaced. Messages on their way may still need it for a while.
     struct Former {
         let ring: KeyRing
         let until: ContinuousClock.Instant
@@ -15,15 +15,16 @@ package final class KeyRing: Sendable {
     private let standard: [DecryptionKey]
     /// A hash table of named keys: their positions, counted from 1, with 0 for a free place. At least half is free.
     private let places: [Int]
-    let former: Former?
+    /// The latest first. They have none of their own.
+    let formers: [Former]
 
     package static let empty = KeyRing([])
 
-    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, former: nil) }
+    package convenience init(_ keys: [DecryptionKey]) { self.init(keys, formers: []) }
 
-    init(_ keys: [DecryptionKey], former: Former?) {
+    init(_ keys: [DecryptionKey], formers: [Former]) {
         self.keys = keys
-        self.former = former
+        self.formers = formers
         var standard: [DecryptionKey] = []
         for key in keys
         where !standard.contains(where: { $0.use == key.use && $0.secret.count == key.secret.count }) {

@@ -11,7 +11,7 @@ package enum KeySetFile {
         KeyRing(try set(path, warn).keys)
     }
 
-    /// Reads a set that is to be in force, and keeps the one before for a while. Keys of examples may be refused.
+    /// Reads a set that is to be in force, and keeps those before for a while. Keys of examples may be refused.
     package static func read(
         _ path: String, replacing before: KeyRing?, grace: Duration, refusesSamples: Bool, warn: (String) -> Void
     ) throws -> KeyRing {
@@ -43,24 +43,30 @@ package enum KeySetFile {
 }
 
 extension KeyRing {
-    /// Keeps the ring before as the former one, unless it has the same keys; without those that are revoked.
+    /// Each is a whole set, and may be a large one.
+    static let mostFormers = 4
+
+    /// Keeps the ring before among the former ones, unless it has the same keys; without those that are revoked.
     static func of(
         _ keys: [DecryptionKey], replacing before: KeyRing?, until: ContinuousClock.Instant?,
         revoked: [RevokedKey] = []
     ) -> KeyRing {
         let ring = KeyRing(keys)
         guard let before else { return ring }
+        let formers = before.formers.filter { $0.until > .now }
         if ring.hasSameKeys(as: before) {
-            guard let former = before.former, !revoked.isEmpty else { return before }
-            return KeyRing(before.keys, former: Former(ring: former.ring.without(revoked), until: former.until))
+            guard !formers.isEmpty, !revoked.isEmpty else { return before }
+            return KeyRing(before.keys, formers: formers.map { $0.without(revoked) })
         }
         guard let until else { return ring }
-        // Only one generation is kept.
-        return KeyRing(keys, former: Former(ring: KeyRing(before.keys).without(revoked), until: until))
+        let last = Former(ring: KeyRing(before.keys), until: until)
+        return KeyRing(keys, formers: ([last] + formers).prefix(mostFormers).map { $0.without(revoked) })
     }
+}
 
-    private func without(_ revoked: [RevokedKey]) -> KeyRing {
-        KeyRing(keys.filter { key in !revoked.contains { $0.covers(key) } })
+extension KeyRing.Former {
+    fileprivate func without(_ revoked: [RevokedKey]) -> Self {
+        Self(ring: KeyRing(ring.keys.filter { key in !revoked.contains { $0.covers(key) } }), until: until)
     }
 }
 

@@ -115,13 +115,13 @@ struct KeyRotationTests {
         try folder.write(#"{"keys":[\#(revokedPair)]}"#, to: "pairs.json")
         #expect(ring.reload(.request) == .reloaded)
         #expect(ring.value.key(for: KeyNeed(.webPush)) == nil)
-        #expect(ring.value.former?.ring.key(for: KeyNeed(.webPush)) == nil)
+        #expect(ring.value.formers.allSatisfy { $0.ring.key(for: KeyNeed(.webPush)) == nil })
 
         let path = try folder.write(generations[0].text, to: "keys.json")
         let file = try KeySetFile.open(path, StageResources { _, _ in }, grace: .zero)
         try folder.write(generations[1].text, to: "keys.json")
         #expect(file.reload(.request) == .reloaded)
-        #expect(file.value.former == nil)
+        #expect(file.value.formers.isEmpty)
     }
 
     // (trust 7)
@@ -153,7 +153,7 @@ struct KeyRotationTests {
         #expect(try await fixture.publish(generation.ciphertexts[0]).stages == "decrypt=ok")
     }
 
-    @Test("A replaced set serves for a while, but not for ever, and only the last one")
+    @Test("A replaced set serves for a while, but not for ever, also where the next one is replaced in turn")
     func former() async throws {
         let generations = try (0...2).map { try Generation($0 * 2) }
         let keys = try generations.map { try KeySetReader(Array($0.text.utf8)).keys }
@@ -172,8 +172,20 @@ struct KeyRotationTests {
         #expect(!(try await opens(KeyRing.of(keys[1], replacing: first, until: now), 0)))
         let third = KeyRing.of(keys[2], replacing: second, until: now + .seconds(3600))
         #expect(try await opens(third, 1))
-        #expect(!(try await opens(third, 0)))
+        #expect(try await opens(third, 0))
         #expect(KeyRing.of(keys[1], replacing: second, until: now) === second)
+        let short = KeyRing.of(keys[1], replacing: first, until: now)
+        let late = KeyRing.of(keys[2], replacing: short, until: now + .seconds(3600))
+        #expect(try await opens(late, 1))
+        #expect(!(try await opens(late, 0)))
+        let many = (0..<10).reduce(first) { ring, number in
+            KeyRing.of(keys[1 + number % 2], replacing: ring, until: now + .seconds(3600))
+        }
+        #expect(many.formers.count == KeyRing.mostFormers)
+        #expect(many.formers.allSatisfy(\.ring.formers.isEmpty))
+        let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
+        let without = KeyRing.of(keys[1], replacing: third, until: now + .seconds(3600), revoked: [revoked])
+        #expect(without.formers.map(\.ring.keys.count) == [3, 3, 0])
     }
 
     @Test(
@@ -228,7 +240,7 @@ struct KeyRotationTests {
         let revoked = RevokedKey(name: "k0", secret: nil, point: nil)
         let without = KeyRing.of(keys[1], replacing: second, until: nil, revoked: [revoked])
         #expect(without.keys.map(ObjectIdentifier.init) == second.keys.map(ObjectIdentifier.init))
-        #expect(without.former?.ring.keys.isEmpty == true && without.former?.until == until)
+        #expect(without.formers.map(\.ring.keys.isEmpty) == [true] && without.formers.map(\.until) == [until])
         // Another name, use, or other bytes are another key.
         let first = try #require(keys[0].first)
         let renamed = DecryptionKey(name: "other", use: first.use, secret: first.secret)
