@@ -22,9 +22,18 @@ extension DecryptOptions.Field {
                 guard content.set(text.span, at: pointer) else { throw .malformed }
                 content.markDecrypted(at: pointer)
             }
-            if !isInPlace { content.remove(from) }
+            if !isInPlace { removeSource(from: &content) }
         case .merge:
             try merge(plaintext, into: &content, &scratch)
+        }
+    }
+
+    /// An element leaves null behind: those after it keep their places, for the fields and the device that look there.
+    private func removeSource(from content: inout NotificationContent) {
+        if let source = content.node(at: from), content.document.withName(of: source, { _ in true }) == nil {
+            content.set(json: Array("null".utf8).span, at: from)
+        } else {
+            content.remove(from)
         }
     }
 
@@ -42,7 +51,7 @@ extension DecryptOptions.Field {
         guard object.childCount(of: object.root) <= Self.maximumMembers else { throw .tooLarge }
         let mark = content.mark()
         // A member may take the ciphertext's place.
-        content.remove(from)
+        removeSource(from: &content)
         do throws(DecryptFailure) {
             try object.forEachChild(of: object.root) { (member) throws(DecryptFailure) in
                 try merge(member, of: object, into: &content)

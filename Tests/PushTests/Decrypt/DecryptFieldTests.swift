@@ -140,6 +140,36 @@ struct DecryptFieldTests {
             result.payload == #"{"aps":{"alert":{"title":"T","body":"?"},"mutable-content":1},"msg":"M"}"#)
     }
 
+    @Test("Elements of an array keep their places, for other fields and for the device")
+    func elements() async throws {
+        func publish(_ elements: [String], _ fixture: DecryptFixture) async -> (stages: String?, payload: String?) {
+            let list = elements.map { "\"\($0)\"" }.joined(separator: ",")
+            let alert = #"{"title":"T","body":"?"}"#
+            let message = Message(#"{"aps":{"alert":\#(alert),"mutable-content":1},"e":[\#(list)]}"#)
+            let published = await message.publish(fixture.chain)
+            return (published?.stages, published?.value)
+        }
+        let texts = try ["A", "B", "C"].map { try DecryptKeys.seal($0, .jwe, "k1") }
+        let several = try fixture([("/e/0", "/aps/alert/title"), ("/e/1", "/aps/alert/body"), ("/e/2", "/room")])
+        var result = await publish(texts, several)
+        #expect(result.stages == "decrypt=ok")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"A","body":"B"},"mutable-content":1},"e":[null,null,null],"room":"C"}"#)
+        result = await publish([texts[0], "bad!", texts[2]], several)
+        #expect(result.stages == "decrypt=failed:malformed")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"A","body":"(Encrypted)"},"mutable-content":1},"e":[null,"bad!",null],"#
+                + #""room":"C"}"#)
+        let merged = try DecryptKeys.direct(content: Array(#"{"body":"M"}"#.utf8))
+        result = await publish([merged, texts[0]], try fixture([("/e/0", "merge"), ("/e/1", "/aps/alert/title")]))
+        #expect(result.stages == "decrypt=ok")
+        #expect(
+            result.payload
+                == #"{"aps":{"alert":{"title":"A","body":"M"},"mutable-content":1},"e":[null,null]}"#)
+    }
+
     @Test("A target behind a number cannot be made")
     func blocked() async throws {
         let fixture = try fixture([("/e", "/aps/mutable-content/x")])
