@@ -39,12 +39,16 @@ package struct LocaleName: Sendable, Hashable, CustomStringConvertible {
         region = parts.region
     }
 
-    /// From the next shorter one on: `zh-Hant-HK` has `zh-Hant`, `zh`.
+    /// From the next shorter one on: `zh-Hant-HK` has `zh-Hant`, `zh`; and so has `zh-HK`, which is the same locale.
     package var truncations: [LocaleName] {
         guard let hyphen = description.lastIndex(of: "-"), let shorter = LocaleName(description[..<hyphen]) else {
             return []
         }
-        return [shorter] + shorter.truncations
+        let rest = [shorter] + shorter.truncations
+        guard !region.isEmpty, shorter.region.isEmpty, shorter.script != script,
+            let withoutRegion = LocaleName("\(language)-\(script)")
+        else { return rest }
+        return [withoutRegion] + rest
     }
 
     /// Without variants and keywords.

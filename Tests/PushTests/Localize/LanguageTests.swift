@@ -67,7 +67,8 @@ struct LanguageTests {
     @Test(
         "Names of locales are tags, with underscores too, and shorten from the end",
         arguments: [
-            ("zh-Hant-HK", ["zh-Hant", "zh"]), ("pt_BR", ["pt"]), ("en", []),
+            ("zh-Hant-HK", ["zh-Hant", "zh"]), ("pt_BR", ["pt"]), ("en", []), ("zh-HK", ["zh-Hant", "zh"]),
+            ("sr_ME", ["sr-Latn", "sr"]), ("sr-RS", ["sr"]), ("zh-CN", ["zh"]), ("sh-BA", ["sh"]),
         ])
     func truncations(tag: String, shorter: [String]) throws {
         #expect(try locale(tag).truncations.map(\.description) == shorter)

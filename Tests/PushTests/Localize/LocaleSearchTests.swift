@@ -39,6 +39,18 @@ struct LocaleSearchTests {
         #expect(catalog.text("", [], "pt-PT") == "[missing]")
     }
 
+    @Test("A key that a locale lacks is looked for in its own script first, also where its name leaves that out")
+    func scripts() throws {
+        let catalog = try CatalogFixture([
+            "en.lproj/Localizable.strings": "A = en; B = en;", "zh-TW.lproj/Localizable.strings": "A = \"台\";",
+            "zh-Hant.lproj/Localizable.strings": "A = \"繁\"; B = \"繁\";",
+            "zh.lproj/Localizable.strings": "A = \"简\"; B = \"简\";",
+        ]).catalog()
+        #expect(catalog.text("A", [], "zh-TW") == "台")
+        for wish in ["zh-TW", "zh-Hant-TW", "zh-Hant"] { #expect(catalog.text("B", [], wish) == "繁", "for \(wish)") }
+        #expect(catalog.text("B", [], "zh") == "简")
+    }
+
     @Test("A choice is remembered for the very list, and the memory is bounded")
     func choices() {
         var choices = RecentValues<LocaleChoice>(capacity: 4096)
