@@ -51,6 +51,11 @@ extension JSONDocument {
         withName(of: member) { text in text.withUnsafeBytes { $0.hasBytes(name) } } ?? false
     }
 
+    /// False for a member that another of the same name follows.
+    package func isLast(_ member: JSONNode, of node: JSONNode) -> Bool {
+        withName(of: member) { text in text.withUnsafeBufferPointer { self.member($0, of: node) == member } } ?? true
+    }
+
     package func children(of node: JSONNode) -> [JSONNode] {
         var children: [JSONNode] = []
         forEachChild(of: node) { children.append($0) }

@@ -70,7 +70,7 @@ extension DecryptOptions.Field {
             name.withUnsafeBytes { name in members.contains { $0.withUnsafeBytes(name.hasBytes) } }
         }
         // Encoders write what is not there as null.
-        guard isListed == true, object.kind(of: member) != .null else { return }
+        guard isListed == true, object.kind(of: member) != .null, object.isLast(member, of: object.root) else { return }
         if let text = AlertText.allCases.first(where: { object.isNamed($0.member, member) }) {
             let isSet: Void? = object.withText(of: member) { value in
                 guard hasEntities else { return content.setDecrypted(text, to: value) }

@@ -185,7 +185,16 @@ struct DecryptFieldTests {
         #expect(result.stages == "decrypt=ok")
         #expect(
             result.payload
-                == #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n":4,"n2":3}"#)
+                == #"{"aps":{"alert":{"title":"aé","body":"?","subtitle":"S"},"mutable-content":1},"n2":3,"n":4}"#)
+    }
+
+    @Test(
+        "Of members with one name the last counts, whatever was before it",
+        arguments: [(#"{"title":"A","title":null}"#, "T"), (#"{"title":1,"t\u0069tle":"A"}"#, "A")])
+    func repeatedMember(plaintext: String, title: String) async throws {
+        let result = try await merged(plaintext)
+        #expect(result.stages == "decrypt=ok")
+        #expect(result.payload == #"{"aps":{"alert":{"title":"\#(title)","body":"?"},"mutable-content":1}}"#)
     }
 
     // (trust 3)
