@@ -21,7 +21,7 @@ package struct LocaleMatcher: Sendable {
     /// Brazil's Portuguese is for a reader of Portugal's only when nothing else in the list is there.
     private static let lastResort = 100
 
-    /// Which of the locales, and the wish that it serves.
+    /// Which of the locales, and the first wish that any serves, whose region is the recipient's.
     package typealias Match = (index: Int, wish: LocaleName)
 
     /// What serves a BCP 47 tag or an Accept-Language list; nil if nothing does.
@@ -30,11 +30,11 @@ package struct LocaleMatcher: Sendable {
         var spare: Match?
         for wish in wishes {
             guard let (index, distance) = nearest(to: wish) else { continue }
-            let match = (index: index, wish: wish)
             guard distance >= Self.lastResort else {
-                return distance > 0 ? exactSibling(of: match, wishes) ?? match : match
+                let sibling = distance > 0 ? exactSibling(of: index, wishes) : nil
+                return (index: sibling ?? index, wish: wish)
             }
-            spare = spare ?? match
+            spare = spare ?? (index: index, wish: wish)
         }
         return spare
     }
@@ -63,12 +63,12 @@ package struct LocaleMatcher: Sendable {
 
     /// For a text of some other region: the last wish in its language that is there by its very name. Chinese is left
     /// alone, as iOS does.
-    private func exactSibling(of match: Match, _ wishes: [LocaleName]) -> Match? {
-        let found = candidates[match.index].name
+    private func exactSibling(of index: Int, _ wishes: [LocaleName]) -> Int? {
+        let found = candidates[index].name
         guard !found.region.isEmpty, found.language != "zh" else { return nil }
         for wish in wishes.reversed() where wish.language == found.language {
             let index = candidates.firstIndex { $0.name.baseName == wish.baseName }
-            if let index { return (index, wish) }
+            if let index { return index }
         }
         return nil
     }

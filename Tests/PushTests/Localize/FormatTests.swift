@@ -137,6 +137,19 @@ struct FormatTests {
     }
 
     @Test(
+        "A text that a later wish finds has the numbers of the recipient's region all the same",
+        arguments: [
+            ("en-IN", "gb 12,34,567"), ("en-IN,en-GB;q=0.9,en-US;q=0.8,en;q=0.7", "en 12,34,567"),
+            ("en-IN,en-GB;q=0.9", "gb 12,34,567"), ("en-CH, en", "en 1’234’567"), ("en-GB, en-IN", "gb 1,234,567"),
+        ])
+    func siblings(wishes: String, expected: String) throws {
+        let catalog = try CatalogFixture([
+            "en.lproj/Localizable.strings": "K = \"en %d\";", "en-GB.lproj/Localizable.strings": "K = \"gb %d\";",
+        ]).catalog()
+        #expect(catalog.text("K", ["1234567"], wishes) == expected)
+    }
+
+    @Test(
         "Too few or wrong arguments leave the key to the device",
         arguments: [
             ("%@ %@", ["a"]), ("%@", []), ("%3$@", ["a", "b"]), ("%d", ["many"]), ("%d", ["many", "1"]),
