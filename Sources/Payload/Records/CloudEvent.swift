@@ -13,6 +13,9 @@ package struct CloudEvent {
     /// What the index takes, and the copy of the data.
     package var byteCount: Int { document.indexByteCount + data.count }
 
+    /// Of the data, as it was read.
+    package var dataByteCount: Int { data.count }
+
     /// It has so much more memory than others that it is not worth keeping for another event.
     package var isLarge: Bool { document.isLarge || data.capacity > OutputRecord.keptCapacity }
 

@@ -45,16 +45,20 @@ extension Chain {
         content.badgeOperation = operation
     }
 
-    /// The input's value; at most the badge has been set in it.
+    /// The input's value; at most the badge has been set in it. That makes nothing fit that was too large as it came.
     func publishAsItCame(_ delivery: Delivery, _ content: inout NotificationContent, _ outcome: Outcome) -> Verdict {
-        if delivery.write(content) > delivery.sizeLimit {
-            // Without its badge it is not longer than it came: an increment must not be shown as a count.
-            if content.isEdited { content.badge = nil }
-            let count = delivery.write(content)
-            guard count <= delivery.sizeLimit else {
-                return deadLetter(
-                    delivery, .tooLarge, message: "\(count) bytes, over \(delivery.sizeLimit), and no text to shorten")
+        var count = delivery.inputByteCount
+        if count <= delivery.sizeLimit {
+            count = delivery.write(content)
+            if count > delivery.sizeLimit {
+                // An increment must not be shown as a count.
+                content.badge = nil
+                count = delivery.write(content)
             }
+        }
+        guard count <= delivery.sizeLimit else {
+            return deadLetter(
+                delivery, .tooLarge, message: "\(count) bytes, over \(delivery.sizeLimit), and no text to shorten")
         }
         return publish(delivery, content, outcome)
     }

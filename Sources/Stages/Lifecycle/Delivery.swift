@@ -121,6 +121,9 @@ public final class Delivery {
         return !content.isOf(untouched)
     }
 
+    /// The bytes of the input's value.
+    var inputByteCount: Int { isStructured ? event?.dataByteCount ?? 0 : record.value?.count ?? 0 }
+
     /// Makes the content the output's value; gives the number of bytes.
     func write(_ content: NotificationContent) -> Int {
         guard content.isEdited || isStructured || isReplaced(content) else {

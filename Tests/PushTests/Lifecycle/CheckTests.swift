@@ -107,4 +107,23 @@ struct CheckTests {
         #expect(fitting?.outcome == .original)
         #expect(fitting?.value == payload.replacing(#""badge":1"#, with: #""badge":9"#))
     }
+
+    @Test("What is too large as it came is a dead letter, also where it would fit without its badge")
+    func tooLargeWithBadge() async {
+        let payload = payload(bytes: 4097, badge: 1)
+        let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
+            content.body = nil
+            return .ok
+        }
+        let chain = Chain([ChainLink(emptying), ChainLink(ScriptedCounter())])
+        let event = #"{"id":"e","data":\#(payload)}"#
+        let none: KeyValuePairs<String, String> = [:]
+        let type: KeyValuePairs<String, String> = ["content-type": "application/cloudevents+json"]
+        for (value, headers) in [(payload, none), (event, type)] {
+            let published = await Message(value, headers).publish(chain, count: 9)
+            #expect(published?.reason == .tooLarge)
+            #expect(published?.value == value)
+            #expect(published?.badgeOperation == nil)
+        }
+    }
 }
