@@ -7,6 +7,7 @@ import Synchronization
 /// What an output's report adds to the metrics.
 struct OutputFacts: Sendable {
     var verdict: Verdict?
+    /// The output's own, which librdkafka does not tell of one that comes back.
     var timestamp: Int64 = 0
 }
 
@@ -134,12 +135,12 @@ extension KafkaPorts {
 
     mutating func holdCurrent() -> HeldOutput {
         let list = takeHeaders()
-        let timestamp = current.record.timestamp
         let record =
             isNameOnly
             ? OwnedRecord(naming: current.record.source, headers: list)
-            : OwnedRecord(current, headers: list, timestamp: timestamp)
-        let facts = verdict.map { note($0, timestamp) } ?? OutputFacts()
+            : OwnedRecord(current, headers: list, timestamp: current.record.timestamp)
+        let timestamp = record.timestamp
+        let facts = verdict.map { note($0, timestamp) } ?? OutputFacts(timestamp: timestamp)
         return HeldOutput(record: record, facts: facts)
     }
 
@@ -150,7 +151,7 @@ extension KafkaPorts {
         let result = record.key.withBytes { key in
             record.value.withBytes { value in
                 producer.publish(
-                    to: topic, key: key, value: value, headers: &list, timestamp: record.timestamp, tag: tag)
+                    to: topic, key: key, value: value, headers: &list, timestamp: output.facts.timestamp, tag: tag)
             }
         }
         let step = step(result, topic)

@@ -121,7 +121,7 @@ final class LetterReader: Sendable {
             ? OwnedRecord(naming: place, headers: headers)
             : OwnedRecord(delivery, headers: headers, timestamp: timestamp)
         record?.destroy()
-        let facts = OutputFacts(verdict: verdict, timestamp: timestamp)
+        let facts = OutputFacts(verdict: verdict, timestamp: letter.timestamp)
         inbox.postLetter(HeldOutput(record: letter, facts: facts), tag: request.tag, by: number)
     }
 

@@ -96,7 +96,7 @@ public struct Record: @unchecked Sendable {
 package final class OwnedRecord: Sendable {
     package let key: [UInt8]?
     package let value: [UInt8]?
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; -1 for one that comes back.
     package let timestamp: Int64
     /// Why it was not stored, if it was published.
     package let error: KafkaError?
@@ -115,6 +115,7 @@ package final class OwnedRecord: Sendable {
         self.error = error
     }
 
+    /// What comes back. `rd_kafka_message_timestamp` tells nothing of a message with an error.
     convenience init(_ message: UnsafePointer<rd_kafka_message_t>, _ error: KafkaError) {
         let (key, value) = (message.pointee.key, message.pointee.payload)
         var found: OpaquePointer?
@@ -123,7 +124,7 @@ package final class OwnedRecord: Sendable {
             key: key.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.key_len)) },
             value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: message.pointee.len)) },
             headers: found.map { Headers(copying: HeaderView($0)) } ?? Headers(),
-            timestamp: rd_kafka_message_timestamp(message, nil), error: error)
+            timestamp: -1, error: error)
     }
 }
 

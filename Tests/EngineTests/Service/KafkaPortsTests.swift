@@ -70,6 +70,9 @@ private final class Peer {
 
     func setDown() { cluster.setDown() }
 
+    /// The next one.
+    func refuseOutput() { cluster.failRequests(.produce, with: [10]) }
+
     func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
         let position = Position(TopicPartition(topic, 0), offset: offset)
         return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
@@ -377,6 +380,27 @@ struct KafkaPortsTests {
             }
         }
         #expect(peer.lines.count { $0.hasPrefix("an output was refused for good") } == 6)
+    }
+
+    @Test(
+        "What comes back is sent again with its timestamp, also a dead letter that only names its message",
+        arguments: [(0, "out"), (1, "dead"), (2, "dead")])
+    func returned(refusals: Int, topic: String) throws {
+        var ports = try ports()
+        let message = try begin(3, by: &ports, peer)
+        defer { ports.release(message) }
+        for _ in 0..<refusals { ports.refuseCurrent(reason: "bad") }
+        peer.refuseOutput()
+        expectEqual(ports.publish(tag: Self.tag), .queued)
+        let returned = try requireValue(try report(by: &ports, peer).returned)
+        // The one that was refused something takes nothing more.
+        expectEqual(ports.replaceProducer(), true)
+        expectEqual(ports.publish(returned, tag: Self.tag), .queued)
+        expectEqual(try report(by: &ports, peer).failure, nil)
+        let record = try peer.record(of: topic)
+        defer { record.destroy() }
+        #expect(record.timestamp == (refusals < 2 ? 5 : returned.facts.timestamp))
+        #expect((record.timestamp > 1_700_000_000_000) == (refusals == 2))
     }
 
     /// For the dead letter of the input's record, which has that timestamp.
