@@ -3,7 +3,7 @@ import PushmillPayload
 /// What cannot be a notification, and why.
 extension Chain {
     /// Makes the delivery's record a dead letter: as it came, with what is wrong in headers that replace earlier ones. At
-    /// any time once the record has been filled. `counted` tells `redrive` that its badge has counted.
+    /// any time once the record has been filled. `counted` tells `redrive` that its badge has counted, if a stage counts.
     public func deadLetter(
         _ delivery: Delivery, _ reason: DeadLetterReason, message: String, counted: Bool = false
     ) -> Verdict {
@@ -25,7 +25,7 @@ extension Chain {
         put("pushmill.error.partition") { $0.append(decimal: record.source.partition) }
         put("pushmill.error.offset") { $0.append(decimal: record.source.offset) }
         put("pushmill.error.attempt") { $0.append(decimal: record.attempt.addingReportingOverflow(1).partialValue) }
-        if counted { put(KnownHeader.counted.name) { $0.append("true") } }
+        if counted, counts { put(KnownHeader.counted.name) { $0.append("true") } }
         return Verdict(.deadLetter, to: .deadLetters, reason)
     }
 

@@ -44,6 +44,7 @@ struct DeadLetterTests {
 
     @Test("What the broker refuses for good becomes a letter with the input's value, which says that it was counted")
     func publishFailed() {
+        let chain = Chain([ChainLink(BadgeStage(mode: .increment))])
         let delivery = Delivery()
         #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
         let message = String(repeating: "é", count: 600)
@@ -54,6 +55,15 @@ struct DeadLetterTests {
         #expect(published["pushmill-counted"] == "true")
         #expect(published["pushmill.error.stage"] == "publish")
         #expect(published["pushmill.error.message"] == String(repeating: "é", count: 256))
+    }
+
+    /// Its badge is to count once a stage counts.
+    @Test("What the broker refuses of a chain that does not count is not said to be counted")
+    func uncounted() {
+        let delivery = Delivery()
+        #expect(Message().begin(chain, delivery).verdict?.outcome == .modified)
+        let verdict = chain.deadLetter(delivery, .publishFailed, message: "refused", counted: true)
+        #expect(Published(verdict, delivery)["pushmill-counted"] == nil)
     }
 
     @Test(
