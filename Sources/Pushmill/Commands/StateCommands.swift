@@ -40,12 +40,18 @@ extension Command {
         let recipient = try invocation.required(recipient)
         guard let count = try invocation.value(count, .integer(0...Int(Int32.max))) else { return .usage }
         let app = invocation.text(app) ?? ""
+        var key: [UInt8] = []
+        let isAccount = Array(recipient.utf8).withUnsafeBytes { recipient in
+            Array(app.utf8).withUnsafeBytes { app in
+                ChangelogRecord.encodeKey(recipient, app, into: &key)
+                return Chain.isAccount(recipient, app)
+            }
+        }
+        guard isAccount else {
+            throw ProgramError.usage("no event counts for a recipient that is empty or, with its app, over 4096 bytes")
+        }
         let changelog = try invocation.changelog()
         try changelog.checkNobodyRuns()
-        var key: [UInt8] = []
-        Array(recipient.utf8).withUnsafeBytes { recipient in
-            Array(app.utf8).withUnsafeBytes { ChangelogRecord.encodeKey(recipient, $0, into: &key) }
-        }
         let number = try invocation.partition()
         let usual = changelog.place(of: recipient)
         var found: (place: TopicPartition, view: ChangelogView)?

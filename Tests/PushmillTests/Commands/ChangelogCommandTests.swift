@@ -81,6 +81,16 @@ struct ChangelogCommandTests {
         #expect(beyond.error.contains("the topic push.badges has 5 partitions, numbered from 0"))
     }
 
+    @Test("A recipient that no event can count for gets no count")
+    func nobody() async {
+        for (length, code) in [(4092, .success), (4093, .usage)] as [(Int, ExitCode)] {
+            let recipient = String(repeating: "x", count: length)
+            let ran = await run("badges set \(recipient) 1 --app a.bc")
+            #expect(ran.code == code, "\(ran.error)")
+        }
+        #expect(await run("badges export").output.split(separator: "\n").count == 1)
+    }
+
     /// (trust 18)
     @Test("Counts of a newer release are neither shown nor set without what it has written", arguments: ["get", "set"])
     func newer(command: String) async throws {
