@@ -28,6 +28,8 @@ package final class ContactStage: ImmediateStage {
     private let texts: SharedTexts
 
     package init(_ options: Options, book: any ContactBook, texts: SharedTexts) {
+        var options = options
+        options.fields = options.fields.distinct
         self.options = options
         self.book = book
         self.texts = texts
@@ -148,6 +150,16 @@ package final class ContactStage: ImmediateStage {
         let unknown = unknown
         let isTranslated = texts.withText(of: unknown.span, content, context) { body($0, TextDirection(of: $0)) }
         if !isTranslated { body(unknown.span, unknownDirection) }
+    }
+}
+
+extension [JSONPointer] {
+    /// Each field once: the name that has been put there is no identifier. An alert that is a string is the body too.
+    fileprivate var distinct: [JSONPointer] {
+        let hasBody = contains { $0.alertText == .body }
+        var distinct: [JSONPointer] = []
+        for field in self where !distinct.contains(field) && !(hasBody && field.isAlert) { distinct.append(field) }
+        return distinct
     }
 }
 

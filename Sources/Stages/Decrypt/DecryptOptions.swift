@@ -199,7 +199,7 @@ extension DecryptStage {
 
 extension JSONPointer {
     /// The alert as a whole. Where that is a string, it is the body as well.
-    fileprivate var isAlert: Bool { description == "/aps/alert" }
+    var isAlert: Bool { description == "/aps/alert" }
 
     /// What is put here stands where the other points to, and would be removed with it.
     fileprivate func isPlace(of other: JSONPointer) -> Bool {

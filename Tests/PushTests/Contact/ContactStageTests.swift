@@ -142,6 +142,21 @@ struct ContactStageTests {
         #expect(await Message(payload).publish(chain())?.value == payload.replacing("c1", with: "Zoë Martin"))
     }
 
+    @Test(
+        "A field that is named twice is looked at once",
+        arguments: [
+            (["/aps/alert/title", "/aps/alert/title"], #"{"title":"c1"}"#, #"{"title":"Zoë Martin"}"#),
+            (["/aps/alert", "/aps/alert/body"], #""c1""#, #""Zoë Martin""#),
+            (["/aps/alert/body", "/aps/alert"], #""c3""#, #""{contact:c1}""#),
+            (["/aps/alert", "/aps/alert/body"], #"{"body":"c1"}"#, #"{"body":"Zoë Martin"}"#),
+        ])
+    mutating func repeatedField(_ fields: [String], _ alert: String, _ expected: String) async throws {
+        chain.options.fields = fields.compactMap { JSONPointer($0) }
+        let (alert, stages) = try await named(alert)
+        #expect(alert == expected)
+        #expect(stages == "contact=ok")
+    }
+
     @Test("Arguments that are left for the device get their names, and the key stays")
     func arguments() async throws {
         let alert =
