@@ -64,6 +64,26 @@ struct NameGateTests {
         #expect(last == [7, nil])
     }
 
+    @Test("A host that was found before does not wait for those that nobody answers for")
+    func known() {
+        var gate = NameGate<Int>(mostAsking: 2)
+        let first = gate.admit(1, to: "live")
+        let none = gate.found("live")
+        #expect(first && none == [])
+        let dead = [(2, "a"), (3, "b"), (4, "c")].map { gate.admit($0, to: $1) }
+        #expect(dead == [true, true, false])
+        let again = [5, 6].map { gate.admit($0, to: "live") }
+        #expect(again == [true, false])
+        let waiting = gate.found("live")
+        #expect(waiting == [6])
+        // There is no more room for the others than there was.
+        let early = gate.next { _ in true }
+        #expect(early == nil)
+        gate.ended("a")
+        let next = gate.next { _ in true }
+        #expect(next == 4)
+    }
+
     @Test("No address is asked for that is remembered, and none by an exchange that may not")
     func remembered() throws {
         let server = try #require(MediaServer.shared)

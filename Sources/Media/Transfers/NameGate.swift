@@ -8,6 +8,8 @@ struct NameGate<Item> {
     private var waiting: [String: ArraySlice<Item>] = [:]
     /// Whose address nobody asks for, although some wait for it.
     private var queue: ArraySlice<String> = []
+    /// Whose addresses were found before, no more than may ask. They do not wait for names that nobody answers for.
+    private var known: Set<String> = []
 
     init(mostAsking: Int = 64) { self.mostAsking = mostAsking }
 
@@ -19,7 +21,7 @@ struct NameGate<Item> {
             waiting[server] = items
             return false
         }
-        guard asking < mostAsking else {
+        guard asking < mostAsking || known.contains(server) else {
             waiting[server] = [item]
             queue.append(server)
             return false
@@ -32,6 +34,8 @@ struct NameGate<Item> {
     /// Gives all that have waited: they may go. `next` is to be called then.
     mutating func found(_ server: String) -> ArraySlice<Item> {
         asking -= 1
+        if known.count >= mostAsking, !known.contains(server) { known.removeAll() }
+        known.insert(server)
         return waiting.removeValue(forKey: server) ?? []
     }
 
