@@ -37,8 +37,9 @@ extension Chain {
         }
         delivery.phase = .ended
         observer?.stageAbandoned(delivery.stageIndex, isLate: true)
+        let took = settings.measuresStages ? now.nanoseconds(since: work.begin) : 0
+        expireStage(delivery, &delivery.content, context(delivery), took: took)
         guard now < delivery.deadline else { return .ended(lastChance(delivery, &delivery.content)) }
-        expireStage(delivery, &delivery.content, context(delivery))
         return runStages(delivery, &delivery.content, now: now)
     }
 
@@ -162,15 +163,17 @@ extension Chain {
 
     // MARK: - The last chance
 
-    /// The edits of the stages that have not ended, the running one included, and the best attempt that comes of them.
+    /// The edits of the stages that have not ended, and the best attempt that comes of them.
     func lastChance(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
         let context = context(delivery)
         while delivery.stageIndex < links.count { expireStage(delivery, &content, context) }
         return finish(delivery, &content, .bestAttempt)
     }
 
-    /// The last-chance edit of the stage whose turn it is.
-    private func expireStage(_ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext) {
+    /// The last-chance edit of the stage whose turn it is. `took` is how long it has run in vain.
+    private func expireStage(
+        _ delivery: Delivery, _ content: inout NotificationContent, _ context: StageContext, took: UInt64 = 0
+    ) {
         let link = links[delivery.stageIndex]
         var context = context
         context.stage = delivery.stageIndex
@@ -178,6 +181,6 @@ extension Chain {
         let (mark, operation) = (content.mark(), content.badgeOperation)
         let result = applies ? link.stage.timeWillExpire(&content, context: context) : .skipped
         keep(operation, in: &content, since: mark)
-        end(delivery, content, result, took: 0)
+        end(delivery, content, result, took: took)
     }
 }

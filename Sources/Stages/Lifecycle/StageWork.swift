@@ -29,7 +29,7 @@ public final class StageWork: Sendable {
     public let tag: Int
     private let chain: Chain
     private let stage: Int
-    private let begin: Instant
+    let begin: Instant
     private let shared: Mutex<Shared>
 
     init(_ tag: Int, _ content: NotificationContent, _ context: StageContext, begin: Instant) {

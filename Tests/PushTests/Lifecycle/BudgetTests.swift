@@ -131,4 +131,25 @@ struct BudgetTests {
         _ = await Message().publish(chain)
         #expect(observer.events == ["0 ok 1500", "1 ok 0"])
     }
+
+    @Test("A stage that is abandoned took the time until then", arguments: [10, 60])
+    func measuredInVain(budget: Int) async throws {
+        let observer = RecordingObserver(measuresStages: true)
+        var settings = Chain.Settings()
+        settings.measuresStages = true
+        let (began, release) = (Gate(), Gate())
+        let chain = Chain(
+            [ChainLink(waiting("w", began, release), budget: .seconds(budget))], settings: settings,
+            time: .manual(time), observer: observer)
+        let delivery = Delivery()
+        let step = Message().begin(chain, delivery)
+        let work = try #require(step.work)
+        let late = Task { await work.run() }
+        await began.wait()
+        _ = try #require(chain.expire(delivery, now: delivery.nextWakeUp).verdict)
+        // The deadline is 30 s.
+        #expect(observer.events == ["0 abandoned", "0 note \(min(budget, 30) * 1_000_000_000)"])
+        release.open()
+        #expect(await late.value == false)
+    }
 }
