@@ -110,10 +110,7 @@ extension Shard where Ports: ~Copyable {
     ) {
         if settings.isTransactional { return failTransaction(entry, failure, isPoison: isPoison) }
         switch failure {
-        case .refused(let reason) where isPoison:
-            let source = source(of: entry)
-            ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
-            askLetter(entry, reason)
+        case .refused(let reason) where isPoison: askLetter(entry, reason)
         case .refused(let reason), .unavailable(let reason):
             ports.tell(.outputsReturned(reason: reason))
             entries[entry].state = .held
@@ -123,6 +120,8 @@ extension Shard where Ports: ~Copyable {
     }
 
     private mutating func askLetter(_ entry: UInt32, _ reason: String) {
+        let source = source(of: entry)
+        ports.tell(.outputRefused(source.partition, offset: source.offset, reason: reason))
         entries[entry].state = .held
         if entries[entry].isNameOnly { lettersFrom = now + Self.letterPause }
         // A dead letter that is refused only names its message from then on.
@@ -130,7 +129,7 @@ extension Shard where Ports: ~Copyable {
         entries[entry].destination = .deadLetters
         ports.ask(
             for: LetterRequest(
-                source: source(of: entry), timestamp: entries[entry].timestamp, tag: entries.tag(of: entry),
+                source: source, timestamp: entries[entry].timestamp, tag: entries.tag(of: entry),
                 reason: reason, isNameOnly: entries[entry].isNameOnly))
     }
 

@@ -157,9 +157,9 @@ struct ShardOutputTests {
         shard.deliver()
         shard.turn()
         shard.ports.publishing = { _ in .refused(reason: "too large") }
-        #expect(
-            shard.callsOfTurn(after: .milliseconds(5)).contains(
-                .askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
+        let calls = shard.callsOfTurn(after: .milliseconds(5))
+        #expect(calls.contains(.tell(.outputRefused(Shard.place(), offset: 0, reason: "too large"))))
+        #expect(calls.contains(.askLetter(Shard.position(0), reason: "too large", isNameOnly: false)))
     }
 
     @Test("A dead letter that only names its message, and is not taken, waits ten seconds")
