@@ -66,7 +66,6 @@ extension EndToEnd {
         func configuration() async throws {
             try await Scene.play(partitions: 1) { scene in
                 var configuration = ServiceConfiguration()
-                configuration.logLevel = "warning"
                 configuration.producer.append(("sasl.password", "secret"))
                 let service = try scene.start(configuration)
                 try await scene.feeder.publish(Event.series(1, keys: 1))
@@ -77,6 +76,7 @@ extension EndToEnd {
                 try scene.rewrite(configuration)
                 service.send(SIGHUP)
                 try await service.wait(forLine: #""Log level changed","setting":"debug""#)
+                #expect(try await service.get("/config").contains("level: debug"))
                 try await service.wait(forLine: "settings have changed that a restart takes over", count: 2)
                 let told = service.lines(with: "that a restart takes over")
                 #expect(told.contains { $0.contains(#""delivery""#) } && told.contains { $0.contains(#""kafka""#) })

@@ -21,11 +21,10 @@ struct AdminPages {
         registry.addProcess(log: log, version: Version.current)
         registry.measure(.ready) { [ready] in [.init(ready().isEmpty ? 1 : 0)] }
         registry.add(engine)
-        let effective = YAMLText.render(configuration.effective)
         let routes =
             [
                 .metrics(registry), .probe("/healthz", alive), .probe("/readyz", ready),
-                .configuration { effective }, .logs(log),
+                .configuration(effective), .logs(log),
             ] + AdminRoute.logLevel(log) + AdminRoute.page(notifications: notifications)
         let settings = configuration.admin
         let token = try token(settings.tokenFile)
@@ -82,6 +81,16 @@ struct AdminPages {
             throw .unreadableConfiguration("admin.token-file: \(error)")
         }
     }
+
+    /// With the level that the log has now: all else stays as long as the process.
+    private var effective: @Sendable () -> String {
+        let text = YAMLText.render(configuration.effective)
+        return { [log, level = configuration.log.level] in
+            text.replacing(Self.lines(of: level), with: Self.lines(of: log.level))
+        }
+    }
+
+    private static func lines(of level: LogLevel) -> String { "\nlog:\n  level: \(level.name)\n" }
 
     private var alive: Probe {
         { [engine] in
