@@ -180,7 +180,7 @@ package struct AccessToken: Sendable {
 
     /// `Bearer <token>`, or `Basic` with any user name.
     func admits(_ authorization: String?) -> Bool {
-        guard let parts = authorization?.split(separator: " ", maxSplits: 1), parts.count == 2 else { return false }
+        guard let parts = authorization?.split(separator: " "), parts.count == 2 else { return false }
         switch parts[0].lowercased() {
         case "bearer": return isSecret(parts[1].utf8)
         case "basic":

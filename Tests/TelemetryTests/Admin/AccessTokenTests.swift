@@ -10,7 +10,8 @@ import Testing
             ("Basic OnMzY3JldA", true), (nil, false), ("", false), ("Bearer", false), ("Bearer ", false),
             ("Bearer s3cre", false), ("Bearer s3crets3cret", false), ("Bearer S3cret", false), ("s3cret", false),
             ("Digest s3cret", false), ("Basic s3cret", false), ("Basic !!!", false), ("Basic czNjcmV0", false),
-            ("Basic YW55OndyMG5n", false),
+            ("Basic YW55OndyMG5n", false), ("Bearer  s3cret", true), ("Bearer s3cret ", true),
+            ("Bearer s3 cret", false),
         ] as [(String?, Bool)])
     func admits(_ authorization: String?, _ expected: Bool) throws {
         let token = try #require(AccessToken("s3cret"))
