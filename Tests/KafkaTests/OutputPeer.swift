@@ -8,10 +8,13 @@ final class Output {
     private(set) var stored: [UInt64] = []
     private(set) var returned: [UInt64: OutputDelivery] = [:]
 
-    init(_ cluster: MockCluster, _ more: [(name: String, value: String)] = []) throws {
+    init(
+        _ cluster: MockCluster, _ more: [(name: String, value: String)] = [],
+        log: @escaping KafkaLogSink = { _, _, _ in }
+    ) throws {
         producer = try OutputProducer(
             ClientProperties([("bootstrap.servers", cluster.bootstrapServers), ("linger.ms", "1")] + more),
-            signal: signal, log: { _, _, _ in })
+            signal: signal, log: log)
         topic = try producer.topic("t")
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import PushmillKafka
 import PushmillTestSupport
 import Testing
@@ -124,6 +125,28 @@ struct OutputProducerTests {
             Issue.record("\(String(describing: output.returned[1]?.failure))")
             return
         }
+    }
+
+    @Test("Brokers are asked for a partition that is not known: it may have been added")
+    func addedPartition() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let asked = DispatchSemaphore(value: 0)
+        let output = try Output(cluster, [("debug", "metadata")]) { _, _, message in
+            // As librdkafka says it of what it does not ask by itself.
+            if message.contains("application requested") { asked.signal() }
+        }
+        try output.publish([0])
+        try output.until { $0.stored.count == 1 }
+        var headers = Headers()
+        let result = output.producer.publish(
+            to: output.topic, partition: 1, key: nil, value: nil, headers: &headers, timestamp: 0, tag: 1)
+        guard case .refused(let error) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(error.name == "_UNKNOWN_PARTITION")
+        #expect(asked.wait(timeout: .now() + 60) == .success)
     }
 
     @Test("The thread that takes the reports commits and aborts, and finds the reports afterwards")

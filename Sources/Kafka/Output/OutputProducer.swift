@@ -12,6 +12,8 @@ package final class OutputProducer {
     @exclusivity(unchecked) private var topics: [(name: String, handle: OpaquePointer)] = []
     /// Reports that were taken within a step of a transaction.
     @exclusivity(unchecked) private var held: [OutputDelivery] = []
+    /// When brokers were asked for a topic's partitions that were not known.
+    @exclusivity(unchecked) private var lastLook: ContinuousClock.Instant?
 
     /// Idempotence, acks and Java's placement of keys are not a matter of taste here.
     package static let fixed: [(name: String, value: String)] = [
@@ -84,7 +86,19 @@ package final class OutputProducer {
         case RD_KAFKA_RESP_ERR_NO_ERROR: return .queued
         case RD_KAFKA_RESP_ERR__QUEUE_FULL: return .full
         // After a fatal error the code is that error's (`rd_kafka_check_produce`) and says nothing about the record.
-        case let code: return .refused(client.isFatal ? KafkaError(RD_KAFKA_RESP_ERR__FATAL) : KafkaError(code))
+        case let code:
+            if code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION { lookForPartitions(of: topics[topic.index].name) }
+            return .refused(client.isFatal ? KafkaError(RD_KAFKA_RESP_ERR__FATAL) : KafkaError(code))
+        }
+    }
+
+    /// Some may have been added: by itself librdkafka looks for them every five minutes.
+    private func lookForPartitions(of topic: String) {
+        let now = ContinuousClock.now
+        if let lastLook, now < lastLook + .seconds(5) { return }
+        lastLook = now
+        DispatchQueue(label: "pushmill.partitions").async { [client] in
+            _ = try? client.partitionCount(of: topic, milliseconds: 5000)
         }
     }
 
