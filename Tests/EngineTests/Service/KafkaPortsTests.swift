@@ -471,7 +471,7 @@ struct KafkaPortsTests {
         let headers = record.headers
         let count = headers.view?.count
         // Those of a dead letter, and its own.
-        #expect(count == (isWhole ? 11 : 10))
+        #expect(count == (isWhole ? 10 : 9))
         let isGone = !isWhole && !isNameOnly
         #expect(peer.lines.contains("the log no longer holds the record of a refused output") == isGone)
     }
