@@ -13,6 +13,9 @@ extension Command {
         options: [.topics]
     ) { invocation in
         let topics = try invocation.texts(.topics).map(topic)
+        for (index, topic) in topics.enumerated() where topics[..<index].contains(where: { $0.name == topic.name }) {
+            throw ProgramError.usage("--topic: '\(topic.name)' is named twice")
+        }
         let signals = Signals.take([SIGTERM, SIGINT])
         let cluster = try explaining("the embedded broker cannot run") {
             let cluster = try MockCluster()

@@ -28,7 +28,7 @@ struct ReplayCommand {
 
     private static func field(_ text: String) throws(ProgramError) -> String {
         let names = [FieldChange.key, FieldChange.timestamp, FieldChange.payload, FieldChange.layout]
-        guard text.hasPrefix("/") || text.hasPrefix("header:") || names.contains(text) else {
+        guard text.hasPrefix("/") || text.hasPrefix("header:") && text != "header:" || names.contains(text) else {
             throw .usage("\(Option.ignore.label): no field '\(text)'" + Spelling.question(text, names))
         }
         return text
@@ -44,6 +44,17 @@ struct ReplayCommand {
         if isPart, try Self.topic(invocation.required(.input)) == nil {
             throw .usage("--from, --to and --partition are for a topic as input")
         }
+        let inputs = try [invocation.required(.input)] + baselines
+        for option in [Option.json, .junit, .html] {
+            guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else { continue }
+            throw .usage("\(option.label): '\(path)' is read, and would be overwritten")
+        }
+    }
+
+    private static func areOneFile(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(path, &first) == 0, stat(other, &second) == 0, first.st_mode & S_IFMT == S_IFREG else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
     /// Records come from a file, or from `topic:NAME`.

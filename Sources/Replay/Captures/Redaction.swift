@@ -10,11 +10,11 @@ package struct Redaction: Sendable {
         "pushmill-outcome", "pushmill-source", "pushmill-stages", "pushmill-attempt", "pushmill-counted",
         "ce_specversion", "ce_type", "ce_time", "ce_datacontenttype",
     ]
-    /// Members of `aps` that tell nothing of a person, and those of its alert.
-    private static let openMembers: Set<String> = [
-        "badge", "category", "content-available", "dismissal-date", "event", "interruption-level", "mutable-content",
-        "relevance-score", "sound", "stale-date", "timestamp",
+    /// Members of `aps` that tell nothing of a person: where they are numbers, and whatever they are; and those of its alert.
+    private static let openNumbers: Set<String> = [
+        "badge", "content-available", "dismissal-date", "mutable-content", "relevance-score", "stale-date", "timestamp",
     ]
+    private static let openMembers: Set<String> = ["category", "event", "interruption-level", "sound"]
     private static let openAlertMembers: Set<String> = [
         "title-loc-key", "subtitle-loc-key", "loc-key", "action-loc-key", "launch-image",
     ]
@@ -77,7 +77,7 @@ package struct Redaction: Sendable {
                 collect(child, names + [name ?? ""], document, isEvent: isEvent, &edits)
             }
         case .string, .number:
-            guard Self.isPersonal(names, isEvent: isEvent) else { return }
+            guard Self.isPersonal(names, isNumber: document.kind(of: node) == .number, isEvent: isEvent) else { return }
             let end = document.end(of: node)
             let start = end - (document.withSpelling(of: node) { $0.count } ?? 0)
             let isEncoded = isEvent && names == ["data_base64"]
@@ -109,13 +109,14 @@ package struct Redaction: Sendable {
         return Array(StandIn.number(digits ?? "").utf8)
     }
 
-    private static func isPersonal(_ names: [String], isEvent: Bool) -> Bool {
+    private static func isPersonal(_ names: [String], isNumber: Bool, isEvent: Bool) -> Bool {
         if isEvent, names.count == 1, openAttributes.contains(names[0]) { return false }
-        let names = names.first == "data" ? names.dropFirst() : names[...]
+        let names = isEvent && names.first == "data" ? names.dropFirst() : names[...]
         guard names.first == "aps" else { return true }
         let rest = Array(names.dropFirst())
-        guard rest.first == "alert" else { return rest.first.map { !openMembers.contains($0) } ?? true }
-        return rest.count == 1 || !openAlertMembers.contains(rest[1])
+        guard let member = rest.first else { return true }
+        if member == "alert" { return rest.count == 1 || !openAlertMembers.contains(rest[1]) }
+        return !openMembers.contains(member) && !(isNumber && openNumbers.contains(member))
     }
 }
 

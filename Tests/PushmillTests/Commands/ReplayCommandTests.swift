@@ -31,6 +31,18 @@ struct ReplayCommandTests {
         return (terminal, code)
     }
 
+    @Test("A report does not overwrite what is read", arguments: ["--json", "--junit", "--html"])
+    func overwriting(option: String) async throws {
+        let golden = "--baseline FOLDER/golden.jsonl"
+        #expect(await run("replay FOLDER/events.jsonl CONFIG \(golden) --update").1 == .success)
+        #expect(symlink("golden.jsonl", "\(folder.path)/link.jsonl") == 0)
+        for path in ["events.jsonl", "golden.jsonl", "link.jsonl"] {
+            let (terminal, code) = await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/\(path)")
+            #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(path)' is read, and would be"))
+        }
+        #expect(await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/report").1 == .success)
+    }
+
     @Test("A golden capture is written, compared with, and written anew")
     func golden() async throws {
         let replay = "replay FOLDER/events.jsonl CONFIG --baseline FOLDER/golden.jsonl"

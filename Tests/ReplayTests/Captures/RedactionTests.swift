@@ -74,6 +74,7 @@ struct RedactionTests {
         "Nothing is left of what programs do not read",
         arguments: [
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
+            #"{"aps":{"badge":"secret","timestamp":["words"]}}"#, #"{"data":{"aps":{"category":"secret words"}}}"#,
             #"{"aps":{"alert":{"summary-arg":"secret words","other":"words"}}}"#, #"{"phone":-491701234567.5}"#,
             #"{"a":"٤٧١١ ४७११"}"#, "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
         ])
