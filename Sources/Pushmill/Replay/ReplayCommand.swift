@@ -46,14 +46,18 @@ struct ReplayCommand {
         }
         let inputs = try [invocation.required(.input)] + baselines
         for option in [Option.json, .junit, .html] {
-            guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else { continue }
+            guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else {
+                continue
+            }
             throw .usage("\(option.label): '\(path)' is read, and would be overwritten")
         }
     }
 
     private static func areOneFile(_ path: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())
-        guard stat(path, &first) == 0, stat(other, &second) == 0, first.st_mode & S_IFMT == S_IFREG else { return false }
+        guard stat(path, &first) == 0, stat(other, &second) == 0, first.st_mode & S_IFMT == S_IFREG else {
+            return false
+        }
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
