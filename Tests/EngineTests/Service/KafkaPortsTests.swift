@@ -6,105 +6,6 @@ import Testing
 
 @testable import PushmillEngine
 
-/// An embedded broker with a record of the input, and what a shard needs beside it.
-private final class Peer {
-    static let value = #"{"aps":{"alert":"hello"}}"#
-
-    private let cluster: MockCluster
-    private let producer: OutputProducer
-    private let reader: PartitionReader
-    let inbox = ShardInbox(shard: 0)
-    let settings: EngineSettings
-    let environment: EngineEnvironment
-    private let registry = MetricRegistry(shards: 2)
-
-    init(
-        producer more: [(name: String, value: String)] = [], headers others: [(name: String, value: String)] = [],
-        publishesExpired: Bool = true, changelog: String? = nil, value: String = Peer.value, links: [ChainLink] = []
-    ) throws {
-        cluster = try MockCluster()
-        for topic in ["events", "out", "dead"] + (changelog.map { [$0] } ?? []) {
-            try cluster.createTopic(topic, partitions: 1)
-        }
-        let common = [
-            ("bootstrap.servers", cluster.bootstrapServers), ("group.id", "mill"), ("linger.ms", "1"),
-            // The mock cluster takes nearly as long for a rebalance.
-            ("session.timeout.ms", "6000"),
-        ]
-        let properties = ClientProperties(common)
-        var settings = EngineSettings(
-            consumer: properties, producer: ClientProperties(common + more), input: ["events"], output: "out",
-            deadLetters: "dead")
-        settings.shard.maxInFlight = 8
-        settings.changelog = changelog
-        self.settings = settings
-        let metrics = ServiceMetrics(
-            registry: registry, stages: links.map { $0.stage.name }, outcomes: Outcome.allCases.map { "\($0.name)" },
-            deadLetterReasons: DeadLetterReason.allCases.map { "\($0.name)" })
-        var rules = Chain.Settings()
-        rules.publishesExpired = publishesExpired
-        rules.measuresStages = true
-        environment = EngineEnvironment(
-            chain: Chain(links, settings: rules), counts: nil, contacts: nil, metrics: metrics, log: Log())
-        let signal = WakeSignal()
-        producer = try OutputProducer(properties, signal: signal, log: { _, _, _ in })
-        reader = try PartitionReader(settings.reader, log: { _, _, _ in })
-        var headers = Headers()
-        headers.add("n", "1")
-        for (name, value) in others { headers.add(name, value) }
-        let topic = try producer.topic("events")
-        _ = Array("anna".utf8).withUnsafeBytes { key in
-            Array(value.utf8).withUnsafeBytes { value in
-                producer.publish(to: topic, key: key, value: value, headers: &headers, timestamp: 5, tag: 1)
-            }
-        }
-        var isStored = false
-        while !isStored {
-            signal.wait(nanoseconds: 1_000_000_000)
-            producer.takeReports { isStored = $0.returned == nil }
-        }
-    }
-
-    /// -1: none.
-    func setLeader(of topic: String, broker: Int32) { cluster.setLeader(of: TopicPartition(topic, 0), broker: broker) }
-
-    func setDown() { cluster.setDown() }
-
-    /// The next one.
-    func refuseOutput() { cluster.failRequests(.produce, with: [10]) }
-
-    func record(of topic: String, at offset: Int64 = 0) throws -> PushmillKafka.Record {
-        let position = Position(TopicPartition(topic, 0), offset: offset)
-        return try #require(try reader.fetch(position, attempts: 60, milliseconds: 1_000))
-    }
-
-    /// What is stored in a topic: its key, its value, and its headers.
-    func stored(
-        in topic: String, at offset: Int64
-    ) throws -> (key: String?, value: String?, headers: [String: String]) {
-        let record = try record(of: topic, at: offset)
-        defer { record.destroy() }
-        var headers: [String: String] = [:]
-        for index in 0..<(record.headers?.count ?? 0) {
-            guard let (name, value) = record.headers?.entry(index) else { continue }
-            headers[String(decoding: name, as: UTF8.self)] = value.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        }
-        let text = { (bytes: UnsafeRawBufferPointer?) in bytes.map { String(decoding: $0, as: UTF8.self) } }
-        return (text(record.key), text(record.value), headers)
-    }
-
-    /// The samples of a metric.
-    func samples(_ name: String) -> [Substring] {
-        String(decoding: registry.render(.prometheus), as: UTF8.self).split(separator: "\n")
-            .filter { $0.hasPrefix("\(name) ") }
-    }
-
-    var lines: [String] {
-        var cursor = 0
-        return environment.log.ring.read(from: &cursor).lines.map { "\($0.message)" }
-    }
-}
-
 /// Goes to the pool, and back.
 private struct PoolStage: Stage {
     let name = "pool"
@@ -119,9 +20,9 @@ private struct PoolStage: Stage {
 struct KafkaPortsTests {
     private static let tag: UInt64 = 7 << 32 | 3
 
-    private let peer: Peer
+    private let peer: ServicePeer
 
-    init() throws { peer = try Peer() }
+    init() throws { peer = try ServicePeer() }
 
     /// Begins the input's record as the third entry, makes of it what a chain without stages does, and publishes that, at
     /// once or when it was held. Gives its report.
@@ -139,7 +40,7 @@ struct KafkaPortsTests {
     }
 
     /// The input's record, of which a chain without stages has made an output.
-    private func begin(_ entry: Int, by ports: inout KafkaPorts, _ peer: Peer) throws -> PushmillKafka.Record {
+    private func begin(_ entry: Int, by ports: inout KafkaPorts, _ peer: ServicePeer) throws -> PushmillKafka.Record {
         let message = try peer.record(of: "events")
         let now = ports.now
         guard case .ended = ports.begin(message, entry: entry, taken: now, now: now, count: nil, isCounted: false)
@@ -149,7 +50,7 @@ struct KafkaPortsTests {
 
     /// Begins the input's record as the third and the fourth entry, at these turns. Gives them in the order in which
     /// their stages have ended on the pool.
-    private func suspend(at turns: [Instant], by ports: inout KafkaPorts, _ peer: Peer) throws -> [Int] {
+    private func suspend(at turns: [Instant], by ports: inout KafkaPorts, _ peer: ServicePeer) throws -> [Int] {
         for (entry, turn) in zip(3..., turns) {
             let message = try peer.record(of: "events")
             let step = ports.begin(message, entry: entry, taken: turn, now: turn, count: nil, isCounted: false)
@@ -164,7 +65,7 @@ struct KafkaPortsTests {
         return ended
     }
 
-    private func report(by ports: inout KafkaPorts, _ peer: Peer) throws -> OutputReport<HeldOutput> {
+    private func report(by ports: inout KafkaPorts, _ peer: ServicePeer) throws -> OutputReport<HeldOutput> {
         var reports: [OutputReport<HeldOutput>] = []
         for _ in 0..<60 where reports.isEmpty {
             peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
@@ -173,7 +74,7 @@ struct KafkaPortsTests {
         return try #require(reports.first)
     }
 
-    private func ports(of peer: Peer? = nil) throws -> KafkaPorts {
+    private func ports(of peer: ServicePeer? = nil) throws -> KafkaPorts {
         let peer = peer ?? self.peer
         var ports = try KafkaPorts(peer.settings, peer.environment, peer.inbox)
         _ = ports.number(ofTopic: "events")
@@ -191,7 +92,7 @@ struct KafkaPortsTests {
             let report = try publish(by: &ports, isHeld: isHeld)
             #expect(report.tag == Self.tag && report.failure == nil)
             let stored = try peer.stored(in: "out", at: Int64(offset))
-            #expect(stored.key == "anna" && stored.value == Peer.value)
+            #expect(stored.key == "anna" && stored.value == ServicePeer.value)
             #expect(stored.headers["n"] == "1" && stored.headers.count > 1)
         }
         #expect(published[Outcome.passed.rawValue] == 2 && published.reduce(0, +) == 2)
@@ -199,7 +100,7 @@ struct KafkaPortsTests {
 
     @Test("What has expired and is dropped is counted, and nothing is published of it")
     func dropped() throws {
-        let peer = try Peer(headers: [("apns-expiration", "1")], publishesExpired: false)
+        let peer = try ServicePeer(headers: [("apns-expiration", "1")], publishesExpired: false)
         var ports = try ports(of: peer)
         let message = try peer.record(of: "events")
         defer { ports.release(message) }
@@ -231,7 +132,7 @@ struct KafkaPortsTests {
         "A delivery whose stage has ended on the pool is kept for another message, unless it has become large",
         arguments: [(10, 2), (100_000, 1)])
     func largeAfterPool(count: Int, kept: Int) throws {
-        let peer = try Peer(
+        let peer = try ServicePeer(
             headers: [("x", String(repeating: "x", count: count))],
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
         var ports = try ports(of: peer)
@@ -248,7 +149,7 @@ struct KafkaPortsTests {
 
     @Test("The time of a message counts from its own turn, though another's has come while its stage ran")
     func messageSeconds() throws {
-        let peer = try Peer(
+        let peer = try ServicePeer(
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
         var ports = try ports(of: peer)
         let now = ports.now
@@ -261,7 +162,7 @@ struct KafkaPortsTests {
 
     @Test("The time of a stage that waits is counted for each message, though all is well with it")
     func stageSeconds() throws {
-        let peer = try Peer(
+        let peer = try ServicePeer(
             value: #"{"aps":{"alert":"hello","mutable-content":1}}"#, links: [ChainLink(PoolStage())])
         var ports = try ports(of: peer)
         let now = ports.now
@@ -276,7 +177,7 @@ struct KafkaPortsTests {
 
     @Test("A change of a count that comes back is no message's, whatever its number")
     func changeReturned() throws {
-        let peer = try Peer(changelog: "badges")
+        let peer = try ServicePeer(changelog: "badges")
         peer.setLeader(of: "badges", broker: -1)
         var ports = try ports(of: peer)
         let tag = EntryTable.changeTag(5000, 0)
@@ -291,7 +192,7 @@ struct KafkaPortsTests {
 
     @Test("A transaction that is not ended for long, though its outputs are stored, has no answer from the brokers")
     func stuck() throws {
-        let peer = try Peer(producer: [("transactional.id", "mill")])
+        let peer = try ServicePeer(producer: [("transactional.id", "mill")])
         var ports = try ports(of: peer)
         for step in [TransactionStep.initialize, .begin] {
             var result = ports.transact(step)
@@ -332,7 +233,7 @@ struct KafkaPortsTests {
     @Test("The dead letter of a refused output has the headers of its record, not those of the output")
     func letterHeaders() throws {
         let collapse = String(repeating: "c", count: 65)
-        let peer = try Peer(headers: [("apns-collapse-id", collapse), ("pushmill-attempt", "2")])
+        let peer = try ServicePeer(headers: [("apns-collapse-id", collapse), ("pushmill-attempt", "2")])
         var ports = try ports(of: peer)
         let message = try begin(3, by: &ports, peer)
         defer { ports.release(message) }
@@ -347,7 +248,7 @@ struct KafkaPortsTests {
     @Test("What the producer has no room for keeps its headers, and is published when there is some")
     func full() throws {
         // Room is made when a report is taken.
-        let peer = try Peer(producer: [("queue.buffering.max.messages", "1")])
+        let peer = try ServicePeer(producer: [("queue.buffering.max.messages", "1")])
         var ports = try ports(of: peer)
         let first = try begin(3, by: &ports, peer)
         expectEqual(ports.publish(tag: 3), .queued)
@@ -372,7 +273,7 @@ struct KafkaPortsTests {
                 _ = try publish(by: &ports, isHeld: isHeld, refusals: refusals)
                 let stored = try peer.stored(in: "dead", at: offset)
                 offset += 1
-                #expect(stored.value == (refusals == 1 ? Peer.value : nil))
+                #expect(stored.value == (refusals == 1 ? ServicePeer.value : nil))
                 #expect(stored.key == (refusals == 1 ? "anna" : "events/0/0"))
                 #expect(stored.headers["n"] == (refusals == 1 ? "1" : nil))
                 #expect(stored.headers["pushmill.error.message"] == "bad")
@@ -402,79 +303,6 @@ struct KafkaPortsTests {
         #expect(record.timestamp == (refusals < 2 ? 5 : returned.facts.timestamp))
         #expect((record.timestamp > 1_700_000_000_000) == (refusals == 2))
     }
-
-    /// For the dead letter of the input's record, which has that timestamp.
-    private func request(
-        timestamp: Int64 = 5, tag: UInt64 = KafkaPortsTests.tag, isNameOnly: Bool = false
-    ) -> LetterRequest {
-        LetterRequest(
-            source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: "bad",
-            isNameOnly: isNameOnly)
-    }
-
-    @Test("While the leader of its partition is away a dead letter waits for its record")
-    func leaderless() throws {
-        let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
-        peer.setLeader(of: "events", broker: -1)
-        letters.ask(for: request())
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        // Several tries.
-        for _ in 0..<4 {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
-        }
-        try #require(answers.isEmpty)
-        peer.setLeader(of: "events", broker: 1)
-        for _ in 0..<120 where answers.isEmpty {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
-        }
-        #expect(try #require(answers.first).output.record.value == Array(Peer.value.utf8))
-    }
-
-    @Test("Where no thread can be made dead letters only name their messages, each of them")
-    func noThread() throws {
-        let letters = LetterReader(
-            peer.settings, peer.environment, peer.inbox,
-            start: { (_, _) throws(TelemetryError) in throw TelemetryError.noThread(11) })
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        for tag: UInt64 in 7...8 {
-            letters.ask(for: request(tag: tag))
-            answers += peer.inbox.takeLetters()
-        }
-        #expect(answers.map(\.tag) == [7, 8])
-        for answer in answers {
-            #expect(answer.output.isLetter && answer.output.record.key == Array("events/0/0".utf8))
-            #expect(answer.output.record.value == nil)
-        }
-        #expect(peer.lines.contains("no thread for dead letters: they only name their messages"))
-    }
-
-    @Test(
-        "The dead letter of a message that is gone is its record, but where another one has its offset by now",
-        arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
-    func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
-        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
-        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly))
-        var answers: [(tag: UInt64, output: HeldOutput)] = []
-        for _ in 0..<60 where answers.isEmpty {
-            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
-            answers += peer.inbox.takeLetters()
-        }
-        let answer = try #require(answers.first)
-        #expect(answer.tag == Self.tag && answer.output.isLetter)
-        let record = answer.output.record
-        // One that only names its message has a key and a time that every topic takes.
-        #expect(record.key == Array((isWhole ? "anna" : "events/0/0").utf8))
-        #expect(record.value == (isWhole ? Array(Peer.value.utf8) : nil))
-        #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
-        let headers = record.headers
-        let count = headers.view?.count
-        // Those of a dead letter, and its own.
-        #expect(count == (isWhole ? 10 : 9))
-        let isGone = !isWhole && !isNameOnly
-        #expect(peer.lines.contains("the log no longer holds the record of a refused output") == isGone)
-    }
 }
 
 @Suite("The headers of an output")
@@ -497,23 +325,5 @@ struct HeaderChangeTests {
         #expect(names == Array(repeating: 1, count: count) + [0, 15])
         let values = [count - 1, count + 1].map { headers.view?.entry($0)?.value.map { Array($0) } }
         #expect(values == [Array("\(count - 1)".utf8), Array("decrypt=ok".utf8)])
-    }
-}
-
-@Suite("The threads of shards, beside an embedded broker")
-struct ShardThreadsTests {
-    @Test("Who waits for shards that were told to end is woken when the last has ended")
-    func ends() throws {
-        let peer = try Peer()
-        var settings = peer.settings
-        settings.cores = 2
-        settings.shard.shutdownGrace = .seconds(60)
-        let threads = try ShardThreads(settings, peer.environment)
-        let begun = TimeSource.system.now
-        threads.terminate()
-        threads.wait()
-        #expect(TimeSource.system.now < begun + .seconds(40))
-        #expect(threads.reasons.map(\.word).contains("ending"))
-        #expect(!peer.lines.contains("ending without threads that hang"))
     }
 }

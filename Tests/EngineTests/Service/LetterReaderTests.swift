@@ -1,0 +1,85 @@
+import PushmillKafka
+import PushmillTelemetry
+import Testing
+
+@testable import PushmillEngine
+
+@Suite("Dead letters of messages that are gone, beside an embedded broker")
+struct LetterReaderTests {
+    private let peer: ServicePeer
+
+    init() throws { peer = try ServicePeer() }
+
+    /// For the dead letter of the input's record, which has that timestamp.
+    private func request(
+        timestamp: Int64 = 5, tag: UInt64 = 3, isNameOnly: Bool = false
+    ) -> LetterRequest {
+        LetterRequest(
+            source: Position(TopicPartition("events", 0), offset: 0), timestamp: timestamp, tag: tag, reason: "bad",
+            isNameOnly: isNameOnly)
+    }
+
+    @Test("While the leader of its partition is away a dead letter waits for its record")
+    func leaderless() throws {
+        let letters = LetterReader(peer.settings, peer.environment, peer.inbox, attempts: 1)
+        peer.setLeader(of: "events", broker: -1)
+        letters.ask(for: request())
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        // Several tries.
+        for _ in 0..<4 {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            answers += peer.inbox.takeLetters()
+        }
+        try #require(answers.isEmpty)
+        peer.setLeader(of: "events", broker: 1)
+        for _ in 0..<120 where answers.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            answers += peer.inbox.takeLetters()
+        }
+        #expect(try #require(answers.first).output.record.value == Array(ServicePeer.value.utf8))
+    }
+
+    @Test("Where no thread can be made dead letters only name their messages, each of them")
+    func noThread() throws {
+        let letters = LetterReader(
+            peer.settings, peer.environment, peer.inbox,
+            start: { (_, _) throws(TelemetryError) in throw TelemetryError.noThread(11) })
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        for tag: UInt64 in 7...8 {
+            letters.ask(for: request(tag: tag))
+            answers += peer.inbox.takeLetters()
+        }
+        #expect(answers.map(\.tag) == [7, 8])
+        for answer in answers {
+            #expect(answer.output.isLetter && answer.output.record.key == Array("events/0/0".utf8))
+            #expect(answer.output.record.value == nil)
+        }
+        #expect(peer.lines.contains("no thread for dead letters: they only name their messages"))
+    }
+
+    @Test(
+        "The dead letter of a message that is gone is its record, but where another one has its offset by now",
+        arguments: [(5, false, true), (6, false, false), (5, true, false)] as [(Int64, Bool, Bool)])
+    func letter(timestamp: Int64, isNameOnly: Bool, isWhole: Bool) throws {
+        let letters = LetterReader(peer.settings, peer.environment, peer.inbox)
+        letters.ask(for: request(timestamp: timestamp, isNameOnly: isNameOnly))
+        var answers: [(tag: UInt64, output: HeldOutput)] = []
+        for _ in 0..<60 where answers.isEmpty {
+            peer.inbox.signal.wait(nanoseconds: 1_000_000_000)
+            answers += peer.inbox.takeLetters()
+        }
+        let answer = try #require(answers.first)
+        #expect(answer.tag == 3 && answer.output.isLetter)
+        let record = answer.output.record
+        // One that only names its message has a key and a time that every topic takes.
+        #expect(record.key == Array((isWhole ? "anna" : "events/0/0").utf8))
+        #expect(record.value == (isWhole ? Array(ServicePeer.value.utf8) : nil))
+        #expect(isWhole ? record.timestamp == timestamp : record.timestamp > 1_700_000_000_000)
+        let headers = record.headers
+        let count = headers.view?.count
+        // Those of a dead letter, and its own.
+        #expect(count == (isWhole ? 10 : 9))
+        let isGone = !isWhole && !isNameOnly
+        #expect(peer.lines.contains("the log no longer holds the record of a refused output") == isGone)
+    }
+}
