@@ -47,11 +47,15 @@ extension Shard where Ports: ~Copyable {
         if let since = heldUpSince.take() { putOffDeadlines(heldUpSince: since) }
     }
 
-    /// A message that waits for brokers is not late for its deadline. What is over at once, as a transaction's end mostly is,
-    /// is not looked at.
+    /// A message that waits for brokers is not late for its deadline, nor a record that logs are compared by. What is over
+    /// at once, as a transaction's end mostly is, is not looked at.
     mutating func putOffDeadlines(heldUpSince since: Instant) {
         guard since + .seconds(1) < now else { return }
         entries.putOff(since: since, to: now)
+        for index in partitions.indices {
+            guard case .comparing(let mark, _) = partitions[index].state else { continue }
+            partitions[index].state = .comparing(mark, until: now + Self.comparesFor)
+        }
     }
 
     private mutating func take(_ message: Ports.Message) {

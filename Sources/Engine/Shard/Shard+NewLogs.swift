@@ -7,7 +7,7 @@ import PushmillStores
 /// counted and the low bits of its timestamp in a count's place.
 extension Shard where Ports: ~Copyable {
     /// Who asks a log for the record at the mark waits so long: there may be none any more.
-    private static var comparesFor: Duration { .seconds(10) }
+    static var comparesFor: Duration { .seconds(10) }
     private static var nobody: [UInt8] { [0, 0, 0, 0] }
 
     /// The log ends before what was taken of it: the topic was made anew, or cut. Counts stay, and old offsets say nothing.
@@ -68,6 +68,9 @@ extension Shard where Ports: ~Copyable {
         partitions[index].hasPosition = false
         partitions[index].state = .comparing(mark, until: now + Self.comparesFor)
     }
+
+    /// What is read comes in: that nothing has come of a log says something. After a revocation all is asked again.
+    var canCompare: Bool { revocation == nil && heldUpSince == nil && ending.isRunning }
 
     mutating func compare(_ message: Ports.Message, with mark: CountState, _ index: Int32) {
         guard message.offset >= mark.offset else { return }

@@ -24,7 +24,7 @@ extension Shard where Ports: ~Copyable {
             case .askingRange: moveInLog(index)
             case .seeking(let offset, let again) where again <= now: seek(index, to: offset)
             case .restoring where !restore.contains(index): beginReading(index)
-            case .comparing(_, let time) where time <= now: compared(index, isAnother: false)
+            case .comparing(_, let time) where time <= now && canCompare: compared(index, isAnother: false)
             case .stalled(let offset): endStall(of: index, at: offset)
             case .running where partitions[index].changes.unstored > most && partitions[index].changes.isLate(now):
                 // Its changelog does not answer: nothing more is counted of it for now.
@@ -44,11 +44,11 @@ extension Shard where Ports: ~Copyable {
         var due = Instant.never
         for index in partitions.indices {
             switch partitions[index].state {
-            case .asking(let again), .askingRange(let again), .seeking(_, let again), .comparing(_, let again):
-                due = min(due, again)
+            case .asking(let again), .askingRange(let again), .seeking(_, let again): due = min(due, again)
+            case .comparing(_, let time) where canCompare: due = min(due, time)
             case .restoring where !restore.contains(index): due = min(due, now + Self.seeksEvery)
             case .stalled: due = min(due, now + Self.seeksEvery)
-            case .restoring, .running, .draining, .gone: break
+            case .restoring, .comparing, .running, .draining, .gone: break
             }
         }
         return due

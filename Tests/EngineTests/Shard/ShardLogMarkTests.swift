@@ -162,6 +162,47 @@ struct ShardLogMarkTests {
             shard.callsOfTurn().contains { if case .askCommitted(let all) = $0 { all.contains(place) } else { false } })
     }
 
+    /// A message of another partition is under way; of this one what its log holds is known, and what was counted.
+    private static func besideAnother(_ prepare: (ScriptedShard) -> Void) -> ScriptedShard {
+        let shard = Shard.counting {
+            $0.reset = .earliest
+            $0.drain = .seconds(20)
+        }
+        shard.begin(1..<2)
+        prepare(shard)
+        shard.deliver(of: 1)
+        shard.turn()
+        shard.ports.events = [.assigned([Shard.place()])]
+        shard.turn()
+        shard.ports.events = [.committed([Shard.position(Position.none)])]
+        shard.turn()
+        shard.ports.events = [.range(Shard.place(), 0..<10)]
+        shard.ports.replica = counted
+        return shard
+    }
+
+    @Test("While partitions are given back, or nothing more is taken, nothing is concluded", arguments: [false, true])
+    func takesNothing(isEnding: Bool) {
+        let shard = Self.besideAnother { $0.suspend([0], for: .seconds(60)) }
+        if !isEnding { shard.ports.events.insert(.revoked([Shard.place(1)]), at: 0) }
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
+        if isEnding { shard.ports.terminations = 1 }
+        let calls = (0..<4).flatMap { _ in shard.callsOfTurn(after: .seconds(4)) }
+        #expect(!calls.contains(.seek(Shard.position(0))))
+    }
+
+    @Test("What brokers hold up is waited for, also when that is over")
+    func heldUp() {
+        let shard = Self.besideAnother { $0.ports.publishing = { _ in .later } }
+        #expect(shard.callsOfTurn().contains(.read([Shard.position(7)])))
+        var calls = (0..<2).flatMap { _ in shard.callsOfTurn(after: .seconds(6)) }
+        shard.ports.publishing = { _ in .queued }
+        calls += shard.callsOfTurn(after: .milliseconds(5))
+        #expect(!calls.contains(.seek(Shard.position(0))))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: 2_000)]
+        #expect(shard.callsOfTurn(after: .seconds(9)).told.contains(.logMadeAnew(place, offset: 0)))
+    }
+
     @Test("Where it begins is not committed before it is compared")
     func revoked() {
         let (shard, _) = Self.asked()
