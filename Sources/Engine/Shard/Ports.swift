@@ -284,7 +284,7 @@ package enum ShardNews: Sendable, Equatable {
     /// A broker denies an offset that the log holds.
     case offsetDenied(TopicPartition, offset: Int64)
     case offsetMissing(TopicPartition)
-    /// Intake from it waits: what is done beyond one that hangs would not fit into a commit.
+    /// Intake from it waits: what is done beyond one that hangs would not fit into a commit, or too many wait behind one.
     case windowFull(TopicPartition, offset: Int64)
     case metadataCut(TopicPartition, leftOut: Int)
     case commitFailed(reason: String)

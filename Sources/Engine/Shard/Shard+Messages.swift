@@ -154,9 +154,10 @@ extension Shard where Ports: ~Copyable {
     }
 
     /// So many of the partition wait behind one that hangs that other partitions would soon have no room: each leaves as
-    /// much as it takes.
+    /// much as it takes. Half of its share it may take in any case, where others have taken all the rest.
     private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
-        partitions[index].waiting * factor > entries.capacity - entries.count
+        let waiting = partitions[index].waiting * factor
+        return waiting > entries.capacity - entries.count && waiting > entries.capacity / 2 / partitions.count
             && partitions.indices.contains { $0 != index && partitions[$0].isServed }
     }
 

@@ -79,6 +79,21 @@ struct ShardStallTests {
         #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(9)])))
     }
 
+    @Test("Where others have taken all the room, one of which few wait is read on")
+    func fewWait() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.chain = { _, now in .suspended(until: now + .seconds(9)) }
+        for number in 0..<12 { shard.deliver(of: 1, to: "\(number)") }
+        shard.turn()
+        for _ in 0..<4 {
+            shard.deliver()
+            shard.turn()
+        }
+        #expect(shard.figures.inFlight == 16)
+        #expect(!shard.ports.takeCalls().contains(.stop(Shard.place())))
+    }
+
     @Test("A partition that is the only one takes all the room")
     func alone() {
         let shard = Shard()
