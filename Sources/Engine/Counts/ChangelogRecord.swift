@@ -173,8 +173,8 @@ package struct ChangelogView {
     package func keys(of recipient: [UInt8]?) -> [[UInt8]] {
         states.filter { $0.value.count > 0 }.keys.filter { key in
             key.withUnsafeBytes { key in
-                guard let account = try? ChangelogRecord.account(key) else { return false }
-                return recipient.map { account.recipient.elementsEqual($0) } ?? !account.recipient.isEmpty
+                guard let account = try? ChangelogRecord.account(key), !account.recipient.isEmpty else { return false }
+                return recipient.map { account.recipient.elementsEqual($0) } ?? true
             }
         }
     }

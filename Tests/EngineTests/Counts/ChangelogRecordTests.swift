@@ -96,13 +96,13 @@ struct ChangelogViewTests {
         return key
     }
 
-    @Test("Lines have every count but 0, or those of one recipient")
+    @Test("Lines have every count but 0 and nobody's, or those of one recipient")
     func lines() throws {
         var view = ChangelogView()
         for (recipient, app, value) in [
             ("bert", "x", "1 1"), ("anna", "y", "2 2"), ("anna", "x", "3 3"), ("carl", "x", "0 4"),
             ("bert", "x", "5 5"),
-            ("bert", "x", "4 4"),
+            ("bert", "x", "4 4"), ("", "", "1000 7"),
         ] {
             try view.apply(key: key(recipient, app), value: Array(value.utf8))
         }
@@ -119,5 +119,6 @@ struct ChangelogViewTests {
         #expect(lines() == (anna + #"{"recipient":"bert","app":"x","count":5}"# + "\n", 3))
         #expect(lines(of: "anna") == (anna, 2))
         #expect(lines(of: "carl") == ("", 0))
+        #expect(lines(of: "") == ("", 0))
     }
 }
