@@ -74,8 +74,13 @@ struct NameGateTests {
         #expect(dead == [true, true, false])
         let again = [5, 6].map { gate.admit($0, to: "live") }
         #expect(again == [true, false])
+        // Its transfer did not need the address: the one that waits for it does not stand behind the others either.
+        gate.ended("live")
+        let instead = gate.next { _ in true }
+        #expect(instead == 6)
+        let more = gate.admit(7, to: "live")
         let waiting = gate.found("live")
-        #expect(waiting == [6])
+        #expect(!more && waiting == [7])
         // There is no more room for the others than there was.
         let early = gate.next { _ in true }
         #expect(early == nil)

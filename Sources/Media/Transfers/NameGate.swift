@@ -43,7 +43,7 @@ struct NameGate<Item> {
     mutating func ended(_ server: String) {
         asking -= 1
         if waiting[server]?.isEmpty == false {
-            queue.append(server)
+            queue.insert(server, at: known.contains(server) ? queue.startIndex : queue.endIndex)
         } else {
             waiting[server] = nil
         }
@@ -51,7 +51,8 @@ struct NameGate<Item> {
 
     /// Gives one that `isWanted` and asks from now on; nil if there is none, or enough ask already.
     mutating func next(isWanted: (Item) -> Bool) -> Item? {
-        while asking < mostAsking, let server = queue.popFirst() {
+        while let server = queue.first, asking < mostAsking || known.contains(server) {
+            queue.removeFirst()
             guard let items = waiting.removeValue(forKey: server), let next = items.firstIndex(where: isWanted)
             else { continue }
             waiting[server] = items[(next + 1)...]
