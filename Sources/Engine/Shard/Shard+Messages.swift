@@ -157,7 +157,10 @@ extension Shard where Ports: ~Copyable {
     /// much as it takes. Half of its share it may take in any case, where others have taken all the rest.
     private func isCrowded(_ index: Int32, by factor: Int) -> Bool {
         let waiting = partitions[index].waiting * factor
-        return waiting > entries.capacity - entries.count && waiting > entries.capacity / 2 / partitions.count
+        guard waiting > 0 else { return false }
+        let bytesLeft = settings.maxInFlightBytes - entries.byteCount
+        let room = min(entries.capacity - entries.count, bytesLeft / max(1, entries.byteCount / entries.count))
+        return waiting > room && waiting > (entries.count + room) / 2 / partitions.count
             && partitions.indices.contains { $0 != index && partitions[$0].isServed }
     }
 

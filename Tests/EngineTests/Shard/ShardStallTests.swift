@@ -53,9 +53,14 @@ struct ShardStallTests {
         #expect(calls.contains(.read([Shard.position(middle + 1)])) == isRead)
     }
 
-    @Test("Messages behind one that hangs leave room for other partitions, and are read when they have left")
-    func crowded() {
-        let shard = Shard()
+    @Test(
+        "Messages behind one that hangs leave room for other partitions, and are read when they have left",
+        arguments: [false, true])
+    func crowded(isOfBytes: Bool) {
+        let shard = Shard {
+            guard isOfBytes else { return }
+            ($0.maxInFlight, $0.maxInFlightBytes) = (100, 1_600)
+        }
         shard.begin(0..<2)
         shard.ports.chain = { message, now in
             message.offset == 0 && message.partition == 0
