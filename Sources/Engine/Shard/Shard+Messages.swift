@@ -31,7 +31,9 @@ extension Shard where Ports: ~Copyable {
         guard canRun, ending.isRunning, batchNext == batch.count else { return }
         batch.removeAll(keepingCapacity: true)
         batchNext = 0
-        while batch.count < Self.batchSize, hasRoom, let message = ports.nextMessage() { take(message) }
+        // Of what is taken at once it is not known yet what waits for its key: it is less where there is little room.
+        let most = order.isEmpty ? Self.batchSize : min(Self.batchSize, max(1, entries.capacity / 8))
+        while batch.count < most, hasRoom, let message = ports.nextMessage() { take(message) }
         guard !batch.isEmpty else { return }
         // By now the memory of the first messages is in the cache.
         if settings.counts { loadAccounts() }

@@ -84,6 +84,24 @@ struct ShardStallTests {
         #expect((0..<3).flatMap { _ in shard.callsOfTurn() }.contains(.read([Shard.position(9)])))
     }
 
+    @Test("Messages that come at once behind one that hangs leave room as well")
+    func crowdedAtOnce() {
+        let shard = Shard()
+        shard.begin(0..<2)
+        shard.ports.chain = { message, now in
+            message.offset == 0 && message.partition == 0
+                ? .suspended(until: now + .seconds(9)) : .ended(ChainResult(.output))
+        }
+        shard.deliver()
+        shard.turn()
+        shard.deliver(20)
+        for _ in 0..<10 { shard.turn() }
+        #expect(shard.ports.takeCalls().contains(.stop(Shard.place())))
+        shard.ports.messages.removeAll()
+        shard.deliver(3, of: 1, to: "bert")
+        #expect((0..<3).flatMap { _ in shard.published() } == [0, 1, 2])
+    }
+
     @Test("Where others have taken all the room, one of which few wait is read on")
     func fewWait() {
         let shard = Shard()
