@@ -18,11 +18,14 @@ static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_
 }
 
 /// All callbacks get the context, and `curl_context` gives it.
-static inline void curl_set_callbacks(CURL *easy, curl_write_callback write, curl_resolver_start_callback ask,
-                                      curl_opensocket_callback open, curl_prereq_callback request, void *context) {
+static inline void curl_set_callbacks(CURL *easy, curl_write_callback write, curl_write_callback header,
+                                      curl_resolver_start_callback ask, curl_opensocket_callback open,
+                                      curl_prereq_callback request, void *context) {
     curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
     curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, ask);
     curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, context);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);

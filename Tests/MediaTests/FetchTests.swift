@@ -16,7 +16,7 @@ struct FetchTests {
         "Media is kept whole under its hash",
         arguments: [
             "/fast/a.jpg", "/fast/big.jpg?9999999", "/slow/a.jpg", "/chunks/a.jpg", "/mislabelled/a", "/busy/a.jpg",
-            "/hops/1/a.jpg", "/hops/5/b.jpg",
+            "/hops/1/a.jpg", "/hops/5/b.jpg", "/trailers/a.jpg?9",
         ])
     func kept(_ path: String) async throws {
         let media = try await shelf.media(server.url(path))
@@ -44,7 +44,7 @@ struct FetchTests {
             ("/hops/6/a.jpg", .redirects), ("/to/a?ftp%3A//127.0.0.1/a", .redirects),
             ("/to/b?http%3A//user:word@127.0.0.1/a", .redirects), ("/to/c?http%3A//elsewhere.example/", .forbiddenHost),
             ("/later/a", .status), ("/wordy/a", .redirects), ("/bomb/a", .tooLarge), ("/wordless/a", .broken),
-            ("/long-line/a", .broken),
+            ("/long-line/a", .broken), ("/trailers/a?999", .broken),
         ] as [(String, MediaFailure)])
     func failures(_ path: String, _ failure: MediaFailure) async throws {
         await #expect(throws: failure) { try await shelf.media(server.url(path)) }

@@ -271,6 +271,15 @@ class Server:
         writer.write(b"0\r\n\r\n")
         return True
 
+    async def on_trailers(self, writer, path, query, headers, number):
+        """So many kilobytes of what has the form of headers, behind the body."""
+        body = picture(path)
+        await self.send(writer, b"", length=False, more=["Transfer-Encoding: chunked"])
+        writer.write(b"%x\r\n" % len(body) + body + b"\r\n0\r\n")
+        writer.write(b"".join(b"X-%d: %s\r\n" % (n, b"x" * 1000) for n in range(int(query))) + b"\r\n")
+        await writer.drain()
+        return True
+
     # Redirects.
 
     async def on_loop(self, writer, path, query, headers, number):

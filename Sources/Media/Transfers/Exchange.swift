@@ -30,6 +30,10 @@ final class Exchange {
     var isForbidden: Bool { isAdmitted == false }
     /// In a row, at which nothing new had come. libcurl's own limit of speed would look at each transfer once a second.
     var quietLooks = 0
+    /// Bytes of headers, and of trailers behind the body: libcurl keeps all of them, and bounds the former alone.
+    fileprivate var headerCount = 0
+    /// As libcurl has it for headers.
+    fileprivate static let mostHeaders = 300 << 10
     /// The part that was asked for begins there.
     let start: Int
     fileprivate let admits: @Sendable (UnsafeRawBufferPointer) -> Bool
@@ -58,7 +62,8 @@ final class Exchange {
         if let names { curl_set_list(handle, CURLOPT_RESOLVE, names) }
         if let authorities = reach.authorities { curl_set_text(handle, CURLOPT_CAINFO, authorities) }
         curl_set_callbacks(
-            handle, takeBytes, askForAddress, openSocket, sendRequest, Unmanaged.passUnretained(self).toOpaque())
+            handle, takeBytes, takeHeader, askForAddress, openSocket, sendRequest,
+            Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {
@@ -135,6 +140,15 @@ private func takeBytes(
     exchange.quietLooks = 0
     let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
     return exchange.owner.receive(bytes, in: exchange) ? bytes.count : 0
+}
+
+/// Called by libcurl with each line of headers, and of trailers; another number than was given ends the transfer.
+private func takeHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let exchange = Exchange.of(context) else { return 0 }
+    exchange.headerCount += size * count
+    return exchange.headerCount <= Exchange.mostHeaders ? size * count : 0
 }
 
 /// Called by libcurl before it asks for the address that a name leads to; another number than 0 ends the transfer.
