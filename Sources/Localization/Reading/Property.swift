@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// A value of a property list in any of its notations, and its place in the file.
 struct Property {
@@ -31,18 +32,35 @@ struct Property {
 /// Binary property lists, the form that Xcode gives catalogs inside an app. Nothing in them has a line.
 extension Property: Decodable {
     static func read(binary source: SourceText) throws(CatalogProblem) -> Property {
+        let decoder = PropertyListDecoder()
+        if let key = Allowance.key { decoder.userInfo[key] = Allowance(Self.valuesInByte * source.bytes.count) }
         do {
-            return try PropertyListDecoder().decode(Property.self, from: Data(source.bytes))
+            return try decoder.decode(Property.self, from: Data(source.bytes))
         } catch {
             throw CatalogProblem(file: source.file, message: "not a sound binary property list")
         }
     }
 
-    private struct TooDeep: Error {}
+    private struct TooLarge: Error {}
 
-    /// Such a list can refer to itself, so this is where depth has to end.
+    /// A value takes a byte where it is referred to; more come only of parts that are referred to again and again.
+    private static let valuesInByte = 4
+
+    /// How many values more there may be.
+    private final class Allowance: Sendable {
+        static let key = CodingUserInfoKey(rawValue: "allowance")
+
+        private let left: Atomic<Int>
+
+        init(_ count: Int) { left = Atomic(count) }
+
+        func take() -> Bool { left.subtract(1, ordering: .relaxed).newValue >= 0 }
+    }
+
+    /// Such a list can refer to itself, and to one part many times, so this is where depth and number have to end.
     init(from decoder: any Decoder) throws {
-        guard decoder.codingPath.count < Self.maximumDepth else { throw TooDeep() }
+        let allowance = Allowance.key.flatMap { decoder.userInfo[$0] as? Allowance }
+        guard decoder.codingPath.count < Self.maximumDepth, allowance?.take() != false else { throw TooLarge() }
         offset = 0
         let value = try decoder.singleValueContainer()
         if let string = try? value.decode(String.self) {

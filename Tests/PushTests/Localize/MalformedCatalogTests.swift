@@ -112,6 +112,20 @@ struct MalformedCatalogTests {
         #expect(try problems(path, list(value: 0)) == ["\(path): not a sound binary property list"])
     }
 
+    /// Twelve dictionaries, each with the next one under two keys, and two of the keys' own texts at the end.
+    @Test("A binary property list that becomes far larger than its file is refused")
+    func unfolded() throws {
+        let path = "en.lproj/Localizable.stringsdict"
+        let count: UInt8 = 12
+        var list = Array("bplist00".utf8)
+        for number in 0..<count { list += [0xD2, count, count + 1, number + 1, number + 1] }
+        list += [0x51, 0x4B, 0x51, 0x4C]
+        list += (0..<count).map { 8 + 5 * $0 } + [68, 70]
+        list += [0, 0, 0, 0, 0, 0, 1, 1]
+        for number: UInt8 in [count + 2, 0, 72] { list += [0, 0, 0, 0, 0, 0, 0, number] }
+        #expect(try problems(path, list) == ["\(path): not a sound binary property list"])
+    }
+
     @Test(
         "A broken XML property list says where",
         arguments: [
