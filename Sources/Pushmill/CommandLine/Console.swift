@@ -28,7 +28,7 @@ package struct Console: Sendable {
 
     static let standard = Console(
         output: { write($0, to: STDOUT_FILENO) },
-        error: { write($0, to: STDERR_FILENO) },
+        error: { write(shown($0), to: STDERR_FILENO) },
         input: { () throws(ProgramError) in try read(STDIN_FILENO) },
         status: isatty(STDERR_FILENO) == 1 ? lastLine : nil,
         isTerminal: isatty(STDOUT_FILENO) == 1)
@@ -61,6 +61,19 @@ package struct Console: Sendable {
 
     private static func write(_ line: String, to descriptor: Int32) {
         write(bytes: ended(line), to: descriptor)
+    }
+
+    /// What would move a terminal's cursor, or turn its text around, is shown by its number: what is said of a file or a
+    /// payload has words in it of whoever wrote that.
+    static func shown(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\n", "\t": text.unicodeScalars.append(scalar)
+            case "\0"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     /// With one line end, which may be a part of a character (`\r\n`).

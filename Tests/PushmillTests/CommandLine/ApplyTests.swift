@@ -80,6 +80,14 @@ struct ApplyTests {
         #expect(Console.ended(text) == Array(printed.utf8))
     }
 
+    @Test(
+        "What others have written does nothing to a terminal",
+        arguments: [
+            ("one\ttwo\nthree é\u{301}", "one\ttwo\nthree é\u{301}"), ("\u{1B}[2J\u{7}", #"\u{1B}[2J\u{7}"#),
+            ("\u{9B}2J\r\n", "\\u{9B}2J\\u{D}\n"), ("\u{202E}txt\u{2028}\u{2066}", #"\u{202E}txt\u{2028}\u{2066}"#),
+        ])
+    func shown(_ text: String, _ printed: String) { #expect(Console.shown(text) == printed) }
+
     @Test("--explain tells what each stage changed")
     func explained() async throws {
         let (terminal, code) = try await apply("greeting, counter", "--key anna --explain", payload)
