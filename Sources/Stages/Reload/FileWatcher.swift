@@ -68,12 +68,19 @@ struct FileFingerprint: Equatable, Sendable {
 
     /// Follows links, so that a mounted secret that is swapped by its link is seen to change. What is missing or
     /// unreadable has a fingerprint too: it changes when the file comes back.
-    init(of path: String) { add(path, depth: 0) }
+    init(of path: String) {
+        var folders: Set<[UInt64]> = []
+        add(path, depth: 0, &folders)
+    }
+
+    /// How many files and folders it covers.
+    var count: Int { entries.count }
 
     /// One among them: to open it waits for who writes to it, maybe for ever.
     var pipe: String? { entries.first { $0.mode & S_IFMT == S_IFIFO }?.path }
 
-    private mutating func add(_ path: String, depth: Int) {
+    /// `folders` are those that were looked into, by device and inode.
+    private mutating func add(_ path: String, depth: Int, _ folders: inout Set<[UInt64]>) {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
         entries.append(
@@ -81,10 +88,12 @@ struct FileFingerprint: Equatable, Sendable {
                 path: path, inode: UInt64(status.st_ino), mode: status.st_mode, owner: status.st_uid,
                 group: status.st_gid, size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec)))
-        // Links can lead in circles; no catalog is that deep.
-        guard status.st_mode & S_IFMT == S_IFDIR, depth < 8 else { return }
+        // Links can lead in circles, and several of them to one folder by very many ways; no catalog is that deep.
+        guard status.st_mode & S_IFMT == S_IFDIR, depth < 8,
+            folders.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted
+        else { return }
         for child in (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? [] {
-            add("\(path)/\(child)", depth: depth + 1)
+            add("\(path)/\(child)", depth: depth + 1, &folders)
         }
     }
 }

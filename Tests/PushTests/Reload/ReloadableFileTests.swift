@@ -260,6 +260,14 @@ struct ReloadableFileTests {
         #expect(FileFingerprint(of: folder.path) == FileFingerprint(of: folder.path))
     }
 
+    @Test("A folder is looked into once, by however many ways links lead there")
+    func manyLinks() throws {
+        try folder.makeFolder("a")
+        try folder.write("1", to: "a/x")
+        for link in ["1", "2", "a/3"] { try #require(symlink(folder.path, "\(folder.path)/\(link)") == 0) }
+        #expect(FileFingerprint(of: folder.path).count == 6)
+    }
+
     @Test("A request is preceded by what is to be done first, and what is unchanged is not told")
     func first() async throws {
         let file = try text(try folder.write("one", to: "a"))
