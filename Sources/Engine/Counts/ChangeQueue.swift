@@ -33,6 +33,8 @@ struct ChangeQueue {
     /// The number of the first of `list`. The numbers go on where all is removed, so that a late answer finds nothing.
     private var sequence: UInt32 = 0
     private var unanswered = 0
+    /// So many may be on their way: half of those of which brokers have refused one, perhaps for its batch's size.
+    private var most = Int.max
     /// How many changes the changelog is not known to have.
     private(set) var unstored = 0
     /// Rewrites that are here, stored or not.
@@ -74,7 +76,7 @@ struct ChangeQueue {
 
     /// When the next may be published; nil where there is none, or an answer must come first.
     var due: Instant? {
-        guard next < list.count, failed == nil, !isAlone || unanswered == 0 else { return nil }
+        guard next < list.count, failed == nil, unanswered < most, !isAlone || unanswered == 0 else { return nil }
         return pausedUntil
     }
 
@@ -108,18 +110,20 @@ struct ChangeQueue {
 
     /// The changelog has this change, which is still here. True when others waited for that.
     mutating func stored(_ sequence: UInt32, at offset: Int64, now: Instant) -> Bool {
+        let othersWaited = isAlone || unanswered >= most
         unanswered -= 1
         unstored -= 1
         waitsSince = now
         list[Int(sequence &- self.sequence)].isStored = true
         list[Int(sequence &- self.sequence)].storedAt = offset
-        let wasAlone = isAlone
         (isAlone, failures, pausedUntil) = (false, 0, .past)
-        return endFailure(.past) || wasAlone
+        return endFailure(.past) || othersWaited
     }
 
     /// The changelog has not stored this change, which is still here.
     mutating func failed(_ sequence: UInt32, isRefused: Bool, _ now: Instant) {
+        // The others of the batch are told of one after the other. What is refused alone is no batch.
+        if isRefused, !wasRefused, unanswered > 1 { most = min(most, unanswered) / 2 }
         unanswered -= 1
         let index = Int(sequence &- self.sequence)
         failed = min(failed ?? index, index)

@@ -148,19 +148,55 @@ struct ChangeQueueTests {
         }
         queue.removeAll()
         #expect(queue.carriesEventTime)
-        for key in ["b", "c"] { add(key) }
-        #expect(publish(&numbers) == ["b", "c"])
-        queue.failed(numbers[1], isRefused: true, now)
+        for key in ["b", "c", "d", "e"] { add(key) }
+        #expect(publish(&numbers) == ["b", "c", "d", "e"])
+        queue.failed(numbers[3], isRefused: true, now)
         #expect(queue.carriesEventTime)
-        #expect(queue.stored(numbers[0], at: 70, now: now) == true)
+        _ = queue.stored(numbers[0], at: 70, now: now)
+        _ = queue.stored(numbers[1], at: 71, now: now)
+        #expect(queue.stored(numbers[2], at: 72, now: now) == true)
         #expect(!queue.carriesEventTime)
-        #expect(publish(&numbers) == ["c"])
-        _ = queue.stored(numbers[0], at: 71, now: now)
-        for key in ["d", "e"] { add(key) }
-        #expect(publish(&numbers) == ["d", "e"])
+        #expect(publish(&numbers) == ["e"])
+        _ = queue.stored(numbers[0], at: 73, now: now)
+        for key in ["f", "g"] { add(key) }
+        #expect(publish(&numbers) == ["f", "g"])
         queue.failed(numbers[0], isRefused: true, now)
         queue.removeAll()
         #expect(queue.carriesEventTime)
+    }
+
+    @Test("Where brokers refuse a batch, perhaps for its size, half as many are on their way from then on")
+    mutating func batches() {
+        var numbers: [UInt32] = []
+        for key in ["a", "b", "c", "d", "e", "f", "g", "h"] { add(key) }
+        #expect(publish(&numbers).count == 8)
+        for number in numbers { queue.failed(number, isRefused: true, now) }
+        #expect(publish(&numbers, after: .seconds(5)) == ["a"])
+        #expect(queue.stored(numbers[0], at: 70, now: now) == true)
+        #expect(publish(&numbers) == ["b", "c", "d", "e"])
+        for number in numbers { queue.failed(number, isRefused: true, now) }
+        #expect(publish(&numbers, after: .seconds(5)) == ["b"])
+        #expect(queue.stored(numbers[0], at: 71, now: now) == true)
+        // One that is stored makes room for another.
+        #expect(publish(&numbers) == ["c", "d"])
+        let second = numbers[1]
+        #expect(queue.stored(numbers[0], at: 72, now: now) == true)
+        #expect(publish(&numbers) == ["e"])
+        _ = queue.stored(second, at: 73, now: now)
+        // It was known also where all that was counted came to nothing, as with a transaction.
+        queue.removeCounted(now: now)
+        for key in ["e", "f", "g", "h"] { add(key) }
+        #expect(publish(&numbers) == ["e", "f"])
+        // What is refused alone says nothing of batches.
+        queue.removeAll()
+        for _ in 0..<3 {
+            add("i")
+            #expect(publish(&numbers, after: .seconds(5)) == ["i"])
+            queue.failed(numbers[0], isRefused: true, now)
+            queue.removeAll()
+        }
+        for key in ["j", "k", "l"] { add(key) }
+        #expect(publish(&numbers) == ["j", "k"])
     }
 
     @Test("An answer that comes late says nothing")
