@@ -152,6 +152,12 @@ struct FollowedPartitions {
         whole.formUnion(partitions.intersection(all))
     }
 
+    /// Those that the topic does not have: it has so many.
+    func missing(ofTopic count: Int) -> [Int32] { all.filter { $0 >= count }.sorted() }
+
+    /// How often it is asked how many it has. Events wait for those that are missing.
+    func looksEvery(ofTopic count: Int) -> Duration { missing(ofTopic: count).isEmpty ? .seconds(60) : .seconds(2) }
+
     /// They are read from their beginning. True if any of them is followed.
     mutating func forget(_ partitions: Set<Int32>) -> Bool {
         whole.subtract(partitions)

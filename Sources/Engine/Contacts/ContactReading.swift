@@ -12,7 +12,6 @@ struct ContactReading {
     /// Milliseconds for an answer of the brokers.
     private static let patience: Int32 = 2000
     private static let tellsEvery = Duration.seconds(5)
-    private static let looksEvery = Duration.seconds(60)
     private static let asksEvery = Duration.seconds(2)
 
     /// The partitions are not those that were read before.
@@ -155,7 +154,7 @@ struct ContactReading {
         tellServed()
         begin = TimeSource.system.now
         nextTelling = begin + Self.tellsEvery
-        nextLook = begin + Self.looksEvery
+        nextLook = begin + followed.looksEvery(ofTopic: count)
         log.info(
             "contacts are read from their topic",
             [.contacts, .topic(topic), .partitions(positions.map(\.partition).summary), .count(Int(total))])
@@ -165,7 +164,7 @@ struct ContactReading {
                 "partitions of the topic of contacts have no leader: events that need them wait",
                 [.contacts, .topic(topic), .partitions(Array(unknown).summary)])
         }
-        let missing = followed.all.filter { $0 >= count }.sorted().map { TopicPartition(topic, $0) }
+        let missing = followed.missing(ofTopic: count).map { TopicPartition(topic, $0) }
         guard !missing.isEmpty else { return }
         log.error(
             "the topic of contacts has fewer partitions than the input: events of the others wait",
@@ -262,7 +261,7 @@ struct ContactReading {
             nextAsking = TimeSource.system.now + Self.asksEvery
         }
         guard now >= nextLook else { return }
-        nextLook = now + Self.looksEvery
+        nextLook = now + followed.looksEvery(ofTopic: count)
         try discardStale(&contacts)
         let seen = followed.whole.subtracting(unknown.map(\.partition)).subtracting(failed)
         failed = []

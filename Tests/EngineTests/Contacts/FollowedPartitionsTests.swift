@@ -45,4 +45,14 @@ struct FollowedPartitionsTests {
         followed.become([0, 1, 2])
         #expect(followed.all == [0, 1, 2] && followed.served == [0])
     }
+
+    @Test("A topic that lacks some is soon asked again whether it has them: events wait for them")
+    func missing() {
+        var followed = FollowedPartitions()
+        followed.become([0, 4, 3])
+        #expect(followed.missing(ofTopic: 3) == [3, 4])
+        #expect(followed.looksEvery(ofTopic: 4) == .seconds(2))
+        #expect(followed.missing(ofTopic: 5) == [])
+        #expect(followed.looksEvery(ofTopic: 5) == .seconds(60))
+    }
 }
