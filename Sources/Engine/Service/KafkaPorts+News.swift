@@ -44,7 +44,7 @@ extension EngineEnvironment {
                 fields(place, offset))
         case .logExpired(let place, let from, let to):
             log.error(
-                "the log no longer holds what was to be read: records are lost to its retention",
+                "the log no longer holds what was to be read: at most so many records are lost to its retention",
                 [.topic(place.topic), .partition(place.partition), .offset(from), .count(Int(clamping: to - from))])
         case .offsetDenied(let place, let offset):
             log.warning(
