@@ -188,9 +188,13 @@ extension Shard where Ports: ~Copyable {
             next, partitions[index].ledger.known, (partitions[index].counts?.value.highest?.offset ?? -1) + 1)
         if range.upperBound < known {
             // What is unfinished of the old log goes on first: nobody could read it again.
-            if partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) {
-                beginAnew(index, at: range.lowerBound)
-            }
+            guard partitions[index].isDrained, !partitions[index].isInTransaction, isConfirmed(index) else { return }
+            guard next == partitions[index].foreignOffset else { return beginAnew(index, at: range.lowerBound) }
+            // Nothing was taken since somebody else has set it to begin there: its counts tell which log it is.
+            ports.tell(.logMadeAnew(partitions[index].place, offset: range.lowerBound))
+            partitions[index].epoch &+= 1
+            partitions[index].mustCommit = true
+            start(index, OffsetLedger(startingAt: range.lowerBound))
         } else if next < range.lowerBound {
             guard isConfirmed(index) else { return }
             ports.tell(.logExpired(partitions[index].place, from: next, to: range.lowerBound))

@@ -132,6 +132,27 @@ struct ShardLogMarkTests {
         #expect(compared.contains(.seek(Shard.position(3))))
     }
 
+    @Test(
+        "Where somebody else has set it to begin beyond the end, the record at the mark tells which log it is",
+        arguments: [false, true])
+    func beyondEnd(isAnother: Bool) {
+        let (shard, calls) = Self.asked(Shard.position(20)) { $0.isTransactional = true }
+        #expect(calls.contains(.read([Shard.position(20)])))
+        shard.ports.events = [.outOfLog(place)]
+        shard.turn()
+        shard.ports.events = [.range(place, 0..<10)]
+        shard.ports.replica = Self.counted
+        let asked = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        #expect(asked.told.contains(.logMadeAnew(place, offset: 0)))
+        #expect(asked.contains(.read([Shard.position(7)])))
+        shard.ports.messages = [ScriptedPorts.Message(offset: 7, timestamp: isAnother ? 2_000 : 1_000)]
+        let compared = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        #expect(compared.contains(.seek(Shard.position(0))))
+        shard.deliver()
+        let begun = (0..<3).flatMap { _ in shard.callsOfTurn() }
+        #expect(begun.contains(.begin(offset: 0, count: 5, isCounted: !isAnother)))
+    }
+
     @Test("A log that holds nothing that was counted, or not its mark, is not compared", arguments: [0, 1, 2])
     func notCompared(way: Int) {
         let unmarked = [Shard.record(0, "anna", "5 7"), Shard.end(1)]
