@@ -104,7 +104,7 @@ extension Shard where Ports: ~Copyable {
         guard !servesNothing else { return }
         ports.tell(.renamed)
         for index in partitions.indices where partitions[index].state != .gone {
-            if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
+            if hasUnanswered(index) { ports.purge(all: false) }
             restoreAgain(index)
             partitions[index].mustCommit = false
             partitions[index].hasPosition = false
@@ -118,13 +118,25 @@ extension Shard where Ports: ~Copyable {
     /// Nothing of it counts here any more.
     private mutating func abandon(_ index: Int32) {
         restore.remove(index)
+        // What waits in the producer's queue would come behind the next owner's: changes would count as the last, and
+        // outputs be seen as it. What else is there is taken back with it, and a batch that is being sent may fail the
+        // producer.
+        let isAwaited = hasUnanswered(index)
         dropEntries(of: index)
-        // Changes that wait in the producer's queue would come behind the next owner's, and count as the last. What else is
-        // there is taken back with them, and a batch that is being sent may fail the producer.
-        if partitions[index].changesUnanswered > 0 { ports.purge(all: false) }
+        if isAwaited { ports.purge(all: false) }
         withChanges(of: index) { $0.removeAll() }
         partitions.remove(index)
         if settings.counts { shareBudget() }
+    }
+
+    /// Something of it was published, and it is not known whether brokers have it.
+    private func hasUnanswered(_ index: Int32) -> Bool {
+        if partitions[index].changesUnanswered > 0 { return true }
+        let epoch = partitions[index].epoch
+        return (1...UInt32(entries.capacity)).contains {
+            entries[$0].state != .free && entries[$0].partition == index && entries[$0].epoch == epoch
+                && entries[$0].isUnanswered
+        }
     }
 
     mutating func forgetRefusals(of places: [TopicPartition]) { forgetRefusals { places.contains($0.partition) } }

@@ -135,7 +135,7 @@ struct ShardRebalanceTests {
         #expect(
             shard.callsOfTurn()
                 == [.tell(.lost(places))] + entry.map { .abandon(entry: $0) } + [
-                    .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
+                    .purge(all: false), .giveBack(places), .forget(places), .seek(Shard.position(1, of: 1)),
                 ])
         // What was published of it is answered, and says nothing.
         shard.acknowledge()
