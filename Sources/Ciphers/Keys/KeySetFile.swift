@@ -126,7 +126,7 @@ package struct KeySetReader {
             throw members.error("another key for \(key.use.name) has the same `kid`")
         }
         if refusesSamples, SampleKeys.contains(key) {
-            let which = "key \(key.name ?? "\(members.position)") is an example's, known to everybody"
+            let which = "\(members.label) is an example's, known to everybody"
             throw KeySetError(description: "\(which): make one of your own with 'pushmill keys generate'")
         }
         keys.append(key)
@@ -220,11 +220,8 @@ private struct KeyMembers {
     let node: JSONNode
     let position: Int
 
-    /// How messages call this key.
-    var label: String {
-        guard let name = find("kid").flatMap(document.string) else { return "key \(position)" }
-        return "key \(position) (\(name))"
-    }
+    /// How messages call this key, which go to the log: its name may be a recipient's.
+    var label: String { "key \(position)" }
 
     func error(_ why: String) -> KeySetError { KeySetError(description: "\(label): \(why)") }
 
@@ -257,7 +254,7 @@ private struct KeyMembers {
     private func find(_ name: StaticString) -> JSONNode? { document.member(name, of: node) }
 }
 
-/// Why a key set cannot be used. Says which key (its position, and its name if it has one) and why, never what it is.
+/// Why a key set cannot be used. Says which key, by its position, and why, never what it is.
 package struct KeySetError: Error, CustomStringConvertible {
     package let description: String
 

@@ -31,13 +31,13 @@ struct KeySetTests {
     }
 
     @Test(
-        "A key that cannot be used says which and why",
+        "A key that cannot be used says which and why, and not its name, which may be a recipient's",
         arguments: [
             (#"{"kty":"oct","alg":"dir"}"#, "key 2: `k` is missing"),
             (#"{"kty":"oct","alg":"dir","k":"AA"}"#, "key 2: 1 bytes are not a key for dir"),
             (
                 #"{"kty":"oct","kid":"x","alg":"A256KW","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#,
-                "key 2 (x): 16 bytes are not a key for A256KW"
+                "key 2: 16 bytes are not a key for A256KW"
             ),
             (#"{"kty":"oct","alg":"openssl","k":""}"#, "key 2: 0 bytes are not a key for openssl"),
             (#"{"kty":"oct","alg":"C20P","k":"A+A="}"#, "key 2: `k` is not base64url"),
@@ -50,7 +50,7 @@ struct KeySetTests {
             (#"{"k":"AAAA"}"#, "key 2: `kty` is missing"), ("1", "key 2: `kty` is missing"),
             (
                 #"{"kty":"oct","kid":"a","alg":"A128GCM","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#,
-                "key 2 (a): another key for A128GCM has the same `kid`"
+                "key 2: another key for A128GCM has the same `kid`"
             ),
             (#"{"kty":"EC","crv":"P-256","d":"AAAA"}"#, "key 2: `d` is not a key of P-256"),
             (
@@ -91,7 +91,7 @@ struct KeySetTests {
         #expect(error?.description == why)
     }
 
-    @Test("Sound keys for somebody else are passed over, and named")
+    @Test("Sound keys for somebody else are passed over, and told by their place")
     func passedOver() throws {
         let reader = try read(
             set(
@@ -100,7 +100,7 @@ struct KeySetTests {
         #expect(reader.keys.map(\.name) == ["a"])
         #expect(
             reader.passedOver == [
-                "key 1 (r): keys of type RSA are not used here", "key 3: alg HS256 is not used here",
+                "key 1: keys of type RSA are not used here", "key 3: alg HS256 is not used here",
                 "key 4: only the curve P-256 is used here", "key 5: a public key opens nothing",
             ])
     }
@@ -207,7 +207,7 @@ struct KeySetTests {
         #expect(try read(set(marked, new)).keys.count == 1)
         #expect(try read(set(Self.good, new, marked)).keys.count == 1)
         let reader = try read(set(new, #"{"kid":"a","revoked":true}"#))
-        #expect(reader.keys.isEmpty && reader.passedOver == ["key 1 (a): it is revoked"])
+        #expect(reader.keys.isEmpty && reader.passedOver == ["key 1: it is revoked"])
     }
 
     @Test("One name may be of keys for several uses")
@@ -233,7 +233,7 @@ struct KeySetTests {
         let keys = (0..<20_000).map { Self.named("user-\($0)") }.joined(separator: ",")
         #expect(try read(set(keys)).keys.count == 20_000)
         let error = #expect(throws: KeySetError.self) { try read(set(keys, Self.named("user-7"))) }
-        #expect(error?.description == "key 20001 (user-7): another key for A128GCM has the same `kid`")
+        #expect(error?.description == "key 20001: another key for A128GCM has the same `kid`")
     }
 
     private static func named(_ name: String) -> String {

@@ -206,7 +206,7 @@ struct KeyCommandTests {
             ("generate aes-gcm --keys @k --alg dir", "64 pushmill: --alg ALG: expected A256GCM or A128GCM, found"),
             ("generate openssl --keys @k --enc A256GCM", "64 pushmill: --enc ENC goes with dir only"),
             ("generate openssl --keys @bad", "78 pushmill: @bad: not a JWK Set: there is no array `keys`"),
-            ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2 (d): another key for dir"),
+            ("generate jwe --kid d --keys @keys.json", "78 pushmill: @keys.json: key 2: another key for dir"),
             ("generate openssl --keys @no/where", "70 pushmill: @no/where cannot be made: No such file"),
             ("encrypt jwe", "64 pushmill: --keys FILE is missing"),
             ("encrypt jwe --keys @nowhere", "78 pushmill: cannot read @nowhere: No such file or directory; 'pushmill"),
