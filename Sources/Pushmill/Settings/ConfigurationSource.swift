@@ -36,11 +36,13 @@ package struct ConfigurationSource {
         return configuration
     }
 
-    /// Kubernetes and Docker set variables for a service called pushmill in every container; tests have their own.
+    /// Kubernetes and Docker set variables for a service called pushmill in every container, and Docker's links its
+    /// name and what is in its own environment; tests have their own.
     private static func isForeign(_ name: String, _ value: String) -> Bool {
         name.hasPrefix("PUSHMILL_TEST_") || name.hasSuffix("_SERVICE_HOST")
             || name.hasSuffix("_PORT") && value.contains("://")
-            || name.contains(/_SERVICE_PORT(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)/)
+            || name.hasSuffix("_NAME") && value.hasPrefix("/")
+            || name.contains(/_SERVICE_PORT(_|$)|_PORT_[0-9]+_(TCP|UDP|SCTP)(_|$)|_ENV_/)
     }
 
     /// The absolute folder at which the relative paths of a configuration start.
