@@ -158,8 +158,8 @@ public enum PayloadError: Error, Equatable {
     case notAnObject
     /// There is no `aps`, or it is not an object.
     case withoutAps
-    /// More attributes than any event has: each is looked for among all.
-    case tooManyAttributes
+    /// More than any event has: each is looked for among all.
+    case tooManyMembers
 }
 
 /// What RFC 8259 does not allow.
@@ -184,7 +184,7 @@ extension PayloadError: CustomStringConvertible {
         case .tooDeep(let offset): "nested deeper than \(JSONDocument.maximumDepth) at byte \(offset)"
         case .notAnObject: "not a JSON object"
         case .withoutAps: "no aps dictionary"
-        case .tooManyAttributes: "more than \(CloudEvent.maximumAttributes) attributes"
+        case .tooManyMembers: "more than \(CloudEvent.maximumMembers) members"
         }
     }
 }

@@ -15,7 +15,7 @@ struct StringCatalog {
             switch error {
             case .notJSON(let offset, let fault): throw source.problem(at: offset, "not JSON: \(fault.rawValue)")
             case .tooDeep(let offset): throw source.problem(at: offset, "nested too deep")
-            case .notAnObject, .withoutAps, .tooManyAttributes: throw source.problem(at: 0, "not a JSON object")
+            case .notAnObject, .withoutAps, .tooManyMembers: throw source.problem(at: 0, "not a JSON object")
             }
         }
         guard let language = document.member("sourceLanguage", of: document.root),

@@ -1,6 +1,6 @@
 /// A CloudEvent in structured mode: a JSON object that holds the payload as its data, and the event's attributes.
 package struct CloudEvent {
-    static let maximumAttributes = 256
+    static let maximumMembers = 256
 
     private var document = JSONDocument()
     private var members: [JSONNode] = []
@@ -33,7 +33,7 @@ package struct CloudEvent {
         nameHashes.removeAll(keepingCapacity: true)
         try document.read(event)
         guard document.kind(of: document.root) == .object else { throw .notAnObject }
-        guard document.childCount(of: document.root) <= Self.maximumAttributes else { throw .tooManyAttributes }
+        guard document.childCount(of: document.root) <= Self.maximumMembers else { throw .tooManyMembers }
         findMembers()
         if let node = document.member("data", of: document.root), document.kind(of: node) != .null {
             document.render(node, into: &data)

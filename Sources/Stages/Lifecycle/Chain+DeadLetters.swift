@@ -71,7 +71,7 @@ public enum DeadLetterReason: Int, CaseIterable, Sendable {
             case .notJSON: .notJSON
             case .tooDeep: .tooDeep
             case .notAnObject: .notObject
-            case .tooManyAttributes: .tooLarge
+            case .tooManyMembers: .tooLarge
             case .withoutAps: .noAps
             }
     }

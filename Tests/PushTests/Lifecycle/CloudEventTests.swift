@@ -125,6 +125,7 @@ struct CloudEventTests {
         let published = await Message(#"{"data":{"aps":{}},\#(attributes)}"#, type).publish(chain)
         #expect(published?.reason == reason)
         #expect(reason != nil || published?["ce_a255"] == "1")
+        #expect(reason == nil || published?["pushmill.error.message"] == "more than 256 members")
     }
 
     @Test(

@@ -322,7 +322,7 @@ struct NotificationContentTests {
         #expect(PayloadError.notJSON(offset: 3, fault: .invalidUTF8).description == "not JSON: invalid UTF-8 at byte 3")
         #expect(PayloadError.tooDeep(offset: 9).description == "nested deeper than 128 at byte 9")
         #expect(PayloadError.withoutAps.description == "no aps dictionary")
-        #expect(PayloadError.tooManyAttributes.description == "more than 256 attributes")
+        #expect(PayloadError.tooManyMembers.description == "more than 256 members")
     }
 
     @Test("Whichever edit a copy gets, the original is not touched, nor another copy that is edited too")
