@@ -4,8 +4,9 @@ import Synchronization
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
 /// A file of another cluster, changelog or version, or one that is damaged, is set aside and begun anew. A damaged one only
-/// by `clear`: until then it answers nothing, since what it had is missing. The file is made by the first write:
-/// of a thousand partitions that an instance is given most may never have one.
+/// by `clear`: until then it answers nothing, since what it had is missing. One that a full disk does not let be opened is
+/// removed. The file is made by the first write: of a thousand partitions that an instance is given most may never have
+/// one.
 package final class CountFile: CountDisk {
     /// For the log.
     package enum News: Equatable, Sendable {
@@ -46,6 +47,11 @@ package final class CountFile: CountDisk {
             } catch let error where error.isDamage {
                 try setAside("\(error)")
                 try connect()
+            } catch let error where error.isFull {
+                // Not even its owner can be noted in it. What it has stands in the changelog too.
+                report(error)
+                try AsideFile.remove(path)
+                isAbsent = true
             }
         } catch {
             report(error)

@@ -212,4 +212,11 @@ extension StoreError {
         case .inUse, .unopened, .unreadableLine: false
         }
     }
+
+    /// The disk has no room for what is written, or for the index of the file's log, without which it is not even read.
+    package var isFull: Bool {
+        guard case .sqlite(_, let code, _, _) = self else { return false }
+        // SQLITE_IOERR_SHMSIZE, a macro that Swift does not see.
+        return code & 0xff == SQLITE_FULL || code == SQLITE_IOERR | 19 << 8
+    }
 }

@@ -187,6 +187,30 @@ struct CountFileTests {
         #expect(read(again, 1...1) == [:] && again.write(rows([(1, one)]), at: position(1)))
     }
 
+    @Test(
+        "One that a full disk does not let be opened is given up, and made anew when there is room",
+        .enabled(if: SmallDisk.mayMount), arguments: [true, false])
+    func fullDisk(isClosed: Bool) throws {
+        let disk = try SmallDisk()
+        func open() throws -> CountFile {
+            try CountFolder(path: "\(disk.folder.path)/counts", cluster: "c", changelog: "badges")
+                .open(topic: "events", partition: 3)
+        }
+        var former: CountFile? = try open()
+        #expect(former?.write(rows([(1, one)]), at: position(9)) == true)
+        // Who closes it last removes its log, and the index of that.
+        if isClosed { former = nil }
+        try disk.fill()
+        let file = try open()
+        guard case .failed(let error) = file.takeNews().first else { throw CancellationError() }
+        #expect(error.isFull)
+        #expect(file.position == nil && file.highest == nil && read(file, 1...1) == [:])
+        disk.makeRoom()
+        #expect(file.write(rows([(1, two)]), at: position(10)) && read(file, 1...1) == [1: two])
+        #expect(try open().position == position(10))
+        withExtendedLifetime(former) {}
+    }
+
     @Test("A file has a secret of its own for as long as it is there, and who has opened it keeps that beyond")
     func secret() throws {
         let file = try open()
