@@ -1,5 +1,6 @@
 import Glibc
 import PushmillKafka
+import PushmillPayload
 import PushmillTestSupport
 import Testing
 
@@ -69,6 +70,46 @@ extension EndToEnd {
                 service.send(SIGTERM)
                 try await service.expectEnd(.exited(0))
             }
+        }
+
+        @Test("Without a descriptor for any probe the endpoint waits for one, and takes no core for that")
+        func noDescriptor() async throws {
+            try await Scene.play(partitions: 1) { scene in
+                let service = try scene.start(ServiceConfiguration(cores: 1))
+                try await service.wait(forPartitionsRead: 1)
+                let address = try ListenAddress(try #require(AdminClient.address(of: service)))
+                let process = service.identifier
+                try await service.limitDescriptors(4)
+                let probe = try Connection(address)
+                // A thread that tries again without end does not sleep at all.
+                let before = try #require(Self.sleeps(of: "admin", in: process))
+                try await elsewhere {
+                    let limit = Duration.seconds(30)
+                    let end = ContinuousClock.now + limit
+                    while Self.sleeps(of: "admin", in: process) ?? 0 < before + 5 {
+                        guard .now < end else { throw Overdue(what: "the endpoint to sleep", limit: limit) }
+                        usleep(10_000)
+                    }
+                }
+                try await service.limitDescriptors(512)
+                #expect(try await probe.probe().hasPrefix("HTTP/1.1 200 "))
+                service.send(SIGTERM)
+                try await service.expectEnd(.exited(0))
+            }
+        }
+
+        /// How often the thread of that name has waited.
+        private static func sleeps(of thread: String, in process: pid_t) -> Int? {
+            func text(_ path: String) -> String? {
+                (try? FileBytes(path: path)).map { String(decoding: $0.bytes, as: UTF8.self) }
+            }
+            // Threads have the next numbers after their process's.
+            for number in process..<process + 1_000 {
+                let task = "/proc/\(process)/task/\(number)"
+                guard text("\(task)/comm") == "\(thread)\n", let status = text("\(task)/status") else { continue }
+                return (status.firstMatch(of: /\nvoluntary_ctxt_switches:\t([0-9]+)/)?.output.1).flatMap { Int($0) }
+            }
+            return nil
         }
 
         /// To the admin endpoint; it stays.

@@ -7,6 +7,8 @@ final class AdminLoop {
     private static let interval: Int64 = 100_000_000
     /// Of libmicrohttpd, one after the other while connections are closed.
     private static let runsAtOnce = 16
+    /// In milliseconds, where connections that have come cannot be taken.
+    private static let pause: Int32 = 100
 
     let router: Router
     let limits: AdminLimits
@@ -16,6 +18,8 @@ final class AdminLoop {
     private var nextRound: Int64 = 0
     private var openStreams = 0
     fileprivate var hasClosedConnection = false
+    /// A connection has begun or is gone since the last wait.
+    fileprivate var hasChanged = false
     fileprivate(set) var connections: Connections
     private var daemon: OpaquePointer?
 
@@ -37,8 +41,10 @@ final class AdminLoop {
     }
 
     func run(until stop: Waker) {
+        var isCalled = false
         while true {
             var runs = 0
+            hasChanged = false
             repeat {
                 hasClosedConnection = false
                 MHD_run(daemon)
@@ -46,11 +52,14 @@ final class AdminLoop {
                 // At the limit the port is not listened to; only another run does so again. Where connections come and go
                 // without end, deadlines are looked after all the same.
             } while hasClosedConnection && runs < Self.runsAtOnce
+            // The process has no descriptor for the one that waits: libmicrohttpd, which has no other, goes on listening.
+            let cannotTake = isCalled && !hasChanged && connections.isEmpty
             var events = [
-                pollfd(fd: mhd_descriptor(daemon), events: Int16(POLLIN), revents: 0),
+                pollfd(fd: cannotTake ? -1 : mhd_descriptor(daemon), events: Int16(POLLIN), revents: 0),
                 pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            poll(&events, 2, hasClosedConnection ? 0 : timeout)
+            poll(&events, 2, cannotTake ? Self.pause : hasClosedConnection ? 0 : timeout)
+            isCalled = events[0].revents != 0
             if events[1].revents != 0 { break }
             let now = nanoseconds(of: CLOCK_MONOTONIC)
             connections.shutOverdue(now)
@@ -115,6 +124,7 @@ private func noteConnection(
 ) {
     guard let context, let connection else { return }
     let loop = Unmanaged<AdminLoop>.fromOpaque(context).takeUnretainedValue()
+    loop.hasChanged = true
     if code == .CONNECTION_NOTIFY_CLOSED {
         loop.hasClosedConnection = true
         loop.connections.closed(connection)

@@ -25,6 +25,8 @@ struct Connections {
 
     init(_ limits: AdminLimits) { self.limits = limits }
 
+    var isEmpty: Bool { entries.isEmpty }
+
     mutating func opened(_ connection: OpaquePointer, _ now: Int64) {
         entries[connection] = Entry(since: now)
         let open = entries.filter { !$0.value.isShut }
