@@ -4,9 +4,9 @@ import Synchronization
 /// The counts of one partition in a SQLite file. Used by one thread.
 ///
 /// A file of another cluster, changelog or version, or one that is damaged, is set aside and begun anew. A damaged one only
-/// by `clear`: until then it answers nothing, since what it had is missing. One that a full disk does not let be opened is
-/// removed. The file is made by the first write: of a thousand partitions that an instance is given most may never have
-/// one.
+/// by `clear`: until then it answers nothing, since what it had is missing. One that a full disk does not let be opened, or
+/// for which there is no descriptor, is removed. The file is made by the first write: of a thousand partitions that an
+/// instance is given most may never have one.
 package final class CountFile: CountDisk {
     /// For the log.
     package enum News: Equatable, Sendable {
@@ -19,6 +19,8 @@ package final class CountFile: CountDisk {
     private let identity: String
     /// Nil where there is no file yet, and where it could not be opened, so that nobody knows what is there.
     private var connection: CountConnection?
+    private let descriptors: CountDescriptors
+    private var lease: CountDescriptors.Lease?
     private var isAbsent = true
     private var isDamaged = false
     private var news: [News] = []
@@ -31,9 +33,10 @@ package final class CountFile: CountDisk {
     package private(set) var highest: CountState?
     package private(set) var isTaken = false
 
-    init(path: String, identity: String) {
+    init(path: String, identity: String, _ descriptors: CountDescriptors) {
         self.path = path
         self.identity = identity
+        self.descriptors = descriptors
         Self.names.withLock { _ in open() }
         secret = connection?.secret ?? secret
     }
@@ -47,7 +50,7 @@ package final class CountFile: CountDisk {
             } catch let error where error.isDamage {
                 try setAside("\(error)")
                 try connect()
-            } catch let error where error.isFull {
+            } catch let error where error.isLack {
                 // Not even its owner can be noted in it. What it has stands in the changelog too.
                 report(error)
                 try AsideFile.remove(path)
@@ -89,6 +92,7 @@ package final class CountFile: CountDisk {
                 }
                 (position, highest) = (nil, nil)
                 connection = nil
+                lease = nil
                 (isDamaged, isAbsent) = (false, true)
                 return true
             } catch {
@@ -144,13 +148,48 @@ package final class CountFile: CountDisk {
     private func connect() throws(StoreError) {
         // A log that is left of another file would be taken for this one's.
         if access(path, F_OK) != 0 { try AsideFile.remove(path) }
+        guard let lease = descriptors.take() else { throw .unopened(path: path, error: EMFILE) }
         let opened = try CountConnection.open(path: path, identity: identity, secret: secret)
         (position, highest) = (opened.position, opened.highest)
         connection = consume opened
+        self.lease = lease
     }
 
     private func setAside(_ reason: String) throws(StoreError) {
         news.append(.setAside(path: try AsideFile.move(path), reason: reason))
+    }
+}
+
+/// Connections to files of counts have three descriptors each, and three quarters of the process's together: without one
+/// left no broker is connected to, and no probe answered.
+final class CountDescriptors: Sendable {
+    /// Of one connection, given back with the value.
+    final class Lease {
+        private let all: CountDescriptors
+
+        fileprivate init(_ all: CountDescriptors) { self.all = all }
+
+        deinit { all.connections.subtract(1, ordering: .relaxed) }
+    }
+
+    private let most: Int
+    fileprivate let connections = Atomic<Int>(0)
+
+    init(mostConnections: Int? = nil) { most = mostConnections ?? Self.share }
+
+    private static var share: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur) / 4
+    }
+
+    /// nil where there are as many as there may be.
+    func take() -> Lease? {
+        guard connections.add(1, ordering: .relaxed).newValue <= most else {
+            connections.subtract(1, ordering: .relaxed)
+            return nil
+        }
+        return Lease(self)
     }
 }
 
@@ -159,10 +198,14 @@ package struct CountFolder: Sendable {
     package let path: String
     let cluster: String
     let changelog: String
+    private let descriptors: CountDescriptors
 
     /// Makes the folder where there is none. The cluster's identifier and the changelog's topic are those
     /// of which files are a copy.
-    package init(path: String, cluster: String, changelog: String) throws(StoreError) {
+    package init(
+        path: String, cluster: String, changelog: String, mostConnections: Int? = nil
+    ) throws(StoreError) {
+        descriptors = CountDescriptors(mostConnections: mostConnections)
         self.path = path
         self.cluster = cluster
         self.changelog = changelog
@@ -173,7 +216,7 @@ package struct CountFolder: Sendable {
     package func open(topic: String, partition: Int32) -> CountFile {
         CountFile(
             path: "\(path)/\(Self.fileName(topic, partition))",
-            identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)")
+            identity: "\(topic)-\(partition) by \(changelog) at the cluster \(cluster)", descriptors)
     }
 
     /// Kafka lets topics be named of letters, digits and `._-` alone. A name of other bytes, and a long one, is cut and told

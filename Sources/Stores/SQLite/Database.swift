@@ -213,10 +213,14 @@ extension StoreError {
         }
     }
 
-    /// The disk has no room for what is written, or for the index of the file's log, without which it is not even read.
-    package var isFull: Bool {
-        guard case .sqlite(_, let code, _, _) = self else { return false }
-        // SQLITE_IOERR_SHMSIZE, a macro that Swift does not see.
-        return code & 0xff == SQLITE_FULL || code == SQLITE_IOERR | 19 << 8
+    /// Nothing is wrong with the file: the disk has no room for what every opening writes, or the process no descriptor.
+    package var isLack: Bool {
+        switch self {
+        case .sqlite(_, let code, _, _):
+            // The last one is SQLITE_IOERR_SHMSIZE, a macro that Swift does not see.
+            [SQLITE_FULL, SQLITE_CANTOPEN].contains(code & 0xff) || code == SQLITE_IOERR | 19 << 8
+        case .unopened(_, let error): [EMFILE, ENFILE, ENOSPC].contains(error)
+        case .inUse, .newerSchema, .unreadableLine, .damaged: false
+        }
     }
 }

@@ -203,12 +203,29 @@ struct CountFileTests {
         try disk.fill()
         let file = try open()
         guard case .failed(let error) = file.takeNews().first else { throw CancellationError() }
-        #expect(error.isFull)
+        #expect(error.isLack)
         #expect(file.position == nil && file.highest == nil && read(file, 1...1) == [:])
         disk.makeRoom()
         #expect(file.write(rows([(1, two)]), at: position(10)) && read(file, 1...1) == [1: two])
         #expect(try open().position == position(10))
         withExtendedLifetime(former) {}
+    }
+
+    @Test("Those that there is no descriptor for are given up, and made when there is one")
+    func descriptors() throws {
+        #expect(try open(partition: 1).write(rows([(1, one)]), at: position(9)))
+        let folder = try CountFolder(path: path, cluster: "c", changelog: "badges", mostConnections: 1)
+        var first: CountFile? = folder.open(topic: "events", partition: 0)
+        #expect(first?.write(rows([(2, two)]), at: position(1)) == true)
+        let second = folder.open(topic: "events", partition: 1)
+        let failure = CountFile.News.failed(.unopened(path: "\(path)/events-1.sqlite", error: EMFILE))
+        #expect(second.takeNews() == [failure])
+        #expect(second.position == nil && read(second, 1...1) == [:])
+        #expect(!second.write(rows([(1, two)]), at: position(10)) && !second.isTaken)
+        #expect(read(second, 1...1) == [:] && second.takeNews() == [failure])
+        first = nil
+        #expect(second.write(rows([(1, two)]), at: position(10)) && read(second, 1...1) == [1: two])
+        #expect(second.clear() && folder.open(topic: "events", partition: 0).position == position(1))
     }
 
     @Test("A file has a secret of its own for as long as it is there, and who has opened it keeps that beyond")
