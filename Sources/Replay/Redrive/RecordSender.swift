@@ -36,21 +36,31 @@ package final class RecordSender {
         }
     }
 
-    /// `name` is what errors call the record.
-    package func send(_ record: RecordEnvelope, as name: String) throws(ReplayError) {
-        let error = try queue(record, as: name, number: sent.count)
+    /// `name` is what errors call the record. Where the client has no room it waits no longer than so many tenths of a second
+    /// for the next answer, as `settle` does.
+    package func send(
+        _ record: RecordEnvelope, as name: String, patience: @autoclosure () -> Int = .max
+    ) throws(ReplayError) {
+        let error = try queue(record, as: name, number: sent.count, patience)
         sent.append(Sent(record: record, name: name, error: error))
         if error != nil { answers += 1 }
     }
 
     /// Gives what the client itself has against the record; nil where that is on its way.
-    private func queue(_ record: RecordEnvelope, as name: String, number: Int) throws(ReplayError) -> KafkaError? {
+    private func queue(
+        _ record: RecordEnvelope, as name: String, number: Int, _ patience: () -> Int
+    ) throws(ReplayError) -> KafkaError? {
         let (topic, partitions) = try topic(record.topic)
         let partition = Int(record.partition) < partitions ? record.partition : nil
+        var waited = 0
         while true {
             switch publish(record, to: topic, partition, number: UInt64(number)) {
             case .queued: return nil
-            case .full: poll()
+            case .full:
+                guard waited < patience() else { throw .kafka(doing: "sending \(name)", .unanswered) }
+                let before = answers
+                poll()
+                waited = answers > before ? 0 : waited + 1
             case .refused(let error) where error.blamesRecord: return error
             case .refused(let error): throw .kafka(doing: "sending \(name)", producer.fatalError ?? error)
             }
@@ -64,7 +74,7 @@ package final class RecordSender {
         wait(patience())
         if sent.count > 1 {
             for (index, item) in sent.enumerated() where item.isRefused && answers == sent.count && failure == nil {
-                sendAgain(item, at: index)
+                sendAgain(item, at: index, patience)
                 wait(patience())
             }
         }
@@ -84,9 +94,9 @@ package final class RecordSender {
         }
     }
 
-    private func sendAgain(_ item: Sent, at index: Int) {
+    private func sendAgain(_ item: Sent, at index: Int, _ patience: () -> Int) {
         do throws(ReplayError) {
-            let error = try queue(item.record, as: item.name, number: index)
+            let error = try queue(item.record, as: item.name, number: index, patience)
             sent[index].error = error
             if error == nil { answers -= 1 }
         } catch {

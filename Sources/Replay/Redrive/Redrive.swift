@@ -64,6 +64,7 @@ package struct Redrive: Sendable {
             var fates: [(letter: DeadLetter, fate: Fate)] = []
             var failure: ReplayError?
             for record in records {
+                if isOver() { break }
                 guard let letter = DeadLetter(record) else {
                     tally[.unreadable, default: 0] += 1
                     continue
@@ -75,7 +76,8 @@ package struct Redrive: Sendable {
                 let fate = isDone ? Fate.done : fate(of: letter, inputs, &known)
                 if fate == .sent, let sender {
                     do throws(ReplayError) {
-                        try sender.send(letter.restored, as: record.place)
+                        try sender.send(
+                            letter.restored, as: record.place, patience: isOver() ? patience : .max)
                     } catch {
                         failure = error
                         break

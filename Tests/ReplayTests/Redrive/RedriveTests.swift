@@ -164,6 +164,32 @@ struct RedriveTests {
         #expect(try await redrive() == [.done: 1, .sent: 1])
     }
 
+    @Test(
+        "One that is told to end does so where the client has no room and no broker answers", .timeLimit(.minutes(1)))
+    func fullQueue() async throws {
+        try broker.publish((0..<3).map { letter([1], offset: $0) }, to: "dead")
+        func redriveUntilFull() async throws {
+            var redrive = Redrive()
+            (redrive.isDry, redrive.patience) = (false, 1)
+            var properties = broker.properties
+            properties["message.timeout.ms"] = "0"
+            properties["queue.buffering.max.messages"] = "1"
+            var asked = 0
+            _ = try await redrive.run(
+                try TopicRecords(TopicRange(topic: "dead"), broker.properties), to: ["events"],
+                journal: "\(folder.path)/journal", properties,
+                isOver: {
+                    asked += 1
+                    return asked > 10
+                })
+        }
+        let place = TopicPartition("events", 3)
+        broker.cluster.setLeader(of: place, broker: -1)
+        await #expect(throws: ReplayError.self) { try await redriveUntilFull() }
+        broker.cluster.setLeader(of: place, broker: 1)
+        #expect(try await redrive() == [.sent: 3])
+    }
+
     @Test("After a line that a full disk cut off, what is sent is remembered all the same")
     func torn() async throws {
         try broker.publish((0..<2).map { letter([1], offset: $0) }, to: "dead")
