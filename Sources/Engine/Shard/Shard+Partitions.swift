@@ -141,7 +141,7 @@ extension Shard where Ports: ~Copyable {
         if partitions[index].mustCommit { isDirty = true }
         if partitions[index].isRead {
             partitions[index].state = .seeking(offset, again: now)
-            return
+            return ports.tell(.reading([place]))
         }
         partitions[index].isRead = true
         partitions[index].state = .running

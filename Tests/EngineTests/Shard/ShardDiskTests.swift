@@ -49,6 +49,10 @@ struct ShardDiskTests {
         disk.isFailing = false
         #expect(shard.callsOfTurn(after: .milliseconds(999)) == [])
         #expect(shard.callsOfTurn(after: .milliseconds(1)) == [.askCommitted([place])])
+        shard.ports.events = [.committed([Shard.commit(0)])]
+        shard.turn()
+        shard.ports.replica = [Shard.end(0)]
+        #expect((0..<2).flatMap { _ in shard.callsOfTurn() }.told.contains(.reading([place])))
     }
 
     @Test("What was done before a disk has failed stays done: nothing older is committed when the partition goes")

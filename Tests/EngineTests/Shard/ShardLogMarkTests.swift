@@ -116,7 +116,7 @@ struct ShardLogMarkTests {
         let (shard, _) = Self.asked()
         shard.ports.messages = [ScriptedPorts.Message(offset: offset, timestamp: offset == 7 ? 1_000 : 2_000)]
         let compared = shard.callsOfTurn()
-        #expect(compared.told == [])
+        #expect(compared.told == [.reading([place])])
         #expect(compared.contains(.seek(Shard.position(0))))
         shard.deliver()
         #expect(shard.callsOfTurn().contains(.begin(offset: 0, count: 5, isCounted: true)))
