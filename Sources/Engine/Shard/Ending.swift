@@ -114,7 +114,7 @@ extension Shard where Ports: ~Copyable {
     private mutating func giveUpUnpublished() {
         let all = 1...UInt32(entries.capacity)
         let count = all.count { entries[$0].state != .free && !entries[$0].isUnanswered }
-        ports.tell(.leftUnfinished(count))
+        if count > 0 { ports.tell(.leftUnfinished(count)) }
         for index in partitions.indices where partitions[index].state != .gone { dropUnpublished(of: index) }
     }
 
@@ -128,6 +128,8 @@ extension Shard where Ports: ~Copyable {
     private static var storingPatience: Duration { .seconds(5) }
 
     private mutating func leave() {
+        // Published and not acknowledged; all that is in flight where it is told for the second time.
+        if entries.count > 0 { ports.tell(.leftUnfinished(entries.count)) }
         // Changes that wait in the producer's queue would come behind the next owner's, and count as the last.
         if changesUnanswered > 0 { ports.purge(all: false) }
         for index in partitions.indices where partitions[index].counts != nil {
