@@ -136,7 +136,12 @@ extension Shard where Ports: ~Copyable {
             _ = partitions[index].writeBehind()
         }
         // An open transaction would hold up the consumers of the outputs until its time-out.
-        if settings.isTransactional, checkpoint.isInitialized { abortLast() }
+        if settings.isTransactional, checkpoint.isInitialized {
+            abortLast()
+            if partitions.indices.contains(where: { partitions[$0].isInTransaction }) {
+                ports.tell(.transactionAborted(reason: "there was no time to commit it"))
+            }
+        }
         for index in partitions.indices where partitions[index].state != .gone { dropEntries(of: index) }
         ports.leave()
     }

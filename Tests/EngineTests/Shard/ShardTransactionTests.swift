@@ -368,4 +368,17 @@ struct ShardTransactionTests {
         other.ports.terminations = 2
         #expect(other.callsOfTurn().count { $0 == .transact(.abort) } == 1)
     }
+
+    @Test("What a shard that leaves has published, and has no time to commit, is told")
+    func leavesUncommitted() {
+        let shard = Shard.transactional()
+        shard.begin()
+        shard.deliver()
+        shard.turn()
+        shard.acknowledge()
+        shard.turn()
+        shard.ports.terminations = 2
+        let told = shard.callsOfTurn().told
+        #expect(told.contains(.transactionAborted(reason: "there was no time to commit it")))
+    }
 }

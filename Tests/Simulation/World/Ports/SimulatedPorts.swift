@@ -75,6 +75,8 @@ package final class SimulatedPorts: ShardPorts {
     let openFile: (TopicPartition) -> DiskFile
 
     var terminations = 0
+    /// How often it was told to end.
+    private var timesTold = 0
     private(set) var hasToldEnding = false
     /// The shard has asked to leave the group.
     private(set) var isLeaving = false
@@ -268,6 +270,7 @@ package final class SimulatedPorts: ShardPorts {
 
     package func terminate() {
         terminations += 1
+        timesTold += 1
         hasNews()
     }
 
@@ -279,6 +282,8 @@ package final class SimulatedPorts: ShardPorts {
     package func tell(_ news: ShardNews) {
         timeline.history.tell(timeline.now, number, "\(news)")
         switch news {
+        // Told twice it leaves at once what it has.
+        case .leftUnfinished where timesTold > 1: break
         case .drainTooLong, .wasAway, .producerReplaced, .commitFailed, .leftUnfinished, .notLeftInTime, .diskFailed:
             witness.troubled("\(news)", by: self)
         case .ending: hasToldEnding = true
