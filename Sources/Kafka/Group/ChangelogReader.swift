@@ -5,6 +5,12 @@ package final class ChangelogReader {
     private let client: Client
     private let queue: OpaquePointer
     private let topic: String
+    private let waker: FetchWaker
+    /// Records that were given out since the threads of brokers were last woken.
+    private var givenOut = 0
+    /// A quarter of those (`queued.min.messages`) beyond which a broker's thread fetches no more, and looks again after a
+    /// second only.
+    private static let wakesAfter = 25_000
     /// Kept, so that librdkafka knows the topic.
     private var known: OpaquePointer?
     /// The offset that comes next, of each partition that is read; `Position.none` for one that stands still.
@@ -19,6 +25,7 @@ package final class ChangelogReader {
         properties["client.rack"] = nil
         client = try Client(RD_KAFKA_CONSUMER, properties, log: log)
         queue = try client.consumerQueue()
+        waker = FetchWaker(client)
         self.topic = topic
         // This asks for the leaders at once, or as soon as there is a connection. A topic that becomes known by being read
         // waits for that up to a second (`rd_kafka_topic_scan_all`).
@@ -62,6 +69,7 @@ package final class ChangelogReader {
         case RD_KAFKA_RESP_ERR_NO_ERROR:
             guard next[partition] != nil else { return nil }
             next[partition] = offset &+ 1
+            countGivenOut()
             return .record(Record(message, topic: 0))
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
             guard next[partition] != nil else { return nil }
@@ -77,6 +85,13 @@ package final class ChangelogReader {
             return .outOfLog(partition: partition)
         default: return .failed(KafkaError(of: message))
         }
+    }
+
+    private func countGivenOut() {
+        givenOut += 1
+        guard givenOut >= Self.wakesAfter else { return }
+        givenOut = 0
+        waker.wakeLeaders(of: Set(next.keys.lazy.map { TopicPartition(self.topic, $0) }))
     }
 
     /// At most so many records are left of what is read, as far as that is known.
