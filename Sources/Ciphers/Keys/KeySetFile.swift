@@ -169,7 +169,7 @@ package struct KeySetReader {
             return passOver(members, "only the curve P-256 is used here")
         }
         let (algorithm, purpose) = try (members.text("alg"), members.text("use"))
-        if algorithm == "ES256" || purpose == "sig" {
+        if algorithm == "ES256" || purpose == "sig", try members.text("auth") == nil {
             return passOver(members, "a key for signatures opens nothing")
         }
         guard let number = try members.secret("d") else {

@@ -115,6 +115,8 @@ struct KeySetTests {
         }
         let others = [#""alg":"ECDH-ES+A256KW""#, #""use":"enc""#].map { "{\(Self.point),\($0)}" }
         #expect(try read(set(others[0], others[1])).keys.map(\.use) == [.agreement, .agreement])
+        let webPush = "{\(Self.point),\"alg\":\"ES256\",\"auth\":\"AAAAAAAAAAAAAAAAAAAAAA\"}"
+        #expect(try read(set(webPush)).keys.map(\.use) == [.webPush])
     }
 
     @Test("No key shows itself")
