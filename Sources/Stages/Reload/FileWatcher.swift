@@ -52,9 +52,9 @@ package final class FileWatcher: Sendable {
 
 /// What tells a changed file from an unchanged one without reading it. A folder's covers all that is in it.
 struct FileFingerprint: Equatable, Sendable {
-    private var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
 
-    private struct Entry: Equatable, Sendable {
+    struct Entry: Equatable, Sendable {
         let path: String
         let inode: UInt64
         /// Who may read it: what could not be read is read again when that is mended.
@@ -72,9 +72,6 @@ struct FileFingerprint: Equatable, Sendable {
         var folders: Set<[UInt64]> = []
         add(path, depth: 0, &folders)
     }
-
-    /// How many files and folders it covers.
-    var count: Int { entries.count }
 
     /// One among them: to open it waits for who writes to it, maybe for ever.
     var pipe: String? { entries.first { $0.mode & S_IFMT == S_IFIFO }?.path }
