@@ -127,13 +127,10 @@ extension JWEForm {
     private func unwrap(
         _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> CipherKey {
-        let count = header.encryption.keyCount
-        guard parts.key.count == count + 8 else { throw .malformed }
-        let room = scratch.secrets[.contentKey]
-        let wrapped = UnsafeRawBufferPointer(parts.key)
-        let written = try scratch.ciphers[cipher, key].unwrap(cipher, key, wrapped, into: room)
-        guard written == count else { throw .malformed }
-        return CipherKey(UnsafeRawBufferPointer(start: room, count: count))
+        guard parts.key.count == header.encryption.keyCount + 8 else { throw .malformed }
+        let block = scratch.secrets[.block]
+        let content = try scratch.ciphers[cipher, key].unwrap(cipher, key, parts.key, block: block)
+        return CipherKey(UnsafeRawBufferPointer(content))
     }
 
     private func openKey(
