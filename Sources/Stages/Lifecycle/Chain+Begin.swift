@@ -101,8 +101,8 @@ extension Chain {
         return publishAsItCame(delivery, &content, isExpired ? .expired : .passed)
     }
 
-    /// For messages that the stages do not see otherwise: a clearing push, and what has expired.
-    private func count(_ delivery: Delivery, _ content: inout NotificationContent, isClearing: Bool) {
+    /// For payloads that the stages do not see otherwise: a clearing push, what has expired, and an original.
+    func count(_ delivery: Delivery, _ content: inout NotificationContent, isClearing: Bool) {
         guard counts else { return }
         var context = context(delivery)
         for (index, link) in links.enumerated() {

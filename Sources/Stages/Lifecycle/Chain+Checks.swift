@@ -13,15 +13,20 @@ extension Chain {
 
     /// The input's value, with the badge that the chain has counted.
     private func original(_ delivery: Delivery, _ content: inout NotificationContent) -> Verdict {
-        let hasCounted = hasCounted(delivery)
-        let badge = content.badge
+        let badge = hasCounted(delivery) ? content.badge : nil
         if delivery.isReplaced(content) {
             readAgain(delivery, &content)
         } else if let untouched = delivery.untouched {
             content.rollback(to: untouched)
         }
-        // What says so already keeps its bytes.
-        if hasCounted, content.badge != badge { content.badge = badge }
+        if let badge {
+            // What says so already keeps its bytes.
+            if content.badge != badge { content.badge = badge }
+        } else if content.badge != nil {
+            // A stage has taken it away, with all of `aps` maybe, before or after it was to be counted.
+            content.badgeOperation = nil
+            count(delivery, &content, isClearing: false)
+        }
         return publishAsItCame(delivery, &content, .original)
     }
 

@@ -76,6 +76,24 @@ struct CountingTests {
         #expect(published?.badgeOperation == .add(2))
     }
 
+    @Test(
+        "So it does where another stage leaves nothing that has a badge, before it is counted or after",
+        arguments: [nil, #"{"aps":{}}"#], [true, false])
+    func originalWithoutBadge(_ other: String?, _ isFirst: Bool) async {
+        let removing = ChainLink(
+            ScriptedStage("r", isImmediate: true) { content, _ in
+                content.remove(JSONPointer(member: "aps"))
+                if let other { content = try NotificationContent(other) }
+                return .ok
+            })
+        let links = isFirst ? [removing, counter] : [counter, removing]
+        let published = await Message(payload).publish(Chain(links), count: 5)
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload.replacing("2", with: "7"))
+        #expect(published?.badgeOperation == .add(2))
+        #expect(published?.stages == links.map { "\($0.stage.name)=ok" }.joined(separator: ","))
+    }
+
     @Test("The original is as it came where no badge was counted")
     func originalUncounted() async {
         let text = payload.replacing("2", with: "2.5")
