@@ -26,7 +26,8 @@ public protocol Stage: Sendable {
     func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult?
 
     /// The last chance: a quick edit without I/O, on the content as it was before this stage's `didReceive`. May be
-    /// called while a `didReceive` that does not listen is still running. Returns what to report.
+    /// called while a `didReceive` that does not listen is still running. Returns what to report. It must not keep its
+    /// context: where the message is late for its turn the record's bytes are only lent.
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult
 }
 
@@ -96,7 +97,7 @@ public struct StageFailure: Error {
     public init(_ reason: StaticString) { self.reason = reason }
 }
 
-/// What a stage knows of the message beside its content. An immediate stage keeps nothing of it beyond its call.
+/// What a stage knows of the message beside its content. Only the async `didReceive` may keep it beyond its call.
 public struct StageContext: Sendable {
     /// When the message leaves at the latest.
     public let deadline: Instant
