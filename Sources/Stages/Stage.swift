@@ -103,6 +103,9 @@ public struct StageContext: Sendable {
     public let deadline: Instant
     /// When a stage that may suspend loses the message: at the end of its budget, or at the deadline if that is earlier.
     public internal(set) var limit: Instant
+    /// The time until `limit`, for clients with time-outs of their own: by the clock of the chain, which is no system's in a
+    /// replay or a test.
+    public var timeLeft: Duration { .nanoseconds(limit.nanoseconds(since: chain.time.now)) }
     /// Milliseconds since 1970: the clock in a service, the record's own timestamp in a replay.
     public let wallClock: Int64
     /// The recipient's count in the app before this message, if a stage of the chain counts and there is a recipient.

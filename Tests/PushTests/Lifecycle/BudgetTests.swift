@@ -96,6 +96,17 @@ struct BudgetTests {
         #expect(await late.value == false)
     }
 
+    @Test("A stage knows the time that is left to it, by the clock that takes its message away")
+    func timeLeft() async {
+        let asking = ScriptedStage("a") { [time] content, context in
+            time.advance(by: .seconds(1))
+            content.body = context.timeLeft == .seconds(9) ? "9" : "?"
+            return .ok
+        }
+        let published = await Message().publish(chain([ChainLink(asking, budget: .seconds(10))]))
+        #expect(published?.value == Message.text.replacing("Hello", with: "9"))
+    }
+
     @Test("A stage that computes is not measured where its message is not to be")
     func unmeasured() {
         let observer = RecordingObserver(measuresStages: true)
