@@ -145,6 +145,13 @@ struct StageTestTests {
         #expect(await result.summary == "modified: hanging=expired,greeting=ok")
     }
 
+    @Test("A budget of no time is over at once", .timeLimit(.minutes(1)))
+    func noBudget() async {
+        let result = await StageTest(Hanging(), budget: .zero).run(payload)
+        #expect(result.summary == "modified: hanging=expired")
+        #expect(result.title == "Late")
+    }
+
     @Test("A configuration's catalog, contacts and counts are what the test says")
     func configuration() async throws {
         let test = try await StageTest(
