@@ -51,15 +51,20 @@ private final class TestContacts: ContactBook {
     init(_ names: [String: [String: String]]) { self.names = names }
 
     func find(_ id: RawSpan, of owner: RawSpan, _ body: (Span<UInt8>, TextDirection) -> Void) -> Bool {
-        guard let name = names[Self.text(owner)]?[Self.text(id)] else { return false }
+        guard let own = owner.withUnsafeBytes({ names.value(named: $0) }),
+            let name = id.withUnsafeBytes({ own.value(named: $0) })
+        else { return false }
         let bytes = ContactName.clean(name.utf8Span.span.bytes)
         // A name of which nothing is left to see is none.
         guard !bytes.isEmpty else { return false }
         body(bytes.span, TextDirection(of: bytes.span))
         return true
     }
+}
 
-    private static func text(_ bytes: RawSpan) -> String {
-        bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+extension Dictionary where Key == String {
+    /// By its bytes, as stores find it: texts that are composed in other ways are equal as such.
+    func value(named name: UnsafeRawBufferPointer) -> Value? {
+        first { $0.key.utf8.elementsEqual(name) }?.value
     }
 }

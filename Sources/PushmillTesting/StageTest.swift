@@ -56,7 +56,7 @@ public final class StageTest: Sendable {
         Rehearsal(
             candidate.chain,
             counts: BadgeCounts { record in
-                record.recipient.flatMap { badges[String(decoding: $0, as: UTF8.self)] }
+                record.recipient.flatMap { badges.value(named: $0) }
             })
     }
 

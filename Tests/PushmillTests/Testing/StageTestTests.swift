@@ -184,6 +184,20 @@ struct StageTestTests {
         #expect(unknown.body == "Someone")
     }
 
+    @Test("Who is written with other bytes is another, as in a store")
+    func composedName() async throws {
+        let test = try await StageTest(
+            configuration: "stages: [contact: { source: state }, badge]",
+            contacts: ["Zo\u{EB}": ["No\u{EB}l": "Father"]], badges: ["Zo\u{EB}": 3])
+        let payload = #"{"aps":{"alert":"{contact:No\#u{EB}l}","badge":1,"mutable-content":1}}"#
+        let known = await test.run(payload, recipient: "Zo\u{EB}")
+        #expect(known.body == "Father" && known.badge == 4)
+        let identifier = await test.run(payload.replacing("\u{EB}", with: "e\u{308}"), recipient: "Zo\u{EB}")
+        #expect(identifier.summary == "modified: contact=miss,badge=ok")
+        let owner = await test.run(payload, recipient: "Zoe\u{308}")
+        #expect(owner.summary == "modified: contact=miss,badge=ok" && owner.badge == 1)
+    }
+
     @Test("The sample's configuration runs from its file")
     func configurationFile() async throws {
         let test = try await StageTest(configurationFile: "../../../deploy/sample/pushmill.yaml")
