@@ -37,7 +37,7 @@ extension StageTest {
         var changes: [GoldenChange] = []
         for name in names {
             func path(_ kind: String) -> String { "\(folder)/\(name).\(kind)" }
-            let payload = try Self.text(path("json"))
+            let payload = try Self.bytes(path("json"))
             let headers = try files.contains("\(name).headers") ? Self.headers(Self.text(path("headers"))) : [:]
             let result = await runAlone(record(payload, headers, nil, Self.timestamp))
             guard !isUpdate else {
@@ -57,10 +57,14 @@ extension StageTest {
         return changes
     }
 
+    private static func text(_ path: String) throws -> String { String(decoding: try bytes(path), as: UTF8.self) }
+
     /// Without the line end that editors leave behind it.
-    private static func text(_ path: String) throws -> String {
-        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
-        return text.last?.isNewline == true ? String(text.dropLast()) : text
+    private static func bytes(_ path: String) throws -> Data {
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        return bytes
     }
 
     private static func headers(_ text: String) -> [String: String] {

@@ -66,7 +66,7 @@ public final class StageTest: Sendable {
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
         timestamp: Int64 = StageTest.timestamp
     ) async -> Result {
-        await run(record(payload, headers, recipient, timestamp), on: rehearsal)
+        await run(record(payload.utf8, headers, recipient, timestamp), on: rehearsal)
     }
 
     /// Takes a message through the chain whose deadline comes when `moment` has returned, which runs beside it: the running
@@ -77,7 +77,7 @@ public final class StageTest: Sendable {
         _ payload: String, headers: [String: String] = [:], recipient: String? = nil,
         timestamp: Int64 = StageTest.timestamp, once moment: (@Sendable () async throws -> Void)? = nil
     ) async -> Result {
-        let record = record(payload, headers, recipient, timestamp)
+        let record = record(payload.utf8, headers, recipient, timestamp)
         let taken = clock.now
         guard let moment else {
             await advance(by: deadline)
@@ -108,14 +108,14 @@ public final class StageTest: Sendable {
     // MARK: - Messages
 
     func record(
-        _ payload: String, _ headers: [String: String], _ recipient: String?, _ timestamp: Int64
+        _ payload: some Sequence<UInt8>, _ headers: [String: String], _ recipient: String?, _ timestamp: Int64
     ) -> RecordEnvelope {
         var record = RecordEnvelope()
         record.topic = "test"
         record.offset = messages.wrappingAdd(1, ordering: .relaxed).oldValue
         record.timestamp = timestamp
         record.key = recipient.map { Array($0.utf8) }
-        record.payload = Array(payload.utf8)
+        record.payload = Array(payload)
         record.headers = headers.sorted { $0.key < $1.key }.map { name, value in
             RecordEnvelope.Header(name: Array(name.utf8), value: Array(value.utf8))
         }

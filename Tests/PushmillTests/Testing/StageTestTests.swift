@@ -274,6 +274,15 @@ struct StageTestTests {
         #expect(try await test.changes(in: folder.path, isUpdate: false).map(\.name) == ["empty", "empty"])
     }
 
+    @Test("A payload that is no UTF-8 is the dead letter that a service makes of it")
+    func notText() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(payload.utf8.map { $0 == UInt8(ascii: "?") ? 0xE9 : $0 }, to: "latin.json")
+        try folder.write("?\n", to: "latin.expected")
+        let changes = try await StageTest(Greeting()).changes(in: folder.path, isUpdate: false)
+        #expect(changes.first?.what.hasPrefix("? -> dead-letter: not-json") == true)
+    }
+
     @Test("A golden file tells a text that is composed in another way")
     func composed() async throws {
         let folder = try TemporaryFolder()
