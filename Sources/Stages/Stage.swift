@@ -26,7 +26,8 @@ public protocol Stage: Sendable {
     func didReceiveAtOnce(_ content: inout NotificationContent, context: StageContext) throws -> StageResult?
 
     /// The last chance: a quick edit without I/O, on the content as it was before this stage's `didReceive`. May be
-    /// called while a `didReceive` that does not listen is still running. Returns what to report. It must not keep its
+    /// called while a `didReceive` that does not listen is still running. Returns what to report: `expired`, by which a
+    /// replay of recorded deadlines knows that the stage was late, unless there was nothing to do. It must not keep its
     /// context: where the message is late for its turn the record's bytes are only lent.
     func timeWillExpire(_ content: inout NotificationContent, context: StageContext) -> StageResult
 }
