@@ -133,7 +133,7 @@ public final class StageTest: Sendable {
         defer { running.withLock { $0 = nil } }
         let ended = await rehearsal.run(record, wallClock: record.timestamp, taken: taken)
         let names = candidate.chain.links.map(\.stage.name)
-        return Result(ended, names, candidate.output(of: ended), log.take())
+        return Result(ended, names, candidate.output(of: ended), log.take(of: record.place))
     }
 }
 
@@ -179,13 +179,17 @@ extension StageTest {
 
 /// What stages say of messages.
 final class TestLog: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Mutex<[(text: String, source: String?)]>([])
 
     func add(_ severity: StageResources.Severity, _ stage: String, _ source: Source, _ message: String) {
-        tell("\(severity): \(stage): \(message)")
+        tell("\(severity): \(stage): \(message)", of: "\(source)")
     }
 
-    func tell(_ line: String) { lines.withLock { $0.append(line) } }
+    func tell(_ line: String, of source: String? = nil) { lines.withLock { $0.append((line, source)) } }
 
-    func take() -> [String] { lines.withLock { exchange(&$0, with: []) } }
+    /// Without what an abandoned stage has said of a message before.
+    func take(of source: String) -> [String] {
+        let all = lines.withLock { exchange(&$0, with: []) }
+        return all.filter { $0.source ?? source == source }.map { $0.text }
+    }
 }

@@ -44,6 +44,22 @@ struct StageTestTests {
         func waitUntilEnded() async { for await _ in ended.stream {} }
     }
 
+    /// Does not listen to cancellation, and tells of its end.
+    private struct Deaf: Stage {
+        let name = "deaf"
+        let begun = AsyncStream.makeStream(of: Void.self)
+        let released = AsyncStream.makeStream(of: Void.self)
+        let ended = AsyncStream.makeStream(of: Void.self)
+
+        func didReceive(_ content: inout NotificationContent, context: StageContext) async -> StageResult {
+            begun.continuation.finish()
+            await Task { [released] in for await _ in released.stream {} }.value
+            context.log(.info, "ends")
+            ended.continuation.finish()
+            return .ok
+        }
+    }
+
     /// Shows when the message has to leave.
     private struct Deadline: ImmediateStage {
         let name = "deadline"
@@ -105,6 +121,17 @@ struct StageTestTests {
         #expect(result.summary == "best-attempt: greeting=ok,hanging=expired")
         #expect(result.title == "Late")
         await hanging.waitUntilEnded()
+    }
+
+    @Test("What an abandoned stage says later is not of the next message", .timeLimit(.minutes(1)))
+    func lateLog() async {
+        let deaf = Deaf()
+        let test = StageTest(deaf)
+        let abandoned = await test.expire(payload) { for await _ in deaf.begun.stream {} }
+        #expect(abandoned.summary == "best-attempt: deaf=expired")
+        deaf.released.continuation.finish()
+        for await _ in deaf.ended.stream {}
+        #expect(await test.expire(payload).log == [])
     }
 
     @Test("A moment that fails is told, and the deadline comes all the same", .timeLimit(.minutes(1)))
