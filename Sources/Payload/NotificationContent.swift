@@ -98,6 +98,10 @@ extension NotificationContent {
                 return false
             }
             texts.removeAll { $0 == longest }
+            if renderedByteCount - size(of: longest) + "\"…\"".utf8.count > limit {
+                // Nothing of this one would remain; escapes that nobody needs in the others may take its room.
+                for text in texts { if let node = node(of: text) { shorten(node, by: 0) } }
+            }
             if let node = node(of: longest) { shorten(node, by: renderedByteCount - limit) }
         }
         return true

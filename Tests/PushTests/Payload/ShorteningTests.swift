@@ -55,6 +55,16 @@ struct ShorteningTests {
         #expect(content.rendered == #"{"aps":{"alert":"прив…"}}"#)
     }
 
+    @Test("keeps of its longest text what the others leave it without such escapes")
+    func escapesOfOthers() throws {
+        let title = String(repeating: #"\u0442"#, count: 20)
+        let body = String(repeating: "b", count: 130)
+        var content = try NotificationContent("{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"body\":\"\(body)\"}}}")
+        #expect(content.shorten(toFit: 100) == true)
+        #expect(content.title == String(repeating: "т", count: 20))
+        #expect(content.body == String(repeating: "b", count: 17) + "…")
+    }
+
     @Test("that fits is not touched")
     func fits() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
