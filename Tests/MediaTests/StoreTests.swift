@@ -80,6 +80,20 @@ struct StoreTests {
         #expect(folder.names == [name(1)])
     }
 
+    @Test("What comes in while the folder is counted makes for the next count")
+    func comingInMeanwhile() throws {
+        let room = MediaRoom(path: "/", capacity: 5_000) { _ in nil }
+        let told = Atomic<Int>(0)
+        room.watch { told.wrappingAdd(1, ordering: .relaxed) }
+        try room.take(100)
+        #expect(told.load(ordering: .relaxed) == 1)
+        room.beginCount()
+        try room.take(60)
+        room.counted(0)
+        try room.take(40)
+        #expect(told.load(ordering: .relaxed) == 2)
+    }
+
     /// (trust 15)
     @Test("Media that comes again is counted once")
     func again() throws {

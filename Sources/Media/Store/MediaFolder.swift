@@ -124,6 +124,7 @@ extension MediaFolder {
         var kept: [Entry] = []
         var total = 0
         var partial = 0
+        room.beginCount()
         guard let entries = self.entries() else {
             room.counted(nil)
             return []

@@ -63,10 +63,12 @@ final class MediaRoom: Sendable {
         if isNew { kept.add(count, ordering: .relaxed) }
     }
 
-    /// All files that are whole were counted; nil where they could not be.
+    /// Files that are whole are counted from now on. What comes meanwhile may be missed: it makes for the next count.
+    func beginCount() { grown.store(0, ordering: .relaxed) }
+
+    /// Nil where they could not be.
     func counted(_ bytes: Int?) {
         if let bytes { kept.store(bytes, ordering: .relaxed) }
-        grown.store(0, ordering: .relaxed)
         askDisk()
     }
 
