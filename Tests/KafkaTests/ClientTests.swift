@@ -60,6 +60,27 @@ struct ClientTests {
         released.signal()
     }
 
+    @Test("Nobody waits for the end of a member that failed before its assignment was answered: it would take a core")
+    func endOfUnanswered() throws {
+        let peer = try Peer()
+        try peer.cluster.createTopic("t", partitions: 1)
+        var member: Member? = try Member(peer.cluster, group: "g")
+        try failUnanswered(try #require(member), peer.cluster)
+        let begin = ContinuousClock.now
+        member = nil
+        // An end that does not come is waited for a second.
+        #expect(begin.duration(to: .now) < .seconds(1))
+    }
+
+    private func failUnanswered(_ member: Member, _ cluster: MockCluster) throws {
+        member.answers = false
+        try member.until { !$0.events.isEmpty }
+        // FENCED_INSTANCE_ID
+        cluster.failRequests(.heartbeat, with: [82])
+        try member.until { $0.consumer.fatalError != nil }
+        try member.consumer.acceptAssignment()
+    }
+
     /// Gives a record of the member's that was not given back.
     private func fail(_ member: Member, _ cluster: MockCluster) throws -> Record {
         var record: Record?

@@ -89,6 +89,9 @@ final class Client: Sendable {
         // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
         // joined its group and was not told yet what is its own.
         guard !sinks.joins.hasBegun || sinks.group.wasTold else { return false }
+        // One that has failed takes no answer to an assignment any more (`rd_kafka_cgrp_handle_assign_op`): its end
+        // would wait for that for ever, with all of a core.
+        guard !sinks.group.isAssigning else { return false }
         // What leaving waits for, destroying waits for too: commits to a coordinator that is away may keep it for ever.
         return !sinks.group.isLeaving || rd_kafka_consumer_closed(handle) != 0
     }

@@ -63,6 +63,8 @@ final class GroupInbox {
     var name: String?
     /// The group has told this member what is its own, at least once.
     var wasTold = false
+    /// An assignment was not answered before the client failed, or not yet.
+    var isAssigning = false
 }
 
 /// Called by librdkafka within a poll of the consumer queue. It need not answer there: librdkafka waits for the
@@ -82,7 +84,9 @@ func onGroupRebalance(
     let isLost = rd_kafka_assignment_lost(client) != 0
     noteName(of: client, isLost, sinks.group)
     switch code {
-    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: sinks.group.events.append(.assigned(named))
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+        sinks.group.isAssigning = true
+        sinks.group.events.append(.assigned(named))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
         sinks.group.revoked = Set(named)
         sinks.group.isRevocationLost = isLost

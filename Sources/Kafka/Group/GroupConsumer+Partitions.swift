@@ -4,7 +4,10 @@ internal import CPushmillRdKafka
 /// given (`rkcg_group_assignment`) whether it reads it or not.
 extension GroupConsumer {
     /// Answers `ConsumerEvent.assigned`: nothing is read of them before `read`.
-    package func acceptAssignment() throws(KafkaError) { try client.assign([]) }
+    package func acceptAssignment() throws(KafkaError) {
+        try client.assign([])
+        sinks.group.isAssigning = client.isFatal
+    }
 
     /// Reads partitions that were assigned from these very offsets, at any time after `acceptAssignment`.
     package func read(_ positions: [Position]) throws(KafkaError) {

@@ -76,6 +76,8 @@ package final class GroupConsumer {
     }
 
     deinit {
+        // An assignment may have come since the last turn.
+        if client.isFatal { pollEvents() }
         ranges.close()
         for queue in [records, events, leaving].compactMap(\.self) {
             WakeSignal.endWatch(of: queue)
