@@ -119,7 +119,7 @@ let package = Package(
         // The payload as JSON, the records that carry it, and the few things that the three above share.
         library("PushmillPayload", in: "Payload", ["CPushmillZlib", "CPushmillText"]),
 
-        library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka"]),
+        library("PushmillKafka", in: "Kafka", ["CPushmillRdKafka", "CPushmillWaits"]),
         library(
             "PushmillTelemetry", in: "Telemetry", ["CPushmillMicrohttpd"],
             embedding: ["page.html", "page.css", "samples.js", "drawing.js", "panels.js", "live.js"].map {
@@ -142,6 +142,8 @@ let package = Package(
         system("CPushmillProcess", in: "CProcess"),
         // Counts what the Swift runtime allocates, for benchmarks and the budgets that tests hold them to.
         .target(name: "CPushmillAllocations", path: "Sources/CAllocations"),
+        // Waits of librdkafka, by a clock that nobody sets.
+        .target(name: "CPushmillWaits", path: "Sources/CWaits"),
 
         .target(name: "PushmillTestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // Whole runs of several instances over a simulated cluster, each from a seed, and a program that searches among them.

@@ -1,10 +1,19 @@
 import Dispatch
+import Glibc
 import PushmillKafka
 import PushmillTestSupport
 import Testing
 
 @Suite("Clients and errors", .serialized, .ownThread)
 struct ClientTests {
+    @Test("librdkafka waits by a clock that nobody sets: its `cnd_timedwait` is this program's, and not the C library's")
+    func waits() throws {
+        let library = try #require(dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY))
+        defer { dlclose(library) }
+        let theirs = try #require(dlsym(library, "cnd_timedwait"))
+        #expect(try #require(dlsym(nil, "cnd_timedwait")) != theirs)
+    }
+
     @Test("A member knows while the group is joined anew")
     func joining() throws {
         let peer = try Peer()

@@ -1,0 +1,28 @@
+// librdkafka waits with C11's `cnd_timedwait`, until a time of day: where that is set back by an hour, every wait that
+// has begun lasts an hour longer. An idle member sends no heartbeats, and loses its partitions unawares; an outage of the
+// brokers goes on when they are back. Defined here, the function is found before the C library's own, by librdkafka too.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+#include <time.h>
+
+// The C library's types for C11 are those for POSIX under other names.
+_Static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t) && sizeof(mtx_t) == sizeof(pthread_mutex_t), "glibc");
+
+/// Waits as long as it is from now until then, by the clock that nobody sets.
+int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict end) {
+    const long long second = 1000000000;
+    struct timespec day, clock;
+    clock_gettime(CLOCK_REALTIME, &day);
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    long long left = (end->tv_sec - day.tv_sec) * second + end->tv_nsec - day.tv_nsec;
+    long long until = clock.tv_nsec + (left > 0 ? left : 0);
+    clock.tv_sec += until / second;
+    clock.tv_nsec = until % second;
+    switch (pthread_cond_clockwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, CLOCK_MONOTONIC, &clock)) {
+    case 0: return thrd_success;
+    case ETIMEDOUT: return thrd_timedout;
+    default: return thrd_error;
+    }
+}
