@@ -40,6 +40,15 @@ extension EndToEnd {
             #expect(exported.lines.map { String($0) } == lines && exported.end == .exited(0))
         }
 
+        @Test("The input is read from where it stands, and one that is closed is none")
+        func rest() async throws {
+            try folder.write("heading\n" + #"{"id":"c1","name":"x"}"#, to: "contacts")
+            let imported = try await run("contacts import -", "{ read heading; COMMAND; } < FILE")
+            #expect(imported.lines == ["1 contacts imported"] && imported.end == .exited(0))
+            let closed = try await run("contacts import -", "COMMAND <&-")
+            #expect(closed.lines == ["pushmill: /dev/stdin:1: Bad file descriptor"] && closed.end == .exited(65))
+        }
+
         @Test("A line that is no contact is named by its number")
         func mistake() async throws {
             try folder.write(#"{"id":"c1","name":"x"}"# + "\n" + #"{"id":"c2"}"#, to: "contacts")

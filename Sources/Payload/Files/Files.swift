@@ -1,7 +1,8 @@
 import CPushmillZlib
 import Glibc
 
-/// Reads a file from its beginning, plain or compressed by gzip: its first bytes tell.
+/// Reads a file from its beginning, or the standard input from where it stands, plain or compressed by gzip: its first
+/// bytes tell.
 package final class InputFile {
     private static let pieceSize = 256 << 10
 
@@ -10,7 +11,10 @@ package final class InputFile {
 
     package init(path: String) throws(FileFailure) {
         self.path = path
-        guard let handle = gzopen(path, "rb") else { throw FileFailure(path: path, errno) }
+        // By its name it would be opened anew: a file from its beginning, a socket or another user's pipe not at all.
+        let handle =
+            path == "/dev/stdin" ? gzdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : gzopen(path, "rb")
+        guard let handle else { throw FileFailure(path: path, errno) }
         gzbuffer(handle, UInt32(Self.pieceSize))
         self.handle = handle
     }
