@@ -62,6 +62,18 @@ extension EndToEnd {
             }
         }
 
+        @Test("Lines without end are read no further than they can be written")
+        func fullOutputForLines() async throws {
+            let folder = try TemporaryFolder()
+            let file = try folder.write("stages: []\n", to: "pushmill.yaml")
+            let line = #"{"topic":"a","partition":0,"offset":0,"ts":0,"key":"k","payload":"{\"aps\":{}}"}"#
+            let apply = "'\(Self.program)' apply --lines --config \(file)"
+            try await runShell("timeout 60 yes '\(line)' 2> /dev/null | \(apply) > /dev/full") { shell in
+                try await shell.expectEnd(.exited(70), within: .seconds(30))
+                #expect(shell.lines.last == "pushmill: the output cannot be written: No space left on device")
+            }
+        }
+
         @Test("A closed input is none: what is opened later does not stand in its place")
         func closedInput() async throws {
             let folder = try TemporaryFolder()

@@ -29,7 +29,7 @@ struct Application {
     /// The input is records, one a line; what becomes of each is written the same way.
     func applyLines() async throws(ProgramError) -> ExitCode {
         var lines = LineReader()
-        while let line = try next(&lines) {
+        while !Console.hasFailed, let line = try next(&lines) {
             guard line.contains(where: { $0 > 0x20 }) else { continue }
             let record: RecordEnvelope
             do throws(EnvelopeError) {
