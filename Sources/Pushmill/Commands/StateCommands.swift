@@ -133,14 +133,20 @@ extension Command {
             throw ProgramError.badData("the contacts are those of the file \(path): change them there")
         }
         let state = try configuration.ownContacts(creating: true)
-        let clock = ContinuousClock()
-        let start = clock.now
-        let total = try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) { count in
-            guard count % 100_000 == 0 else { return }
-            invocation.console.error(
-                "\(count) contacts so far, in \(Int((clock.now - start) / .milliseconds(1))) ms")
+        let console = invocation.console
+        var count = 0
+        do {
+            _ = try ContactStore(state).importLines(path == "-" ? "/dev/stdin" : path) {
+                count = $0
+                console.status?("\($0) contacts")
+            }
+        } catch {
+            console.status?("")
+            if count > 0 { console.error("\(count) contacts were imported before this:") }
+            throw error
         }
-        invocation.console.output("\(total) contacts imported")
+        console.status?("")
+        console.output("\(count) contacts imported")
         return .success
     }
 

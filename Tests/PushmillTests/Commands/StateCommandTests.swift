@@ -128,6 +128,19 @@ struct StateCommandTests {
         await expect(command, "pushmill: \(message)", code)
     }
 
+    @Test("An import that breaks off tells what it leaves; one that does not says nothing but its number")
+    func brokenImport() async throws {
+        let contacts = (1...10_001).map { #"{"id":"c\#($0)","name":"x"}"# }
+        try folder.write("contacts", contacts.joined(separator: "\n") + "\n{\"id\":\"c0\"}")
+        let told = "10000 contacts were imported before this:\npushmill: @contacts:10002: no name"
+        await expect("contacts import @contacts", told, .badData)
+        #expect(await folder.run("contacts export").output.split(separator: "\n").count == 10_000)
+        try folder.write("none", "")
+        let terminal = Terminal()
+        #expect(await folder.run("contacts import @none", terminal).output == "0 contacts imported")
+        #expect(terminal.error.isEmpty)
+    }
+
     @Test("A count that is none is a mistake of usage", arguments: ["-- -1", "2147483648", "1.5", "many"])
     func noCount(_ count: String) async {
         let ran = await folder.run("badges set anna \(count)")
