@@ -68,7 +68,11 @@ final class RedriveJournal {
         waiting.removeAll()
     }
 
-    private var failure: ReplayError { .unwritten(FileFailure(path: path, errno)) }
+    private var failure: ReplayError {
+        let reason = String(cString: strerror(errno))
+        let what = "\(reason): what was sent last is not remembered, and the next run sends it again"
+        return .unwritten(FileFailure(path: path, what: what))
+    }
 
     private static func line(_ letter: RecordEnvelope) -> String { "\(letter.place) \(letter.timestamp)" }
 }
