@@ -111,6 +111,28 @@ extension EndToEnd {
             try await capture.clear()
         }
 
+        @Test("A capture into a pipe that nobody reads ends when it is told to")
+        func unreadPipe() async throws {
+            let cluster = try MockCluster()
+            try cluster.createTopic("push.events", partitions: 1)
+            let folder = try TemporaryFolder()
+            let configuration = try folder.write(
+                "{ kafka: { bootstrap.servers: '\(cluster.bootstrapServers)' }, stages: [] }", to: "service.yaml")
+            let pipe = "\(folder.path)/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let capture = try ServiceProcess(["capture", "--config", configuration, "--output", pipe])
+            // Where the kernel keeps who opens a pipe; it does not tell everybody.
+            let opening = Array("wait_for_partner".utf8)
+            var tries = 0
+            while tries < 500, try FileBytes(path: "/proc/\(capture.identifier)/wchan").bytes != opening {
+                try await Task.sleep(for: .milliseconds(10))
+                tries += 1
+            }
+            capture.send(SIGTERM)
+            try await capture.expectEnd(.signalled(SIGTERM))
+            try await capture.clear()
+        }
+
         private func run(_ text: String, _ body: (ServiceProcess) async throws -> Void) async throws {
             let folder = try TemporaryFolder()
             try await follow(ServiceProcess(["run", "--config", folder.write(text, to: "service.yaml")]), body)

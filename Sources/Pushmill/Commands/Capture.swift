@@ -26,6 +26,9 @@ extension Command {
         }
         let topic = invocation.text(.topic) ?? configuration.topics.input.first ?? ""
         let source = try configuration.read(invocation.range(of: topic))
+        // A pipe opens when somebody reads it. Until then a signal ends the process, which would not come to see it.
+        let pipe = invocation.text(.file).map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
+        defer { if pipe >= 0 { close(pipe) } }
         _ = Signals.take([SIGINT, SIGTERM])
         // A terminal that is closed ends it too, unless it was told not to mind (`nohup`).
         var former = sigaction()
