@@ -44,7 +44,8 @@ struct ReplayCommand {
         if isPart, try Self.topic(invocation.required(.input)) == nil {
             throw .usage("--from, --to and --partition are for a topic as input")
         }
-        let inputs = try [invocation.required(.input)] + baselines
+        let inputs =
+            try [invocation.required(.input), invocation.required(.config)] + baselines + invocation.texts(.badges)
         for option in [Option.json, .junit, .html] {
             guard let path = invocation.text(option), inputs.contains(where: { Self.areOneFile($0, path) }) else {
                 continue

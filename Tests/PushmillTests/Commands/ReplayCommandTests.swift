@@ -33,10 +33,11 @@ struct ReplayCommandTests {
 
     @Test("A report does not overwrite what is read", arguments: ["--json", "--junit", "--html"])
     func overwriting(option: String) async throws {
-        let golden = "--baseline FOLDER/golden.jsonl"
+        try folder.write("badges.jsonl", #"{"recipient":"anna","app":"","count":1}"#)
+        let golden = "--baseline FOLDER/golden.jsonl --badges FOLDER/badges.jsonl"
         #expect(await run("replay FOLDER/events.jsonl CONFIG \(golden) --update").1 == .success)
         #expect(symlink("golden.jsonl", "\(folder.path)/link.jsonl") == 0)
-        for path in ["events.jsonl", "golden.jsonl", "link.jsonl"] {
+        for path in ["events.jsonl", "golden.jsonl", "link.jsonl", "badges.jsonl", "pushmill.yaml"] {
             let (terminal, code) = await run("replay FOLDER/events.jsonl CONFIG \(golden) \(option) FOLDER/\(path)")
             #expect(code == .usage && terminal.error.contains("'\(folder.path)/\(path)' is read, and would be"))
         }
