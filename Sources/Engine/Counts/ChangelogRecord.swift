@@ -169,9 +169,9 @@ package struct ChangelogView {
     /// The account's state, 0 of an unknown event where there is none.
     package func state(ofKey key: [UInt8]) -> CountState { states[key] ?? CountState(count: 0) }
 
-    /// The keys of the counts, or of one recipient's, but for those that are 0, and nobody's.
-    package func keys(of recipient: [UInt8]?) -> [[UInt8]] {
-        states.filter { $0.value.count > 0 }.keys.filter { key in
+    /// The keys of the counts, or of one recipient's, but for nobody's, and those that are 0 unless they are meant too.
+    package func keys(of recipient: [UInt8]?, _ isMeant: (CountState) -> Bool = { $0.count > 0 }) -> [[UInt8]] {
+        states.filter { isMeant($0.value) }.keys.filter { key in
             key.withUnsafeBytes { key in
                 guard let account = try? ChangelogRecord.account(key), !account.recipient.isEmpty else { return false }
                 return recipient.map { account.recipient.elementsEqual($0) } ?? true

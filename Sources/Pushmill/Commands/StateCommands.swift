@@ -31,9 +31,9 @@ extension Command {
     static let badgesSet = Command(
         "badges set", "Sets one recipient's count in an app; no instance must run",
         details: """
-            It is written to the changelog: where the recipient's count is, else where Java
-            clients put events whose key is the recipient, unless the partition is named.
-            Refused while the service's group has members.
+            It is written to the changelog: where the recipient's counts are, else where
+            Java clients put events whose key is the recipient, unless the partition is
+            named. Refused while the service's group has members.
             """,
         options: [.config, recipient, count, app, partition]
     ) { invocation in
@@ -54,13 +54,14 @@ extension Command {
         try changelog.checkNobodyRuns()
         let number = try invocation.partition()
         let usual = changelog.place(of: recipient)
-        var found: (place: TopicPartition, view: ChangelogView)?
+        var found: (place: TopicPartition, view: ChangelogView, isHere: Bool)?
         try changelog.forEachView(of: number) { place, view in
-            let isHere = view.state(ofKey: key) != CountState(count: 0)
-            if let found, isHere, found.view.state(ofKey: key) != CountState(count: 0) {
+            // In whichever app, and be they 0: all events of a recipient are in one partition.
+            let isHere = !view.keys(of: Array(recipient.utf8), { $0 != CountState(count: 0) }).isEmpty
+            if let found, isHere, found.isHere {
                 throw ProgramError.badData("counts are in \(found.place) and in \(place): name one by --partition")
             }
-            if isHere || found == nil && (place == usual || number != nil) { found = (place, view) }
+            if isHere || found == nil && (place == usual || number != nil) { found = (place, view, isHere) }
         }
         guard let found else { throw ProgramError.badData("the changelog has no partitions") }
         try changelog.set([key], to: Int32(count), found.view, in: found.place)

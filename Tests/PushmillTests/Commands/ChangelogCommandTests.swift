@@ -70,11 +70,15 @@ struct ChangelogCommandTests {
         // Without it they are found where they are.
         await expect("badges get carl", Self.carl)
         await expect("badges set carl 4", "")
-        await expect("badges get carl --partition 3", #"{"recipient":"carl","app":"","count":4}"# + "\n")
+        let changed = #"{"recipient":"carl","app":"","count":4}"# + "\n"
+        await expect("badges get carl --partition 3", changed)
+        // So is where the first count of another app goes.
+        await expect("badges set carl 6 --app com.x", "")
+        await expect("badges get carl --partition 3", changed + #"{"recipient":"carl","app":"com.x","count":6}"# + "\n")
         await expect("badges set carl 1 --partition 2", "")
         let twice = await run("badges set carl 5")
         #expect(twice.code == .badData && twice.error.contains("counts are in push.badges/2 and in push.badges/3"))
-        await expect("badges delete carl", "2 counts deleted")
+        await expect("badges delete carl", "3 counts deleted")
         await expect("badges get carl", "")
         let beyond = await run("badges get carl --partition 5")
         #expect(beyond.code == .usage)
