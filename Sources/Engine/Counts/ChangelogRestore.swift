@@ -39,8 +39,6 @@ struct ChangelogRestore {
     var mayHaveMore = false
     /// Others are to be read, or from elsewhere.
     private(set) var isChanged = false
-    /// Partitions whose counts are to be forgotten, since they are read anew.
-    private var restarts: [Int32] = []
     /// The keys of rows that were taken and not applied.
     private var keys: [UInt8] = []
     /// A buffer for the values of records that are written.
@@ -91,7 +89,6 @@ struct ChangelogRestore {
     /// The log is another one than that which was read before.
     private mutating func beginAnew(_ index: Int) -> ShardNews {
         let former = reading[index]
-        restarts.append(former.partition)
         reading[index] = Reading(
             partition: former.partition, number: former.number, secret: former.secret, next: Position.beginning,
             isAnew: true)
@@ -99,10 +96,8 @@ struct ChangelogRestore {
         return .changelogAnew(partition: former.number)
     }
 
-    mutating func takeRestarts() -> [Int32] {
-        defer { restarts.removeAll() }
-        return restarts
-    }
+    /// Partitions that have turned out so since the last starts: their counts are to be forgotten.
+    var anew: [Int32] { reading.filter(\.isAnew).map(\.partition) }
 
     /// Gives what is to be told of it.
     mutating func take(_ event: ReplicaEvent) -> ShardNews? {

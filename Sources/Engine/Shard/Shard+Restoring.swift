@@ -30,7 +30,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func takeReplica() {
         for news in Self.takeReplica(from: &ports, into: &restore) { ports.tell(news) }
-        for index in restore.takeRestarts() {
+        for index in restore.anew {
             partitions[index].changelogEnd = nil
             if partitions[index].counts?.value.restart() == false { failDisk(of: index) }
         }

@@ -158,9 +158,10 @@ struct ChangelogRestoreTests {
         #expect(restore.take(.outOfLog(partition: 2)) == .changelogAnew(partition: 2))
         #expect(restore.take(.end(partition: 3, offset: 10, isWhole: true)) == nil)
         for number in Int32(0)..<3 { #expect(restore.take(.outOfLog(partition: number)) == nil) }
-        #expect(restore.takeRestarts() == [10, 11, 12] && restore.takeRestarts() == [])
+        #expect(restore.anew == [10, 11, 12])
         #expect(restore.reading.map(\.isWhole) == [false, false, false, true])
         #expect(restore.takeStarts().map(\.offset) == [Position.beginning, Position.beginning, Position.beginning, 9])
+        #expect(restore.anew == [])
     }
 
     @Test("Of a log that is another one now nothing is put right, and nothing is whole")
