@@ -27,7 +27,7 @@ struct ChangelogReaderTests {
                 guard .now < limit else { throw KafkaError("never: \(offsets) \(ends)") }
                 let isEmpty = reader.poll(limit: 7) { event in
                     switch event {
-                    case .record(let record): offsets[record.partition, default: []].append(record.offset)
+                    case .record(let partition, let offset, _, _, _): offsets[partition, default: []].append(offset)
                     case .end(let partition, let offset, let isWhole):
                         ends[partition] = offset
                         self.isWhole = self.isWhole && isWhole

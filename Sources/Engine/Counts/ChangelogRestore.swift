@@ -100,10 +100,11 @@ struct ChangelogRestore {
     var anew: [Int32] { reading.filter(\.isAnew).map(\.partition) }
 
     /// Gives what is to be told of it.
-    mutating func take(_ event: ReplicaEvent) -> ShardNews? {
+    mutating func take(_ event: ChangelogEvent) -> ShardNews? {
         switch event {
-        case .record(let position, let key, let value):
-            return take(position, key: key, value: value)
+        case .record(let number, let offset, let timestamp, let key, let value):
+            return take(
+                RecordPosition(partition: number, offset: offset, timestamp: timestamp), key: key, value: value)
         case .end(let number, let offset, let isWhole):
             guard let index = index(ofNumber: number) else { return nil }
             if let expected = reading[index].expected, offset <= expected.offset {
@@ -116,6 +117,7 @@ struct ChangelogRestore {
             return .changelogHeldUp(partition: number, offset: offset)
         case .outOfLog(let number):
             return index(ofNumber: number).map { beginAnew($0) }
+        case .failed: return nil
         }
     }
 

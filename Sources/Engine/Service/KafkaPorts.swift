@@ -226,24 +226,17 @@ struct KafkaPorts: ShardPorts, ~Copyable {
         change { try reader?.replicate(starts.map { ($0.partition, $0.offset) }) }
     }
 
-    mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void) {
-        guard let reader else { return }
+    mutating func takeReplica(limit: Int, _ body: (ChangelogEvent) -> Void) {
         var count = 0
-        _ = reader.poll(limit: limit) { [environment] event in
+        _ = reader?.poll(limit: limit) { [environment] event in
             switch event {
-            case .record(let record):
-                count += 1
-                let timestamp = record.timestampKind == .create ? record.timestamp : -1
-                let position = RecordPosition(
-                    partition: record.partition, offset: record.offset, timestamp: timestamp)
-                body(.record(position, key: record.key, value: record.value))
-            case .end(let partition, let offset, let isWhole):
-                body(.end(partition: partition, offset: offset, isWhole: isWhole))
-            case .outOfLog(let partition): body(.outOfLog(partition: partition))
+            case .record: count += 1
             case .failed(let error):
                 environment.log.warning(
                     "the badge changelog cannot be read, trying again", environment.counting + [.error(error)])
+            case .end, .outOfLog: break
             }
+            body(event)
         }
         if count > 0 { environment.metrics.restoredRecords.add(count) }
     }

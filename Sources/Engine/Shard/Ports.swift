@@ -145,7 +145,7 @@ package protocol ShardPorts: ~Copyable {
     mutating func replicate(_ starts: [RecordPosition])
 
     /// Up to `limit` records and ends, in their order.
-    mutating func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void)
+    mutating func takeReplica(limit: Int, _ body: (ChangelogEvent) -> Void)
 
     /// Something else that partitions need before they are read (contacts that come with them): true when it is there.
     mutating func prepare(_ partition: TopicPartition) -> Bool
@@ -175,14 +175,6 @@ package protocol LentMessage {
     var byteCount: Int { get }
     /// Beside that. Takes time.
     var headerByteCount: Int { get }
-}
-
-package enum ReplicaEvent {
-    case record(RecordPosition, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
-    /// Everything before the offset was read. Not whole: an open transaction stands before the end.
-    case end(partition: Int32, offset: Int64, isWhole: Bool)
-    /// The log does not hold the offset that was to be read.
-    case outOfLog(partition: Int32)
 }
 
 package enum ChainStep {

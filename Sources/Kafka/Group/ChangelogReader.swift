@@ -70,7 +70,10 @@ package final class ChangelogReader {
             guard next[partition] != nil else { return nil }
             next[partition] = offset &+ 1
             countGivenOut()
-            return .record(Record(message, topic: 0))
+            let record = Record(message, topic: 0)
+            let timestamp = record.timestampKind == .create ? record.timestamp : -1
+            return .record(
+                partition: partition, offset: offset, timestamp: timestamp, key: record.key, value: record.value)
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
             guard next[partition] != nil else { return nil }
             next[partition] = offset
@@ -103,13 +106,12 @@ package final class ChangelogReader {
             return sum + max(0, high - max(low, reading.value))
         }
     }
-
-    package var fatalError: KafkaError? { client.fatalError }
 }
 
 package enum ChangelogEvent {
-    /// Lent for the call alone.
-    case record(Record)
+    /// Its bytes are lent for the call alone. The time is its writer's own, in milliseconds since 1970; -1 for none.
+    case record(
+        partition: Int32, offset: Int64, timestamp: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?)
     /// Everything before the offset was read. Not whole: an open transaction stands before the end of the log.
     case end(partition: Int32, offset: Int64, isWhole: Bool)
     /// The log does not hold the offset that was to be read: it is read again when it is replicated from another.

@@ -20,10 +20,13 @@ struct ChangelogRestoreTests {
         _ restore: inout ChangelogRestore, _ number: Int32, _ offset: Int64, _ recipient: String, _ value: String?,
         timestamp: Int64 = 1
     ) -> ShardNews? {
-        let position = RecordPosition(partition: number, offset: offset, timestamp: timestamp)
-        return key(recipient).withUnsafeBytes { key in
-            guard let value else { return restore.take(.record(position, key: key, value: nil)) }
-            return Array(value.utf8).withUnsafeBytes { restore.take(.record(position, key: key, value: $0)) }
+        key(recipient).withUnsafeBytes { key -> ShardNews? in
+            func take(_ value: UnsafeRawBufferPointer?) -> ShardNews? {
+                restore.take(
+                    .record(partition: number, offset: offset, timestamp: timestamp, key: key, value: value))
+            }
+            guard let value else { return take(nil) }
+            return Array(value.utf8).withUnsafeBytes { take($0) }
         }
     }
 
@@ -150,9 +153,7 @@ struct ChangelogRestoreTests {
             let last = RecordPosition(partition: number, offset: 9, timestamp: 4)
             restore.begin(10 + number, number: number, Self.secret, from: last)
         }
-        let other = RecordPosition(partition: 0, offset: 9, timestamp: 5)
-        let told = Self.key("anna").withUnsafeBytes { restore.take(.record(other, key: $0, value: nil)) }
-        #expect(told == .changelogAnew(partition: 0))
+        #expect(Self.take(&restore, 0, 9, "anna", nil, timestamp: 5) == .changelogAnew(partition: 0))
         // It ends before the last record that was known; it does not hold what was to be read.
         #expect(restore.take(.end(partition: 1, offset: 9, isWhole: true)) == .changelogAnew(partition: 1))
         #expect(restore.take(.outOfLog(partition: 2)) == .changelogAnew(partition: 2))
@@ -178,7 +179,7 @@ struct ChangelogRestoreTests {
     @Test("An open transaction before the end is told once")
     func heldUp() {
         var restore = Self.reading(3)
-        let open = ReplicaEvent.end(partition: 3, offset: 5, isWhole: false)
+        let open = ChangelogEvent.end(partition: 3, offset: 5, isWhole: false)
         #expect(restore.take(open) == .changelogHeldUp(partition: 3, offset: 5))
         #expect(restore.take(open) == nil)
         #expect(restore.reading[0].isWhole == false)

@@ -62,7 +62,7 @@ final class ScriptedPorts: ShardPorts {
     var reports: [OutputReport<Output>] = []
     var stageResults: [Int] = []
     var letters: [(tag: UInt64, output: Output)] = []
-    var replica: [(event: ReplicaEvent, key: [UInt8], value: [UInt8])] = []
+    var replica: [(event: ChangelogEvent, key: [UInt8], value: [UInt8])] = []
     var terminations = 0
 
     // How calls are answered.
@@ -283,14 +283,19 @@ final class ScriptedPorts: ShardPorts {
 
     func replicate(_ starts: [RecordPosition]) { calls.append(.replicate(starts)) }
 
-    func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void) {
+    func takeReplica(limit: Int, _ body: (ChangelogEvent) -> Void) {
         for (event, key, value) in replica.prefix(limit) {
-            guard case .record(let position, _, _) = event else {
+            guard case .record(let partition, let offset, let timestamp, _, _) = event else {
                 body(event)
                 continue
             }
             key.withUnsafeBytes { key in
-                value.withUnsafeBytes { body(.record(position, key: key, value: value.isEmpty ? nil : $0)) }
+                value.withUnsafeBytes { value in
+                    body(
+                        .record(
+                            partition: partition, offset: offset, timestamp: timestamp, key: key,
+                            value: value.isEmpty ? nil : value))
+                }
             }
         }
         replica.removeFirst(min(limit, replica.count))

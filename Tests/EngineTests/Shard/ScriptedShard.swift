@@ -137,7 +137,7 @@ final class ScriptedShard {
 
 /// Counts.
 extension ScriptedShard {
-    typealias ReplicaEntry = (event: ReplicaEvent, key: [UInt8], value: [UInt8])
+    typealias ReplicaEntry = (event: ChangelogEvent, key: [UInt8], value: [UInt8])
 
     /// Whose messages count one each.
     static func counting(_ change: (inout ShardSettings) -> Void = { _ in }) -> ScriptedShard {
@@ -157,8 +157,10 @@ extension ScriptedShard {
     }
 
     static func record(_ offset: Int64, _ recipient: String, _ value: String, of partition: Int32 = 0) -> ReplicaEntry {
-        let position = RecordPosition(partition: partition, offset: offset, timestamp: 500)
-        return (.record(position, key: nil, value: nil), ScriptedPorts.key(of: recipient), Array(value.utf8))
+        (
+            .record(partition: partition, offset: offset, timestamp: 500, key: nil, value: nil),
+            ScriptedPorts.key(of: recipient), Array(value.utf8)
+        )
     }
 
     static func end(_ offset: Int64, of partition: Int32 = 0, isWhole: Bool = true) -> ReplicaEntry {

@@ -18,8 +18,8 @@ struct ShardLogMarkTests {
         ]
     }
 
-    private static func nobody(at offset: Int64) -> ReplicaEvent {
-        .record(RecordPosition(partition: 0, offset: offset, timestamp: 500), key: nil, value: nil)
+    private static func nobody(at offset: Int64) -> ChangelogEvent {
+        .record(partition: 0, offset: offset, timestamp: 500, key: nil, value: nil)
     }
 
     /// Up to where it is to be known which log it is.

@@ -177,7 +177,7 @@ extension SimulatedPorts {
         hasNews()
     }
 
-    package func takeReplica(limit: Int, _ body: (ReplicaEvent) -> Void) {
+    package func takeReplica(limit: Int, _ body: (ChangelogEvent) -> Void) {
         let taken = Array(replicated.prefix(limit))
         replicated.removeFirst(taken.count)
         for item in taken {
@@ -187,13 +187,13 @@ extension SimulatedPorts {
             case .outOfLog(let partition): body(.outOfLog(partition: partition))
             case .record(let entry, let partition):
                 guard case .change(let key, let value) = entry.content else { continue }
-                let position = RecordPosition(
-                    partition: partition, offset: entry.offset, timestamp: entry.timestamp)
+                let (offset, timestamp) = (entry.offset, entry.timestamp)
                 key.withUnsafeBytes { key in
-                    if let value {
-                        value.withUnsafeBytes { body(.record(position, key: key, value: $0)) }
-                    } else {
-                        body(.record(position, key: key, value: nil))
+                    (value ?? []).withUnsafeBytes { bytes in
+                        body(
+                            .record(
+                                partition: partition, offset: offset, timestamp: timestamp, key: key,
+                                value: value == nil ? nil : bytes))
                     }
                 }
             }
