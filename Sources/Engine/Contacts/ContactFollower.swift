@@ -16,7 +16,7 @@ package final class ContactFollower: Sendable {
 
     private struct State {
         /// Who needs a partition: input partitions of its number, of each topic. Without partitions of their own, nobody.
-        var users: [Int32: Set<User>] = [:]
+        var users: Set<User> = []
         /// The needed partitions whose contacts have all been read.
         var served: Set<Int32> = []
         /// All partitions of the topic are.
@@ -24,6 +24,8 @@ package final class ContactFollower: Sendable {
         var isEnding = false
         var read = 0
         var total = 0
+
+        var needed: Set<Int32> { Set(users.map(\.place.partition)) }
     }
 
     let topic: String
@@ -53,11 +55,9 @@ package final class ContactFollower: Sendable {
     /// Begins to bring the contacts that the partition's events need where they are not there yet.
     package func isReady(_ partition: TopicPartition, for shard: Int) -> Bool {
         guard isCoPartitioned else { return isRestored }
-        let number = partition.partition
         let (isNew, isServed) = state.withLock { state in
-            let isNew = state.users[number] == nil
-            state.users[number, default: []].insert(User(place: partition, shard: shard))
-            return (isNew, state.served.contains(number))
+            let (isNew, _) = state.users.insert(User(place: partition, shard: shard))
+            return (isNew, state.served.contains(partition.partition))
         }
         if isNew { signal.wake() }
         return isServed
@@ -67,12 +67,8 @@ package final class ContactFollower: Sendable {
     /// later waits until the thread has said once more that it is served: it may be letting go of it.
     package func forget(_ partitions: [TopicPartition], for shard: Int) {
         state.withLock { state in
-            for partition in partitions {
-                state.users[partition.partition]?.remove(User(place: partition, shard: shard))
-                guard state.users[partition.partition]?.isEmpty == true else { continue }
-                state.users[partition.partition] = nil
-                state.served.remove(partition.partition)
-            }
+            state.users.subtract(partitions.map { User(place: $0, shard: shard) })
+            state.served.formIntersection(state.needed)
         }
         signal.wake()
     }
@@ -92,13 +88,13 @@ package final class ContactFollower: Sendable {
     func wanted(until limit: Instant) -> Set<Int32>? {
         let left = limit.nanoseconds(since: TimeSource.system.now)
         signal.wait(nanoseconds: Int64(min(left, 60_000_000_000)))
-        return state.withLock { $0.isEnding ? nil : Set($0.users.keys) }
+        return state.withLock { $0.isEnding ? nil : $0.needed }
     }
 
     /// The contacts of these are found, and go on to be until `wanted` is without them.
     func serve(_ partitions: Set<Int32>, areAll: Bool) {
         state.withLock { state in
-            state.served = partitions.intersection(state.users.keys)
+            state.served = partitions.intersection(state.needed)
             state.areAllServed = areAll
         }
     }
@@ -113,7 +109,7 @@ package final class ContactFollower: Sendable {
 
     /// With nothing to follow there is nothing to wait for.
     var isRestored: Bool {
-        state.withLock { isCoPartitioned ? $0.users.keys.allSatisfy($0.served.contains) : $0.areAllServed }
+        state.withLock { isCoPartitioned ? $0.needed.isSubset(of: $0.served) : $0.areAllServed }
     }
 
     /// Why the contacts keep the instance from being ready; nil where they do not.
