@@ -14,8 +14,6 @@ struct CountTable: ~Copyable {
     private(set) var count = 0
     /// Of these: accounts that must stay.
     private(set) var heldCount = 0
-    /// Of these: with an unfinished entry.
-    private(set) var pinnedCount = 0
 
     deinit { Self.free(cells, capacity) }
 
@@ -50,7 +48,6 @@ struct CountTable: ~Copyable {
         precondition(count + 1 < capacity)
         count += 1
         if cell.isHeld { heldCount += 1 }
-        if cell.entry != 0 { pinnedCount += 1 }
         var (cell, at, steps) = (cell, home(cell.high), 0)
         while cells[at].isUsed {
             let other = distance(at)
@@ -67,7 +64,6 @@ struct CountTable: ~Copyable {
         @inline(__always) get { cells[at] }
         @inline(__always) set {
             heldCount += (newValue.isHeld ? 1 : 0) - (cells[at].isHeld ? 1 : 0)
-            pinnedCount += (newValue.entry != 0 ? 1 : 0) - (cells[at].entry != 0 ? 1 : 0)
             cells[at] = newValue
         }
     }
@@ -75,10 +71,6 @@ struct CountTable: ~Copyable {
     /// Keeps the next round of the clock's hand from evicting it.
     @inline(__always)
     func touch(_ at: Int) { cells[at].flags.insert(.referenced) }
-
-    mutating func forEach(_ body: (inout CountCell) -> Void) {
-        for at in 0..<capacity where cells[at].isUsed { body(&self[at]) }
-    }
 
     var longestProbe: Int {
         (0..<capacity).reduce(0) { longest, at in cells[at].isUsed ? max(longest, distance(at)) : longest }
@@ -126,7 +118,7 @@ struct CountTable: ~Copyable {
         let share = others * 256 / max(1, count - heldCount)
         cells = Self.allocate(capacity)
         self.capacity = capacity
-        (count, heldCount, pinnedCount) = (0, 0, 0)
+        (count, heldCount) = (0, 0)
         let piece = 1 << 16
         for at in 0..<oldCapacity {
             let cell = old[at]

@@ -217,7 +217,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         undo.removeAll(keepingCapacity: true)
     }
 
-    /// Live states go back to the last commit, and no entry is left.
+    /// Live states go back to the last commit. An entry of a transaction is finished as soon as it has changed one.
     package mutating func rollBack() {
         for change in undo {
             guard let cell = table.find(change.account) else { continue }
@@ -225,7 +225,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             switch change.kind {
             case .unchanged, .changed:
                 undone.state = change.state
-                undone.entry = 0
                 undone.flags.remove([.logged, .changed])
                 if change.kind == .changed { undone.flags.insert(.changed) }
             case .stored:
@@ -234,7 +233,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             table[cell] = undone
         }
         undo.removeAll(keepingCapacity: true)
-        if table.pinnedCount > 0 { table.forEach { $0.entry = 0 } }
     }
 
     /// Where the disk stands: the changelog is to be read from there on, or from its beginning where that is nil.

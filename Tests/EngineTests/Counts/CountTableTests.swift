@@ -70,6 +70,7 @@ struct CountTableTests {
         _ = counts.change(account(1), to: states[0], by: 1)
         counts.commitChanges()
         _ = counts.change(account(1), to: states[1], by: 2)
+        for entry in UInt32(1)...2 { counts.release(account(1), entry: entry) }
         counts.stored(account(1), states[0])
         counts.rollBack()
         let isWritten = counts.writeBehind(at: nil)

@@ -87,6 +87,8 @@ struct PartitionCountsModelTests {
                     #expect(disk.highest == model.highest)
                 }
             case 9 where undoes:
+                for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
+                model.entries = [:]
                 counts.commitChanges()
                 model.committed = model.live
                 for (number, state) in unstored where random.chance(90) {
@@ -95,9 +97,10 @@ struct PartitionCountsModelTests {
                 }
                 unstored = []
             case 10 where undoes:
+                for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
+                model.entries = [:]
                 counts.rollBack()
                 model.live = model.committed
-                model.entries = [:]
                 unstored = []
             default:
                 budget = random.pick([1 << 12, 1 << 14, 1 << 17])
@@ -108,11 +111,8 @@ struct PartitionCountsModelTests {
         }
         // What nothing holds any more makes room again.
         disk.isFailing = false
-        if undoes {
-            counts.rollBack()
-        } else {
-            for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
-        }
+        for (number, entry) in model.entries { counts.release(account(number), entry: entry) }
+        if undoes { counts.rollBack() }
         for (number, state) in (undoes ? model.committed : model.live) { counts.stored(account(number), state) }
         let isWritten = counts.writeBehind(at: position(end))
         #expect(isWritten)
