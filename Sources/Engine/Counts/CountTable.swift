@@ -205,8 +205,6 @@ struct CountCell {
         count = state.count
     }
 
-    var account: AccountHash { AccountHash(high: high, low: low) }
-
     var flags: Flags {
         get { Flags(rawValue: word & Flags.all.rawValue) }
         set { word = word & ~Flags.all.rawValue | newValue.rawValue }

@@ -7,15 +7,6 @@ package import PushmillStores
 package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     package typealias Row = (account: AccountHash, state: CountState)
 
-    /// The account's live state before its first change of a transaction; or what of it was stored during the transaction.
-    private struct Undo {
-        enum Kind { case unchanged, changed, stored }
-
-        let account: AccountHash
-        let state: CountState
-        let kind: Kind
-    }
-
     let disk: Disk
     /// The key of the hash of accounts.
     package let secret: AccountSecret
@@ -28,7 +19,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private var wanted: [AccountHash] = []
     private var missing: [AccountHash] = []
     private var found: [Row] = []
-    private var undo: [Undo] = []
+    /// The live states of accounts before their first change of the open transaction.
+    private var undo: [Row] = []
 
     /// Acknowledged and not on the disk yet, of accounts in memory; an account's later state is behind its earlier one.
     private var rows: [Row] = []
@@ -134,8 +126,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         let (former, previous) = (changed.state, changed.entry)
         if former != state {
             if undoes, !changed.flags.contains(.logged) {
-                let kind = changed.flags.contains(.changed) ? Undo.Kind.changed : .unchanged
-                undo.append(Undo(account: changed.account, state: former, kind: kind))
+                undo.append((account: account, state: former))
                 changed.flags.insert(.logged)
             }
             changed.state = state
@@ -173,7 +164,6 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             stored.state = state
             stored.flags.remove(.changed)
         }
-        if stored.flags.contains(.logged) { undo.append(Undo(account: account, state: state, kind: .stored)) }
         table[cell] = stored
     }
 
@@ -209,7 +199,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
 
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
 
-    /// What was changed since the last commit stays so.
+    /// What was changed since the last commit stays so. All of it is in the changelog: it is `stored` before the next change.
     package mutating func commitChanges() {
         for change in undo {
             if let cell = table.find(change.account) { table[cell].flags.remove(.logged) }
@@ -222,14 +212,8 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         for change in undo {
             guard let cell = table.find(change.account) else { continue }
             var undone = table[cell]
-            switch change.kind {
-            case .unchanged, .changed:
-                undone.state = change.state
-                undone.flags.remove([.logged, .changed])
-                if change.kind == .changed { undone.flags.insert(.changed) }
-            case .stored:
-                if undone.state <= change.state { undone.flags.remove(.changed) }
-            }
+            undone.state = change.state
+            undone.flags.remove([.logged, .changed])
             table[cell] = undone
         }
         undo.removeAll(keepingCapacity: true)

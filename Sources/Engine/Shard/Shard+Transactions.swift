@@ -18,10 +18,10 @@ extension Shard where Ports: ~Copyable {
             acceptMarks { _ in true }
             marks.removeAll(keepingCapacity: true)
             for index in partitions.indices {
+                partitions[index].counts?.value.commitChanges()
                 takeStored(of: index)
                 let stored = partitions[index].lastStored
                 if isMember { partitions[index].noteKnown(stored) }
-                partitions[index].counts?.value.commitChanges()
                 partitions[index].transactionStart = nil
             }
             forgetCommittedRefusals()
