@@ -80,13 +80,7 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func lost(_ places: [TopicPartition]) {
         ports.tell(.lost(places))
-        for place in places {
-            guard let index = partitions.index(of: place) else { continue }
-            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
-                checkpoint.failTransaction()
-            }
-            abandon(index)
-        }
+        for place in places { if let index = partitions.index(of: place) { abandon(index) } }
         if var open = revocation {
             open.partitions.removeAll { partitions[$0].state == .gone }
             open.places.removeAll { places.contains($0) }
@@ -117,6 +111,10 @@ extension Shard where Ports: ~Copyable {
 
     /// Nothing of it counts here any more.
     private mutating func abandon(_ index: Int32) {
+        // What is not committed of it is another's to do again.
+        if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
+            checkpoint.failTransaction()
+        }
         restore.remove(index)
         // What waits in the producer's queue would come behind the next owner's: changes would count as the last, and
         // outputs be seen as it. What else is there is taken back with it, and a batch that is being sent may fail the
@@ -174,10 +172,6 @@ extension Shard where Ports: ~Copyable {
 
     private mutating func giveBack(_ revocation: Revocation) {
         for index in revocation.partitions {
-            // What is not committed of it is another's to do again.
-            if partitions[index].isInTransaction, !PlantedFault.isPlanted(.commitOfFencedEpoch) {
-                checkpoint.failTransaction()
-            }
             _ = partitions[index].writeBehind()
             abandon(index)
         }
