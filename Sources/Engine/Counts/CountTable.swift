@@ -176,23 +176,20 @@ struct CountCell {
         static let pending = Flags(rawValue: 4)
         /// The state is in no changelog yet.
         static let changed = Flags(rawValue: 8)
-        /// The state before this transaction is in the log of what can be undone.
-        static let logged = Flags(rawValue: 16)
-
         /// It belongs to the batch that is being loaded.
-        static let wanted = Flags(rawValue: 32)
+        static let wanted = Flags(rawValue: 16)
 
-        static let all: Flags = [.used, .referenced, .pending, .changed, .logged, .wanted]
+        static let all: Flags = [.used, .referenced, .pending, .changed, .wanted]
         /// With any of these the account must stay in memory.
-        static let holding: Flags = [.pending, .changed, .logged, .wanted]
+        static let holding: Flags = [.pending, .changed, .wanted]
     }
 
-    private static let flagBits: UInt64 = 6
+    private static let flagBits: UInt64 = 5
     private static let offsetBits: UInt64 = 46
 
     let high: UInt64
     let low: UInt64
-    /// 12 bits of incarnation, 46 of offset plus one, 6 of flags: without these, later states are greater.
+    /// 12 bits of incarnation, 46 of offset plus one, 5 of flags: without these, later states are greater.
     private var word: UInt64
     private var count: Int32
     /// The last unfinished entry that changed it; 0 for none.

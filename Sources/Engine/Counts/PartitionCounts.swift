@@ -125,10 +125,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
         var changed = table[cell]
         let (former, previous) = (changed.state, changed.entry)
         if former != state {
-            if undoes, !changed.flags.contains(.logged) {
-                undo.append((account: account, state: former))
-                changed.flags.insert(.logged)
-            }
+            if undoes, !changed.flags.contains(.changed) { undo.append((account: account, state: former)) }
             changed.state = state
             changed.flags.insert(.changed)
         }
@@ -200,12 +197,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
     private mutating func note(_ state: CountState) { highest = max(state, highest ?? state) }
 
     /// What was changed since the last commit stays so. All of it is in the changelog: it is `stored` before the next change.
-    package mutating func commitChanges() {
-        for change in undo {
-            if let cell = table.find(change.account) { table[cell].flags.remove(.logged) }
-        }
-        undo.removeAll(keepingCapacity: true)
-    }
+    package mutating func commitChanges() { undo.removeAll(keepingCapacity: true) }
 
     /// Live states go back to the last commit. An entry of a transaction is finished as soon as it has changed one.
     package mutating func rollBack() {
@@ -213,7 +205,7 @@ package struct PartitionCounts<Disk: CountDisk>: ~Copyable {
             guard let cell = table.find(change.account) else { continue }
             var undone = table[cell]
             undone.state = change.state
-            undone.flags.remove([.logged, .changed])
+            undone.flags.remove(.changed)
             table[cell] = undone
         }
         undo.removeAll(keepingCapacity: true)

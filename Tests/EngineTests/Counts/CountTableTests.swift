@@ -60,8 +60,8 @@ struct CountTableTests {
         #expect(isWritten && isLoaded && count <= 104 && bytes <= 1 << 12)
     }
 
-    @Test("What was stored while the next transaction was open holds nothing when that is rolled back")
-    func storedLate() throws {
+    @Test("What a transaction has changed is as it was stored before, and holds nothing, when that is rolled back")
+    func rolledBack() throws {
         var counts = PartitionCounts(disk: MemoryDisk(), budget: 1 << 12, undoes: true)
         counts.want(account(1))
         let isLoaded = counts.load()
@@ -69,9 +69,9 @@ struct CountTableTests {
         let states = (1...2).map { CountState(count: $0, offset: Int64($0)) }
         _ = counts.change(account(1), to: states[0], by: 1)
         counts.commitChanges()
-        _ = counts.change(account(1), to: states[1], by: 2)
-        for entry in UInt32(1)...2 { counts.release(account(1), entry: entry) }
         counts.stored(account(1), states[0])
+        _ = counts.change(account(1), to: states[1], by: 2)
+        counts.release(account(1), entry: 2)
         counts.rollBack()
         let isWritten = counts.writeBehind(at: nil)
         let (state, held) = (counts.state(of: account(1)), counts.table.heldCount)
