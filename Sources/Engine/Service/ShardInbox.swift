@@ -23,6 +23,8 @@ final class ShardInbox: Sendable {
     private let wasTerminated = Atomic<Bool>(false)
     /// The shard's thread is in a call of librdkafka's that only brokers end.
     let isWithBrokers = Atomic<Bool>(false)
+    /// The shard's thread has ended.
+    let hasEnded = Atomic<Bool>(false)
 
     init(shard: Int) { self.shard = shard }
 

@@ -23,7 +23,8 @@ package final class ShardThreads: Sendable {
     private let inboxes: [ShardInbox]
     private let threads: [Thread]
     private let watch = Mutex(BacklogWatch())
-    private let ended = EndSignal()
+    /// Woken when a thread has ended, and when the time that they have changes.
+    private let signal = WakeSignal()
     private let limit = Atomic<UInt64>(.max)
 
     /// Joins the group and works until `terminate`.
@@ -32,12 +33,12 @@ package final class ShardThreads: Sendable {
         self.environment = environment
         let shares = settings.shared
         inboxes = (0..<settings.cores).map { ShardInbox(shard: $0) }
-        let ended = ended
+        let signal = signal
         threads = try inboxes.map { inbox in
             try Thread(named: "shard \(inbox.shard)") {
                 Self.run(shares, environment, inbox)
-                ended.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
-                ended.signal.wake()
+                inbox.hasEnded.store(true, ordering: .sequentiallyConsistent)
+                signal.wake()
             }
         }
     }
@@ -47,19 +48,19 @@ package final class ShardThreads: Sendable {
         let bound = (isEnding ? .zero : settings.shard.shutdownGrace) + Self.patience
         limit.store((TimeSource.system.now + bound).nanoseconds, ordering: .sequentiallyConsistent)
         for inbox in inboxes { inbox.postTermination() }
-        ended.signal.wake()
+        signal.wake()
     }
 
     /// Returns when every shard has left its group, but for those that hang: a stage may hold its shard's thread, and only
     /// the end of the process ends it.
     package func wait() {
-        while case let count = ended.count.load(ordering: .sequentiallyConsistent), count < threads.count {
+        while case let left = inboxes.count(where: { !$0.hasEnded.load(ordering: .sequentiallyConsistent) }), left > 0 {
             let now = TimeSource.system.now
             let limit = Instant(nanoseconds: limit.load(ordering: .sequentiallyConsistent))
             guard now < limit else {
-                return environment.log.warning("ending without threads that hang", [.count(threads.count - count)])
+                return environment.log.warning("ending without threads that hang", [.count(left)])
             }
-            ended.signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
+            signal.wait(nanoseconds: Int64(clamping: min(limit.nanoseconds(since: now), 60_000_000_000)))
         }
         for thread in threads { thread.join() }
     }
@@ -179,10 +180,4 @@ package final class ShardThreads: Sendable {
         }
         return true
     }
-}
-
-/// Threads that have ended, and what wakes who waits for them.
-private final class EndSignal: Sendable {
-    let count = Atomic<Int>(0)
-    let signal = WakeSignal()
 }
