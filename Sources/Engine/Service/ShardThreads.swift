@@ -176,7 +176,9 @@ package final class ShardThreads: Sendable {
                 shard.ports.releaseCopied()
                 return false
             }
-            shard.ports.wait(until: min(next, shard.ports.now + looksEvery), records: shard.wantsRecords)
+            // Nobody wakes the thread of a shard that has ended.
+            let limit = shard.hasEnded ? .past : min(next, shard.ports.now + looksEvery)
+            shard.ports.wait(until: limit, records: shard.wantsRecords)
         }
         return true
     }
