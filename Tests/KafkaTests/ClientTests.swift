@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Clients and errors", .serialized, .ownThread)
 struct ClientTests {
-    @Test("librdkafka waits by a clock that nobody sets: its `cnd_timedwait` is this program's, and not the C library's")
+    @Test("librdkafka waits by a clock that nobody sets: its `cnd_timedwait` is none of the C library's")
     func waits() throws {
         let library = try #require(dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY))
         defer { dlclose(library) }
