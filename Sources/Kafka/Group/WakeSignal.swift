@@ -2,8 +2,8 @@ internal import CPushmillRdKafka
 internal import Glibc
 internal import Synchronization
 
-/// Where one thread waits for all that may have news for it. librdkafka's own waits would not do: they are by the wall
-/// clock, and a poll that does not wait takes the wake-up (`rd_kafka_q_check_yield`) that was meant for the next wait.
+/// Where one thread waits for all that may have news for it. librdkafka's own waits would not do: a poll that does not wait
+/// takes the wake-up (`rd_kafka_q_check_yield`) that was meant for the next wait.
 package final class WakeSignal: Sendable {
     private enum State {
         static let idle: UInt8 = 0

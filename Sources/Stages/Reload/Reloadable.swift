@@ -30,7 +30,9 @@ package enum ReloadOutcome: Sendable, Equatable {
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
     private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
-    @usableFromInline let lanes: [ThreadLane<Value>]
+    private let lanes: [ThreadLane<Value>]
+    /// The same ones: taking one out of an array counts it.
+    @usableFromInline let unownedLanes: [Unmanaged<ThreadLane<Value>>]
     private let changes = Atomic<Int>(0)
     private let watch: Mutex<Watch>
 
@@ -57,6 +59,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
         let fingerprint = FileFingerprint(of: path)
         let value = try read(path, nil)
         lanes = (0..<8).map { _ in ThreadLane(value) }
+        unownedLanes = lanes.map(Unmanaged.passUnretained)
         watch = Mutex(Watch(attempted: fingerprint, seen: fingerprint))
     }
 
@@ -70,7 +73,7 @@ package final class ReloadableFile<Value: Sendable>: Reloadable {
     /// The same, for a body that changes what the lane alone has until the next replacement.
     @inlinable
     package func withOwnValue<R: Sendable>(_ body: (inout Value) -> R) -> R {
-        lanes[Self.laneOfThread].value.withLock { body(&$0) }
+        unownedLanes[Self.laneOfThread]._withUnsafeGuaranteedRef { lane in lane.value.withLock { body(&$0) } }
     }
 
     @usableFromInline
