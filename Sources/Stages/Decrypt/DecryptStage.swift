@@ -7,6 +7,8 @@ package final class DecryptStage: Stage {
     package let name = "decrypt"
     package let results = DecryptFailure.allCases.map { StageResult.failed($0.reason) }
     let options: DecryptOptions
+    /// The fields of the options, which have them for good: taking one out of an array counts it.
+    private let unownedFields: [Unmanaged<DecryptOptions.Field>]
     private let decryptor: Decryptor
     /// What names a key; with keys that are bound, the recipient alone.
     private let keyNames: [ValueSource]
@@ -18,6 +20,7 @@ package final class DecryptStage: Stage {
     /// `texts` may have the placeholder in the recipient's language.
     package init(_ options: DecryptOptions, keys: ReloadableFile<KeyRing>?, texts: SharedTexts = SharedTexts()) {
         self.options = options
+        unownedFields = options.fields.map(Unmanaged.passUnretained)
         self.keys = keys
         self.texts = texts
         keyNames = options.bindsKeys ? [.recipient] : options.keyNames
@@ -61,13 +64,14 @@ package final class DecryptStage: Stage {
     func advance(
         _ turn: inout DecryptTurn, _ content: inout NotificationContent, _ context: StageContext
     ) -> Derivation? {
-        while turn.position < options.fields.count {
-            if let derivation = open(options.fields[turn.position], &turn, &content, context) {
-                return derivation
+        while turn.position < unownedFields.count {
+            let derivation = unownedFields[turn.position]._withUnsafeGuaranteedRef { field in
+                open(field, &turn, &content, context)
             }
+            if let derivation { return derivation }
             turn.position += 1
         }
-        showPlaceholder(in: turn.missingTexts, of: &content, context)
+        if turn.isMissingTexts { showPlaceholder(in: turn.missingTexts, of: &content, context) }
         return nil
     }
 
@@ -176,7 +180,7 @@ struct DecryptTurn {
     private var failure: DecryptFailure?
     private var hasOpened = false
     private var isBodyOpened = false
-    private var missing: [DecryptOptions.Field] = []
+    private var missing: [DecryptOptions.Field]?
 
     /// A merged object may have had the body.
     mutating func opened(isBody: Bool) {
@@ -186,7 +190,7 @@ struct DecryptTurn {
 
     mutating func failed(_ field: DecryptOptions.Field, _ failure: DecryptFailure) {
         self.failure = self.failure ?? failure
-        missing.append(field)
+        missing = (missing ?? []) + [field]
     }
 
     var result: StageResult {
@@ -194,8 +198,10 @@ struct DecryptTurn {
         return hasOpened ? .ok : .skipped
     }
 
+    var isMissingTexts: Bool { missing != nil }
+
     /// The texts that are missing. What is missing elsewhere is told in the body, unless that has its text.
     var missingTexts: [AlertText] {
-        missing.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
+        (missing ?? []).compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
     }
 }
