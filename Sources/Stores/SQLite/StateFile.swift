@@ -20,7 +20,9 @@ package final class StateFile: Sendable {
         self.path = path
         self.lock = access == .alone ? try FileLock(for: path) : nil
         do throws(StoreError) {
-            try Schema.prepare(try Database.open(path: path))
+            let database = try Database.open(path: path)
+            try Schema.prepare(database)
+            if isCopy { try database.check() }
             setAside = nil
         } catch let error where isCopy && error.isDamage {
             setAside = (try AsideFile.move(path), "\(error)")

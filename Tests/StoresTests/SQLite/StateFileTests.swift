@@ -70,6 +70,23 @@ struct StateFileTests {
         #expect(isNewer == ((try? Database.open(path: "\(folder.stateFile).aside-1")) != nil))
     }
 
+    @Test("A copy of which pages behind the first are damaged is set aside and begun anew")
+    func damagedPages() throws {
+        _ = try StateFile(path: folder.stateFile, access: .alone)
+        try Database.open(path: folder.stateFile).execute("INSERT INTO contact VALUES (-1, 'anna', 'c1', 'Zoë')")
+        #expect(try StateFile(path: folder.stateFile, access: .alone, isCopy: true).setAside == nil)
+        let pages = try #require(fopen(folder.stateFile, "r+"))
+        fseek(pages, 0, SEEK_END)
+        let rest = ftell(pages) - 4096
+        fseek(pages, 4096, SEEK_SET)
+        fwrite([UInt8](repeating: 0xA5, count: rest), 1, rest, pages)
+        #expect(fclose(pages) == 0 && rest > 0)
+        let state = try StateFile(path: folder.stateFile, access: .alone, isCopy: true)
+        #expect(state.setAside?.path == "\(folder.stateFile).aside-1")
+        let contacts = try state.connect().prepare("SELECT count(*) FROM contact")
+        #expect(try contacts.step() && contacts.integer(0) == 0)
+    }
+
     @Test("Who has a file open that is set aside shares nothing with the one that gets its name")
     func openAside() throws {
         let former = try StateFile(path: folder.stateFile, access: .shared).connect()
