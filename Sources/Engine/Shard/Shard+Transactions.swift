@@ -131,6 +131,10 @@ extension Shard where Ports: ~Copyable {
             return
         }
         isReplacingProducer = false
-        if settings.isTransactional { restoreAll() }
+        guard settings.isTransactional else { return }
+        if partitions.indices.contains(where: { partitions[$0].isInTransaction }) {
+            ports.tell(.transactionAborted(reason: "its producer has failed"))
+        }
+        restoreAll()
     }
 }

@@ -304,6 +304,7 @@ struct ShardTransactionTests {
         shard.ports.transaction = { _ in .done }
         let next = (0..<2).flatMap { _ in shard.callsOfTurn() }
         #expect(next.contains(.replaceProducer))
+        #expect(next.told.contains(.transactionAborted(reason: "its producer has failed")))
         #expect(next.contains(.transact(.initialize)))
         #expect(next.contains(.askCommitted([place])))
         shard.ports.events = [.committed([Shard.commit(0)])]
