@@ -38,7 +38,8 @@ public final class ServiceMetrics: Sendable {
             "Records that had expired and were dropped, as `expired: drop` asks; again where they are taken again."
         ).series()
         messageSeconds = registry.histograms(
-            "pushmill_message_seconds", "Time from a message's turn to the hand-over of its output.", .message
+            "pushmill_message_seconds",
+            "Time from a message's turn to the hand-over of its output; 0 where no stage waited.", .message
         ).series()
         endToEndSeconds = registry.histograms(
             "pushmill_end_to_end_seconds", "Time from a record's timestamp to its acknowledged output.", .endToEnd
