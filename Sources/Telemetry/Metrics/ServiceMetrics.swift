@@ -25,7 +25,8 @@ public final class ServiceMetrics: Sendable {
     /// are counted.
     package init(registry: MetricRegistry, stages: [String], outcomes: [String], deadLetterReasons: [String]) {
         consumed = registry.counters(
-            "pushmill_records_consumed_total", "Records taken from the input topics.", labels: .topic)
+            "pushmill_records_consumed_total",
+            "Records taken from the input topics, again where they are taken again.", labels: .topic)
         let published = registry.counters(
             "pushmill_records_published_total",
             "Records whose output the brokers acknowledged, again after an aborted transaction.", labels: .outcome)
