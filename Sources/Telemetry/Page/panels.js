@@ -24,6 +24,8 @@ function showTiles(now, before) {
   const failures = sum(now, 'pushmill_checkpoint_failures_total');
   const published = before && rate(before, now, 'pushmill_records_published_total');
   const ages = matching(now, 'pushmill_oldest_unfinished_seconds').map(sample => sample.value);
+  // How many are left of a partition is not known before it is read.
+  const least = matching(now, 'pushmill_consumer_lag_records').length < ages.length ? 'at least ' : '';
   const busy = before ? values(now, 'pushmill_shard_busy_seconds_total', 'shard').map(shard =>
     (100 * rate(before, now, 'pushmill_shard_busy_seconds_total', { shard })).toFixed(0) + ' %') : [];
   const slowest = name => before ? duration(quantile(.99, before, now, name)) : '–';
@@ -32,7 +34,7 @@ function showTiles(now, before) {
       number(sum(now, 'pushmill_records_published_total')) + ' in all'),
     tile('In flight', number(sum(now, 'pushmill_in_flight_messages')),
       bytes(sum(now, 'pushmill_in_flight_bytes'))),
-    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${number(lag)} records to do`),
+    tile('Oldest unfinished', duration(Math.max(0, ...ages)), `${least}${number(lag)} records to do`),
     tile('Partitions', number(ages.length), paused ? `${paused} paused` : 'none paused'),
     tile('Message, 99 %', slowest('pushmill_message_seconds'), 'last 30 seconds'),
     tile('Checkpoint, 99 %', slowest('pushmill_checkpoint_seconds'),
@@ -64,7 +66,8 @@ function showLag(now) {
   const most = Math.max(1, ...ages.map(sample => sample.value));
   at('lag').replaceChildren(...ages.map(({ labels, value }) => {
     const paused = sum(now, 'pushmill_consumer_paused', labels) > 0;
-    const records = number(sum(now, 'pushmill_consumer_lag_records', labels));
+    const [lag] = matching(now, 'pushmill_consumer_lag_records', labels);
+    const records = lag ? number(lag.value) : '?';
     return bar(`${labels.topic}/${labels.partition}`, value / most, `${duration(value)} · ${records}`,
       paused ? 'amber' : 'blue', paused ? 'paused' : '');
   }));

@@ -39,6 +39,13 @@ import Testing
         #expect(try TestServer().ask("GET /metrics").contains("\r\nDate: "))
     }
 
+    @Test("How many records are left of a partition is not drawn as none where it is not known")
+    func unknownLag() throws {
+        let text = try get("/").text
+        #expect(text.contains("lag ? number(lag.value) : '?'"))
+        #expect(text.contains("${least}${number(lag)} records to do"))
+    }
+
     @Test("Every metric that the page draws is served")
     func names() {
         let registry = MetricRegistry(shards: 1)
