@@ -12,10 +12,11 @@ package struct Backlog: Sendable, Equatable {
 /// Tells backlogs from what shards, and their consumers, show. The times of what is in flight are known. A record that was
 /// not taken yet is no older than the last one taken, nor than the moment at which nothing was left to take; while the end
 /// of a log is not known, or its broker not reached, there may be such records. Of a partition that is not served it is
-/// only known since when it is here: what has come since then waits.
+/// only known since when it is here, or how old its oldest record was while it was served: what has come since waits.
 struct BacklogWatch {
     private struct Seen {
-        let first: Int64
+        /// When it was first here; where it was served since, the time of what was its oldest record then.
+        var since: Int64
         /// When nothing was left to take.
         var caughtUp: Int64?
     }
@@ -28,18 +29,19 @@ struct BacklogWatch {
     ) -> [Backlog] {
         var seen: [TopicPartition: Seen] = [:]
         let backlogs = partitions.map { figures, log -> Backlog in
-            var before = self.seen[figures.place] ?? Seen(first: now)
+            var before = self.seen[figures.place] ?? Seen(since: now)
             guard let next = figures.next else {
                 seen[figures.place] = before
-                return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.first, to: now))
+                return Backlog(place: figures.place, records: nil, seconds: Self.seconds(from: before.since, to: now))
             }
             let left = log.flatMap { $0.end < 0 ? nil : Self.left(next, $0, isFetched: figures.isFetched) }
             // A fetch that is refused, as where the topic may not be read any more, comes without an end.
             let isUnknown = log.map { $0.end < 0 || !$0.isReached } ?? false
             let mayHaveMore = isUnknown || left ?? 0 > 0
             if left == 0, !mayHaveMore { before.caughtUp = now }
-            seen[figures.place] = before
             let oldest = figures.oldest ?? (mayHaveMore ? Self.oldestLeft(figures, before) : now)
+            if left != nil || figures.oldest != nil { before.since = min(oldest, now) }
+            seen[figures.place] = before
             return Backlog(
                 place: figures.place, records: left.map { $0 + Int64(figures.inFlight) },
                 seconds: Self.seconds(from: oldest, to: now))
@@ -61,7 +63,7 @@ struct BacklogWatch {
     }
 
     private static func oldestLeft(_ figures: ShardFigures.PartitionFigures, _ seen: Seen) -> Int64 {
-        guard let taken = figures.lastTaken else { return seen.caughtUp ?? seen.first }
+        guard let taken = figures.lastTaken else { return seen.since }
         return max(taken, seen.caughtUp ?? taken)
     }
 }

@@ -150,6 +150,19 @@ struct BacklogTests {
         #expect(backlogs == [Backlog(place: place, records: nil, seconds: 90)])
     }
 
+    @Test("Where it was served before it waits as long as what was unfinished then, not since it came here")
+    func unservedAgain() {
+        var watch = BacklogWatch()
+        let restoring = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0, state: .restoring)
+        _ = watch.look([(restoring, nil)], now: start)
+        let later = start + 3_600_000
+        let busy = figures(taken: 10, done: 0..<9, oldest: later - 500, lastTaken: later - 500)
+        #expect(watch.look([(busy, log(end: 20, next: 10))], now: later).first?.seconds == 0.5)
+        #expect(watch.look([(restoring, nil)], now: later + 2_000).first?.seconds == 2.5)
+        let begun = figures(taken: 0, done: 0..<0, oldest: nil, lastTaken: 0)
+        #expect(watch.look([(begun, log(end: 20, next: 0))], now: later + 3_000).first?.seconds == 3.5)
+    }
+
     @Test("A partition that comes back begins anew, and a timestamp ahead of the clock is no age")
     func anew() {
         var watch = BacklogWatch()
