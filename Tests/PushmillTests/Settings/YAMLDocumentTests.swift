@@ -76,13 +76,16 @@ struct YAMLDocumentTests {
             ("a: 1\nb: 2\na: 3\n", ["3:1: \"a\" is here twice; the first one is at f.yaml:1:1"]),
             (
                 "a: &x 1\nb: *x\n",
-                ["1:4: anchors such as &x are not supported", "2:4: aliases such as *x are not supported"]
+                [
+                    "1:4: anchors are not supported: quote a text that begins with &",
+                    "2:4: aliases are not supported: quote a text that begins with *",
+                ]
             ),
             (
                 "a: !!str 1\nb: !x {}\n",
                 [
-                    "1:4: tags such as tag:yaml.org,2002:str are not supported",
-                    "2:4: tags such as !x are not supported",
+                    "1:4: tags are not supported: quote a text that begins with !",
+                    "2:4: tags are not supported: quote a text that begins with !",
                 ]
             ),
             ("[a]: 1\n~: 2\n", ["1:1: a key has to be a plain text", "2:1: a key has to be a plain text"]),
