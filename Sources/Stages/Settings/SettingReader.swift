@@ -35,7 +35,8 @@ public struct SettingReader {
             self.members = []
         case .scalar, .list:
             self.members = []
-            report("expected a map, found \(setting.summary)")
+            // A text is not quoted: behind a key whose colon lacks its space there may be a password.
+            report("expected a map")
         }
     }
 
