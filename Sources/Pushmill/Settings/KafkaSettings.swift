@@ -94,6 +94,10 @@ extension KafkaSettings.Section {
     func problem(_ name: String, _ value: String) -> String? {
         if let usual = KafkaDefaults.otherNames[name] { return "is another name of \(usual): write it so" }
         if value.isEmpty, KafkaDefaults.needed.contains(name) { return "is empty: give it a value, or leave it out" }
+        if name == "bootstrap.servers", value.utf8.contains(UInt8(ascii: "@")) {
+            // librdkafka takes no login here, and servers are named in the log, in probes and in errors.
+            return "has an @ in it: brokers are HOST:PORT, and their login is in sasl.username and sasl.password"
+        }
         if name == "client.id", value.utf8.contains(where: { $0 < 0x20 || "\"\\".utf8.contains($0) }) {
             // librdkafka writes it into its statistics as it is (`rd_kafka_stats_emit_all`): they are no JSON then.
             return "has a quote, a backslash or a control character: lag, queue and round trips could not be told"

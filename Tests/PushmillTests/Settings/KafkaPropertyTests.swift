@@ -114,6 +114,17 @@ struct KafkaPropertyTests {
         #expect(problems.count == 1 && problems.first?.contains("client.id: has a quote, a backslash") == true)
     }
 
+    @Test(
+        "A login among the brokers' names, where everybody would read it, is told and not quoted",
+        arguments: [
+            "bootstrap.servers: 'a:1,sasl_ssl://u:geheim@b:1'", "consumer: { bootstrap.servers: 'u:geheim@b' }",
+        ])
+    func login(property: String) {
+        let problems = Reading("kafka: { \(property) }").problems
+        #expect(problems.count == 1 && problems.first?.contains("bootstrap.servers: has an @ in it") == true)
+        #expect(problems.first?.contains("geheim") == false)
+    }
+
     @Test("What it knows passes, aliases and properties of topics too")
     func passes() {
         let yaml = """
