@@ -119,10 +119,13 @@ extension ContactStore {
     package func delete(owner: RawSpan) throws(StoreError) -> Int {
         let delete = try database.prepare("DELETE FROM contact WHERE owner=?")
         try delete.bind(1, owner)
-        return try edit { () throws(StoreError) in
+        let count: Int = try edit { () throws(StoreError) in
             try delete.run()
             return database.changes
         }
+        // A running service holds the log beside the file open, which would keep the names while little is written.
+        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
     }
 }
 

@@ -70,6 +70,9 @@ struct ContactStoreTests {
         _ = try store.store.importLines(path)
         #expect(try store.list("o3") == ["o3/10=n10", "o3/17=n17", "o3/3=n3"])
         #expect(try "o3".withBytes { (owner) throws(StoreError) in try store.store.delete(owner: owner) } == 3)
+        // As where a service has the file open: nothing of them stays beside it.
+        var log = stat()
+        #expect(stat("\(folder.stateFile)-wal", &log) == 0 && log.st_size == 0)
         #expect(try store.list("o3") == [])
         #expect(try store.list().count == 18)
     }
