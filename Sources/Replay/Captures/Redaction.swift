@@ -139,7 +139,10 @@ enum StandIn {
             word.removeAll()
         }
         for scalar in text.unicodeScalars {
-            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil {
+            let properties = scalar.properties
+            // Of ASCII the digits, `#` and `*` count as emoji too.
+            let isPicture = properties.isEmoji && !scalar.isASCII
+            if properties.isAlphabetic || properties.numericType != nil || isPicture {
                 word.append(scalar)
             } else {
                 flush()

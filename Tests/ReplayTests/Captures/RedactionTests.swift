@@ -76,12 +76,12 @@ struct RedactionTests {
             #"{"aps":{"content-state":{"a":"secret","b":["words"]}}}"#, #"{"aps":{"url-args":["secret words"]}}"#,
             #"{"aps":{"badge":"secret","timestamp":["words"]}}"#, #"{"data":{"aps":{"category":"secret words"}}}"#,
             #"{"aps":{"alert":{"summary-arg":"secret words","other":"words"}}}"#, #"{"phone":-491701234567.5}"#,
-            #"{"a":"٤٧١١ ४७११"}"#, "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
+            #"{"a":"٤٧١١ ४७११"}"#, #"{"aps":{"alert":"👍 ❤ 🇩🇪"}}"#, "{\"x/\u{301}\":\"secret\",\"~\u{301}\":\"words\"}",
         ])
     func unread(_ payload: String) throws {
         let redacted = redact(payload)
         #expect(redacted.utf8.count == payload.utf8.count)
-        for word in ["secret", "words", "1234567", "٤٧١١", "४७११"] { #expect(!redacted.contains(word)) }
+        for word in ["secret", "words", "1234567", "٤٧١١", "४७११", "👍", "❤", "🇩🇪"] { #expect(!redacted.contains(word)) }
         _ = try JSONDocument(bytes: Array(redacted.utf8))
     }
 
