@@ -11,7 +11,7 @@ struct ReservedPropertyTests {
         ("consumer", "isolation.level", "read_uncommitted"), ("producer", "retries", "3"), ("producer", "acks", "1"),
         ("producer", "partitioner", "random"), ("producer", "queuing.strategy", "lifo"),
         ("producer", "delivery.report.only.error", "true"), ("consumer", "enable.partition.eof", "true"),
-        ("producer", "test.mock.num.brokers", "3"),
+        ("producer", "test.mock.num.brokers", "3"), ("producer", "enable.sasl.oauthbearer.unsecure.jwt", "true"),
     ]
 
     @Test("They are refused with the reason, wherever they stand", arguments: refused)
