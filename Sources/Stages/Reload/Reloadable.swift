@@ -30,7 +30,7 @@ package enum ReloadOutcome: Sendable, Equatable {
 package final class ReloadableFile<Value: Sendable>: Reloadable {
     package let path: String
     private let read: @Sendable (_ path: String, _ before: Value?) throws -> Value
-    private let lanes: [ThreadLane<Value>]
+    let lanes: [ThreadLane<Value>]
     /// The same ones: taking one out of an array counts it.
     @usableFromInline let unownedLanes: [Unmanaged<ThreadLane<Value>>]
     private let changes = Atomic<Int>(0)
