@@ -12,14 +12,14 @@ _Static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t) && sizeof(mtx_t) == sizeo
 
 /// Waits as long as it is from now until then, by the clock that nobody sets.
 int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict end) {
-    const long long second = 1000000000;
+    const long second = 1000000000;
     struct timespec day, clock;
     clock_gettime(CLOCK_REALTIME, &day);
     clock_gettime(CLOCK_MONOTONIC, &clock);
-    long long left = (end->tv_sec - day.tv_sec) * second + end->tv_nsec - day.tv_nsec;
-    long long until = clock.tv_nsec + (left > 0 ? left : 0);
-    clock.tv_sec += until / second;
-    clock.tv_nsec = until % second;
+    // Seconds for themselves: who waits for ever gives more of them than a number takes nanoseconds.
+    long rest = second + clock.tv_nsec + end->tv_nsec - day.tv_nsec;
+    clock.tv_sec += end->tv_sec - day.tv_sec + rest / second - 1;
+    clock.tv_nsec = rest % second;
     switch (pthread_cond_clockwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, CLOCK_MONOTONIC, &clock)) {
     case 0: return thrd_success;
     case ETIMEDOUT: return thrd_timedout;
