@@ -114,6 +114,8 @@ extension Chain {
             } else {
                 result = stage.timeWillExpire(&content, context: context)
             }
+            // Of an original it has said so already.
+            if case .failed = result, result == delivery.results[index] { continue }
             note(result, of: index, delivery, content)
         }
     }

@@ -8,12 +8,12 @@ struct CountingTests {
     private let payload = #"{"aps":{"alert":"Hi","mutable-content":1,"badge":2}}"#
     private let counter = ChainLink(ScriptedCounter())
 
-    private func emptying(_ links: ChainLink...) -> Chain {
+    private func emptying(_ links: ChainLink..., observer: RecordingObserver? = nil) -> Chain {
         let emptying = ScriptedStage("e", isImmediate: true) { content, _ in
             content.body = nil
             return .ok
         }
-        return Chain([ChainLink(emptying)] + links)
+        return Chain([ChainLink(emptying)] + links, observer: observer)
     }
 
     @Test("The count before the message is there when the chain begins")
@@ -101,6 +101,15 @@ struct CountingTests {
         #expect(published?.outcome == .original)
         #expect(published?.value == text)
         #expect(published?.badgeOperation == nil)
+    }
+
+    @Test("That nothing can be counted is told once of an original")
+    func originalWithoutRecipient() async {
+        let observer = RecordingObserver()
+        let published = await Message(payload, key: nil).publish(emptying(counter, observer: observer), count: 5)
+        #expect(published?.outcome == .original)
+        #expect(published?.value == payload)
+        #expect(observer.events == ["0 ok", "1 failed:no-recipient"])
     }
 
     @Test("What a stage that fails has done to the count is undone with its edits", arguments: [true, false])
