@@ -98,7 +98,8 @@ extension NotificationContent {
                 return false
             }
             texts.removeAll { $0 == longest }
-            if renderedByteCount - size(of: longest) + "\"…\"".utf8.count > limit {
+            let room = limit - renderedByteCount + size(of: longest) - "\"\"".utf8.count
+            if Self.prefix(of: node(of: longest).flatMap(document.string) ?? "", takingAtMost: room) == "…" {
                 // Nothing of this one would remain; escapes that nobody needs in the others may take its room.
                 for text in texts { if let node = node(of: text) { shorten(node, by: 0) } }
             }

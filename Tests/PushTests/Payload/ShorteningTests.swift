@@ -65,6 +65,16 @@ struct ShorteningTests {
         #expect(content.body == String(repeating: "b", count: 17) + "…")
     }
 
+    @Test("does so where what would remain is less than a character", arguments: [163, 164])
+    func escapesOfOthersAtTheEdge(limit: Int) throws {
+        let title = String(repeating: #"\u0442"#, count: 20)
+        let body = String(repeating: "й", count: 65)
+        var content = try NotificationContent("{\"aps\":{\"alert\":{\"title\":\"\(title)\",\"body\":\"\(body)\"}}}")
+        #expect(content.shorten(toFit: limit) == true)
+        #expect(content.title == String(repeating: "т", count: 20))
+        #expect(content.body == String(repeating: "й", count: 40) + "…")
+    }
+
     @Test("that fits is not touched")
     func fits() throws {
         var content = try NotificationContent(#"{"aps":{"alert":"a"}}"#)
