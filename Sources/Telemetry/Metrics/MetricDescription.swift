@@ -38,7 +38,8 @@ extension MetricDescription {
         "Age of the partition's oldest unfinished record, by its timestamp; 0 where there is none. "
             + "While none of them is taken yet: that of the last one taken, an upper bound. "
             + "While its broker is not reached, or lets nothing be read: since nothing was left to take. "
-            + "While the partition is not served: how long it has waited here.",
+            + "While the partition is not served: that of its oldest record when it was, or how long it has "
+            + "waited here.",
         labels: [.topic, .partition])
     package static let paused = MetricDescription(
         .gauge, "pushmill_consumer_paused", "1 while intake from the partition is paused.",
