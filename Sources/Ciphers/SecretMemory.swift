@@ -93,8 +93,6 @@ struct SecretCells: ~Copyable {
         /// What is made of that.
         case agreed
         case contentKey
-        /// One of those that wrap a key.
-        case block
         case nonce
         case code
     }

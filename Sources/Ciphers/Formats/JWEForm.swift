@@ -128,7 +128,7 @@ extension JWEForm {
         _ cipher: Cipher, _ key: CipherKey, _ scratch: inout DecryptScratch
     ) throws(DecryptFailure) -> CipherKey {
         guard parts.key.count == header.encryption.keyCount + 8 else { throw .malformed }
-        let block = scratch.secrets[.block]
+        let block = scratch.secrets[.contentKey]
         let content = try scratch.ciphers[cipher, key].unwrap(cipher, key, parts.key, block: block)
         return CipherKey(UnsafeRawBufferPointer(content))
     }

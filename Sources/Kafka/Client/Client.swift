@@ -85,7 +85,7 @@ final class Client: Sendable {
     /// Seconds for the end of a client.
     private static var endPatience: Double { 1 }
 
-    private var isDestroyable: Bool {
+    var isDestroyable: Bool {
         // librdkafka 2.0.2 ends the process (`rd_kafka_sticky_assignor_state_destroy`) when a member is destroyed that has
         // joined its group and was not told yet what is its own.
         guard !sinks.joins.hasBegun || sinks.group.wasTold else { return false }
