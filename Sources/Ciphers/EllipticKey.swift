@@ -1,13 +1,14 @@
 import CPushmillOpenSSL
 
 /// A private key on the curve P-256, with its public point.
+///
+/// Unchecked because OpenSSL lets threads share a key that no one changes, but does not say so in a type. A point that comes
+/// with a message has an object of its own and is never put into this one.
 final class EllipticKey: @unchecked Sendable {
     static let secretCount = 32
     /// 4, x and y.
     static let pointCount = 65
 
-    // Unchecked because OpenSSL lets threads share a key that no one changes, but does not say so in a type. A point that
-    // comes with a message has an object of its own and is never put into this one.
     private let key: OpaquePointer
     /// Uncompressed.
     let point: [UInt8]

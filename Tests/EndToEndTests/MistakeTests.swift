@@ -93,13 +93,17 @@ extension EndToEnd {
             try await follow(ServiceProcess(["-c", script], executable: "/bin/sh"), body)
         }
 
+        private static func configure(_ cluster: MockCluster, _ folder: TemporaryFolder) throws -> String {
+            try cluster.createTopic("push.events", partitions: 1)
+            let servers = cluster.bootstrapServers
+            return try folder.write("{ kafka: { bootstrap.servers: '\(servers)' }, stages: [] }", to: "service.yaml")
+        }
+
         @Test("A capture that is ended before its first record leaves the one of before as it was")
         func emptyCapture() async throws {
             let cluster = try MockCluster()
-            try cluster.createTopic("push.events", partitions: 1)
             let folder = try TemporaryFolder()
-            let configuration = try folder.write(
-                "{ kafka: { bootstrap.servers: '\(cluster.bootstrapServers)' }, stages: [] }", to: "service.yaml")
+            let configuration = try Self.configure(cluster, folder)
             let file = try folder.write("old", to: "events.jsonl")
             let capture = try ServiceProcess(["capture", "--config", configuration, "--follow", "--output", file])
             try await folder.wait { $0.contains("events.jsonl.partial") }
@@ -114,10 +118,8 @@ extension EndToEnd {
         @Test("A capture into a pipe that nobody reads ends when it is told to")
         func unreadPipe() async throws {
             let cluster = try MockCluster()
-            try cluster.createTopic("push.events", partitions: 1)
             let folder = try TemporaryFolder()
-            let configuration = try folder.write(
-                "{ kafka: { bootstrap.servers: '\(cluster.bootstrapServers)' }, stages: [] }", to: "service.yaml")
+            let configuration = try Self.configure(cluster, folder)
             let pipe = "\(folder.path)/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
             let capture = try ServiceProcess(["capture", "--config", configuration, "--output", pipe])

@@ -71,7 +71,7 @@ package final class DecryptStage: Stage {
             if let derivation { return derivation }
             turn.position += 1
         }
-        if turn.isMissingTexts { showPlaceholder(in: turn.missingTexts, of: &content, context) }
+        if let missing = turn.missingTexts { showPlaceholder(in: missing, of: &content, context) }
         return nil
     }
 
@@ -198,10 +198,9 @@ struct DecryptTurn {
         return hasOpened ? .ok : .skipped
     }
 
-    var isMissingTexts: Bool { missing != nil }
-
-    /// The texts that are missing. What is missing elsewhere is told in the body, unless that has its text.
-    var missingTexts: [AlertText] {
-        (missing ?? []).compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
+    /// The texts that are missing; nil where nothing is. What is missing elsewhere is told in the body, unless that has its
+    /// text.
+    var missingTexts: [AlertText]? {
+        missing?.compactMap { $0.text ?? (isBodyOpened ? nil : .body) }
     }
 }
